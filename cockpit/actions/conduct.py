@@ -17,6 +17,7 @@ from cockpit.actions.plan_diff import Differs, reads_the_same
 from cockpit.actions.plan_diff import changes as changes_of
 from cockpit.actions.planning import FreshPlanning, Make, Planning
 from cockpit.actions.replan import carry_replanned, rehearse_replanned
+from cockpit.actions.settle import Back, Settling
 from cockpit.actions.shell import words_line
 from cockpit.actions.verbs.kinds import KINDS
 from cockpit.actions.verbs.verb import Verb
@@ -108,16 +109,26 @@ async def carry_verb(
     *,
     asker: Asker,
     told: Callable[[Result], None] = lambda _result: None,
+    underway: Callable[[str], None] = lambda _sentence: None,
 ) -> Done | None:
     """A verb on one thing or on many, from its plans to the outcome; None for no.
 
-    `told` is called with what became of each of many. Raises as `prepare` before anything is asked, and as
-    `conduct` after.
+    `told` is called with what became of each of many, `underway` with how far it has come. Raises as
+    `prepare` before anything is asked, and as `conduct` after.
     """
     prepared = await prepare(intent.verb, intent.things, intent.options, fresh, shell=intent.shell)
     session = fresh().session
     if isinstance(prepared, Single):
-        outcome = await conduct(prepared.plan, prepared.again, session, audit, clock, asker=asker)
+        outcome = await conduct(
+            prepared.plan,
+            prepared.again,
+            session,
+            audit,
+            clock,
+            asker=asker,
+            back=prepared.back,
+            underway=underway,
+        )
         if outcome is None or not outcome.is_done:
             return None if outcome is None else Done(outcome)
         return Done(outcome, hold=prepared.plan.hold)
@@ -155,6 +166,18 @@ def maker(verb: Verb, options: Any, fresh: FreshPlanning) -> Callable[[Any], Mak
         return now
 
     return of
+
+
+def _backer(verb: Verb, thing: Any, fresh: FreshPlanning) -> Back | None:
+    """How what a plan has cordoned is taken back."""
+    plan = verb.back
+    if plan is None:
+        return None
+
+    async def now(shown: Plan, /, *, reads: bool = False) -> Plan:
+        return await plan(fresh(reads=reads), thing, shown)
+
+    return now
 
 
 def option_words(verb: Verb, options: Any) -> tuple[str, ...]:
@@ -195,6 +218,7 @@ class Single:
 
     plan: Plan
     again: Make | None = None
+    back: Back | None = None
 
 
 async def prepare(
@@ -215,7 +239,7 @@ async def prepare(
     reached = KINDS[verb.kind].distinct(things, planning.store)
     if len(reached) == 1 and not shell:
         again = of(things[0])
-        return Single(await again(), again)
+        return Single(await again(), again, _backer(verb, things[0], fresh))
     more = option_words(verb, options)
     return await make_sweep(
         verb, reached, of, planning.store, context=planning.context, more=more, shell=shell
@@ -235,11 +259,15 @@ async def conduct(
     asker: Asker,
     perform: Perform | None = None,
     seconds: float = TRY_SECONDS,
+    back: Back | None = None,
+    underway: Callable[[str], None] = lambda _sentence: None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Outcome | None:
     """Try the plan dry, ask, and carry it out as `again` makes it by then; None where the person said no.
 
     Where it would do something else by then it is shown again, or Differs is raised where nobody reads it.
-    `audit` is called after yes. Raises what it and `again` raise: then nothing was done.
+    Where it has a `later` that follows in time, or its cordons are taken `back`. `audit` is called after yes.
+    Raises what it and `again` raise: then nothing was done.
     """
     changes: tuple[str, ...] = ()
     while True:
@@ -252,9 +280,25 @@ async def conduct(
             return None
         try:
             reads = bool(changes) or confirmed.what is not plan
-            return await carry_replanned(
-                confirmed.what, again, session, audit(), clock, reads=reads, perform=perform
+            log = audit()
+            outcome = await carry_replanned(
+                confirmed.what, again, session, log, clock, reads=reads, perform=perform
             )
+            if not confirmed.what.later or again is None or back is None:
+                return outcome
+            if outcome.is_done:
+                underway(outcome.sentence)
+            rest = Settling(
+                shown=confirmed.what,
+                again=again,
+                back=back,
+                session=session,
+                audit=log,
+                clock=clock,
+                sleep=sleep,
+                perform=perform,
+            )
+            return await rest.go(outcome)
         except Unchanged as error:
             return Outcome(state="unchanged", sentence=error.sentence)
         except Differs as error:

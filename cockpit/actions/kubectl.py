@@ -25,7 +25,7 @@ def kubectl_lines(plan: Plan, context: str = "") -> tuple[str, ...]:
     """One line a call; those of one verb of kubectl's own in one namespace stand on one line."""
     lines: dict[str, None] = {}
     named: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for call in plan.deeds:  # nobody takes a hold by hand
+    for call in (*plan.deeds, *plan.later):  # nobody takes a hold by hand
         if call.via:  # no kubectl: the line of whoever sends it
             lines[shlex.join(call.body["argv"])] = None
             continue

@@ -98,7 +98,8 @@ async def rehearse(
     came; `unchanged` that what it deletes is already gone.
     """
     slots = asyncio.Semaphore(AT_ONCE)
-    alone = [call for at, call in enumerate(plan.calls) if not needs_earlier(call, plan.calls[:at])]
+    steps = (*plan.calls, *plan.later)
+    alone = [call for at, call in enumerate(steps) if not needs_earlier(call, steps[:at])]
     later = () if plan.goes_on is None else plan.goes_on.evictions
     said: dict[int, Outcome] = {}
 
@@ -122,12 +123,10 @@ async def rehearse(
         if found:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             return msgspec.structs.replace(found[0], sentence=f"{found[0].sentence}{more}")
-    if told and all(it.state == "unchanged" for it in told) and len(alone) == len(plan.calls):
+    if told and all(it.state == "unchanged" for it in told) and len(alone) == len(steps):
         return told[0]
-    rest = len(plan.calls) - len(alone)
-    more = (
-        f"; {rest} of {len(plan.calls)} steps depend on the others and cannot be tried first" if rest else ""
-    )
+    rest = len(steps) - len(alone)
+    more = f"; {rest} of {len(steps)} steps depend on the others and cannot be tried first" if rest else ""
     own = "; ".join(dict.fromkeys(it.sentence for it in told if it.sentence))
     return Outcome(state="done", sentence=f"{own or 'the cluster would accept it'}{more}")
 

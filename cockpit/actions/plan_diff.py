@@ -68,9 +68,14 @@ def means_the_same(shown: Plan, now: Plan) -> bool:
 
     How the hold is taken (a Lease made, or an old one taken over) is no part of it.
     """
-    if shown.goes_on != now.goes_on:
+    if shown.goes_on != now.goes_on or not does_the_same(shown.later, now.later):
         return False
-    return [_identity(one) for one in shown.deeds] == [_identity(one) for one in now.deeds]
+    return does_the_same(shown.deeds, now.deeds)
+
+
+def does_the_same(shown: Sequence[Call], now: Sequence[Call]) -> bool:
+    """Of calls alone."""
+    return [_identity(one) for one in shown] == [_identity(one) for one in now]
 
 
 def reads_the_same(shown: Plan, now: Plan) -> bool:

@@ -12,11 +12,10 @@ from cockpit.errors import BadInput
 from cockpit.kube.decode.times import from_text
 from cockpit.kube.resource import NODES, PODS, Resource
 from cockpit.model.node import Node
-from cockpit.model.pool import Pool, PoolObject
-from cockpit.model.record import Kind, label
+from cockpit.model.pool import Machine, Pool, PoolObject
+from cockpit.model.record import Kind
 from cockpit.model.session import Reader, Session
 from cockpit.model.store_reader import StoreReader
-from cockpit.pools.idle import RECLAIM, RECLAIM_AT
 from cockpit.pools.index import pool_object
 
 if TYPE_CHECKING:
@@ -29,10 +28,7 @@ async def owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
 
     target = f"{owner.kind.lower()} {owner.key}"
     tree = await read_tree(session, f"{owner.resource_path}/{owner.name}", target)
-    group, _, version = owner.api_version.rpartition("/")
-    plural = owner.resource_path.rpartition("/")[2]
-    resource = Resource(group, version, plural, owner.kind, namespaced=bool(owner.namespace))
-    found: PoolObject = record_of(pool_decoder(resource), tree, owner.uid, target)
+    found: PoolObject = record_of(pool_decoder(_resource(owner)), tree, owner.uid, target)
     return found
 
 
@@ -54,7 +50,8 @@ async def nodes_as_read(session: Session, store: StoreReader, nodes: Sequence[No
         target = f"node {one.name}"
         tree = await read_tree(session, NODES.path(name=one.name), target)
         found: Node = record_of(NODE, tree, one.uid, target)
-        store = store.with_record(Kind.NODE, _dated(found, cordoned_seconds(tree)))
+        dated = msgspec.structs.replace(found, cordoned_seconds=cordoned_seconds(tree))
+        store = store.with_record(Kind.NODE, dated)
         for pod in await _pods_on(session, one.name):
             uid = str(pod["metadata"].get("uid") or "")
             store = store.with_record(
@@ -63,12 +60,23 @@ async def nodes_as_read(session: Session, store: StoreReader, nodes: Sequence[No
     return store
 
 
-def _dated(node: Node, cordoned: float | None) -> Node:
-    """The mark was dated when the person asked; the server wrote it when the answer came."""
-    if cordoned is None or (RECLAIM, label(node.annotations, RECLAIM)) not in node.annotations:
-        return node
-    others = tuple(one for one in node.annotations if one[0] != RECLAIM_AT)
-    return msgspec.structs.replace(node, annotations=(*others, (RECLAIM_AT, str(int(cordoned)))))
+async def machines_as_read(session: Session, store: StoreReader, nodes: Sequence[str]) -> StoreReader:
+    """The tables with the machines of these nodes as the server has them now. Raises Refused where one is
+    gone."""
+    from cockpit.kube.decode.decoders import machine_decoder
+
+    for one in [found for found in store.records(Kind.MACHINE).values() if found.node in nodes]:
+        target = f"{one.kind.lower()} {one.key}"
+        tree = await read_tree(session, f"{one.resource_path}/{one.name}", target)
+        decoder = machine_decoder(_resource(one))
+        store = store.with_record(Kind.MACHINE, record_of(decoder, tree, one.uid, target))
+    return store
+
+
+def _resource(found: PoolObject | Machine) -> Resource:
+    group, _, version = found.api_version.rpartition("/")
+    plural = found.resource_path.rpartition("/")[2]
+    return Resource(group, version, plural, found.kind, namespaced=bool(found.namespace))
 
 
 def cordoned_seconds(tree: Mapping[str, Any]) -> float | None:

@@ -22,7 +22,7 @@ from cockpit.kube.resource import NODES
 from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Machine, Pool, PoolObject
-from cockpit.model.record import Kind, label
+from cockpit.model.record import Kind
 from cockpit.model.remembered import Reclaim
 from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
@@ -31,12 +31,19 @@ from cockpit.pools.idle import IDLE_SECONDS, RECLAIM, RECLAIM_AT, IdleNode, idle
 from cockpit.pools.index import pool_again, pool_object
 from cockpit.pools.owner import PoolOwner
 from cockpit.pools.price import node_hourly
-from cockpit.pools.shrink import closing_call, kept_empty, most_at_once, node_call, refuse_kept, taken_first
+from cockpit.pools.shrink import (
+    SETTLE_SECONDS,
+    kept_empty,
+    marking_call,
+    most_at_once,
+    node_call,
+    refuse_kept,
+    still_closed,
+    taken_first,
+)
 from cockpit.pools.truth import nodes_of
 from cockpit.triage.idle_jobs import minutes_words
 
-SETTLE_SECONDS: Final = 10.0
-"""A scheduler may still bind what it placed before the cordon: nothing goes sooner after it."""
 _MOST_TOLD: Final = 6
 
 
@@ -139,7 +146,7 @@ def needs_of(store: StoreReader, pool: Pool) -> tuple[Right, ...]:
     used = [one for one in marked if users_of(one.name, store)]
     empty = [IdleNode(one, None) for one in marked if one not in used]
     with suppress(BadInput):
-        back = [call for one in used for call in _giving_back(one, pool, store)]
+        back = [call for one in used for call in giving_back(one, pool, store)]
         removal = _removal_calls(pool, pool_object(store, pool), empty, store) if empty else ()
         return tuple(
             dict.fromkeys(
@@ -168,8 +175,7 @@ def _cordoning(planning: Planning, pool: Pool, store: StoreReader, step: NodeSte
         way = _removal_calls(pool, owner, step.cordons, store)
     except BadInput as error:
         raise BadInput(f"pool {pool.name}: {error.sentence}") from None
-    at = str(int(planning.pools.at_seconds))
-    calls = tuple(closing_call(one, {RECLAIM: pool.key, RECLAIM_AT: at}) for one in nodes)
+    calls = tuple(marking_call(one, pool, planning.pools.at_seconds) for one in nodes)
     gpus = sum(one.gpu_allocatable or 0 for one in nodes)
     lines = [
         f"cordon {counted(len(nodes), 'idle node')} ({counted(gpus, 'GPU')}): {_names(nodes)}",
@@ -188,11 +194,6 @@ def _cordoning(planning: Planning, pool: Pool, store: StoreReader, step: NodeSte
     )
 
 
-def _still_closed(node: Node) -> Call:
-    """Cordoned as it was when its pods were read: who has uncordoned it since is met by the version."""
-    return closing_call(node, {RECLAIM: label(node.annotations, RECLAIM)})
-
-
 def uncordon_call(node: Node) -> Call:
     """Pods are placed on it again, and the mark goes."""
     return node_call(node, None, {RECLAIM: None, RECLAIM_AT: None})
@@ -203,7 +204,7 @@ def uncordon_call(node: Node) -> Call:
 
 async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: NodeStep) -> Plan:
     """Remove what is still empty on the server, give back what is in use by now."""
-    back = tuple(one for node in step.comes_back for one in _giving_back(node, pool, store))
+    back = tuple(one for node in step.comes_back for one in giving_back(node, pool, store))
     lines = [f"uncordon {one.name}: {_use(one, store)}" for one in step.comes_back]
     warnings = list(_left(step))
     hold, calls = None, back
@@ -221,7 +222,7 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         warnings += taking.warnings
         held = () if taking.call is None else (taking.call,)
         hold = taking.hold
-        still = tuple(_still_closed(one.node) for one in step.removes)
+        still = tuple(still_closed(one.node) for one in step.removes)
         calls = (*held, *still, *back, *removal)
         nodes = [one.node for one in step.removes]
         gpus = sum(one.gpu_allocatable or 0 for one in nodes)
@@ -254,7 +255,8 @@ def _given_back(one: IdleNode, pool: Pool, now_seconds: float) -> Reclaim:
     return Reclaim(pool.key, f"node {one.node.name}", now_seconds, hours)
 
 
-def _giving_back(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
+def giving_back(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
+    """Take the mark off its machine, then have pods placed on it again."""
     owner = pool_object(store, pool)
     machine = None if owner is None else _machines(owner, store).get(node.name)
     marks = () if owner is None or machine is None else registry.holder(owner, ()).unmark_calls(machine)

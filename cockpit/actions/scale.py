@@ -1,24 +1,30 @@
 """Scale: the plan of `cockpit.pools`, the hold on the pool, who would start, and the command for the same."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 
-from cockpit.actions.planning import Planning
+from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_lease import take
-from cockpit.actions.pool_reads import nodes_as_read, owner_as_read
+from cockpit.actions.pool_reads import machines_as_read, nodes_as_read, owner_as_read
+from cockpit.actions.reclaim_nodes import giving_back, is_marked
 from cockpit.actions.shell import ask_line, scale_line, words_line
 from cockpit.actions.surroundings import Needs, ask_surroundings
-from cockpit.errors import BadInput
+from cockpit.actions.verbs.node import back_line
+from cockpit.errors import BadInput, Refused, Unchanged
 from cockpit.fit.surroundings import Surroundings
 from cockpit.gangs.sentence import counted
+from cockpit.kube.resource import NODES
 from cockpit.model.job import Job
-from cockpit.model.plan import Plan
+from cockpit.model.node import Node
+from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.forecast import cost_line, forecast, time_line
+from cockpit.pools.idle import RECLAIM, users_of
 from cockpit.pools.index import gpus_per_node, pool_again, pool_named, pool_object
 from cockpit.pools.plan import MOST_ADDED, nodes_named, plan_scale
 from cockpit.pools.shrink import shrink_of
@@ -34,16 +40,21 @@ _LONGEST_SHOWN = 24
 
 
 def plan_pool_scale(
-    pool: Pool, replicas: int, store: StoreReader, *, context: str = "", at_once: int | None = None
+    pool: Pool, replicas: int, store: StoreReader, *, terms: PoolTerms, context: str = ""
 ) -> Plan:
-    """The plan that sets the pool to `replicas` nodes; `at_once` of them may go unasked, None: a tenth.
-
-    Raises BadInput with the reason when it may not be.
-    """
+    """The plan that sets the pool to `replicas` nodes. Raises BadInput with the reason when it may not be."""
     owner = pool_object(store, pool)
     if pool.grows_by_demand:
         raise BadInput(_instead(pool, owner, replicas, store, context))
-    plan = plan_scale(pool, owner, replicas, store, at_once)
+    plan = plan_scale(
+        pool,
+        owner,
+        replicas,
+        store,
+        now_seconds=terms.lease_seconds,
+        asked_seconds=terms.at_seconds,
+        at_once=terms.shrink_at_once,
+    )
     return msgspec.structs.replace(plan, shell=scale_line(pool, replicas, context))
 
 
@@ -68,8 +79,7 @@ async def scale_as_now(planning: Planning, name: str, replicas: int) -> Plan:
     pool, store = await pool_as_now(planning, name)
     store = await _with_victims(planning, pool, replicas, store)
     pool = pool_again(store, pool)
-    at_once = planning.pools.shrink_at_once
-    plan = plan_pool_scale(pool, replicas, store, context=planning.context, at_once=at_once)
+    plan = plan_pool_scale(pool, replicas, store, terms=planning.pools, context=planning.context)
     plan = msgspec.structs.replace(plan, expects=await _expected(planning, pool, replicas))
     return await _held(planning, pool, replicas, plan)
 
@@ -82,7 +92,7 @@ async def _with_victims(planning: Planning, pool: Pool, replicas: int, store: St
         return store
     while True:
         try:
-            victims = shrink_of(pool, owner, replicas, store).victims
+            victims = shrink_of(pool, owner, replicas, store, planning.pools.lease_seconds).victims
         except BadInput:  # the plan says it
             return store
         fresh = [one for one in victims if one.name not in read]
@@ -90,6 +100,41 @@ async def _with_victims(planning: Planning, pool: Pool, replicas: int, store: St
             return store
         read.update(one.name for one in fresh)
         store = await nodes_as_read(planning.session, store, fresh)
+
+
+async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
+    """Uncordon the nodes that `shown` cordoned, those that are still there and ours, and take the marks off
+    their machines. `expects` tells what came onto them.
+
+    Raises Unchanged where there is none.
+    """
+    pool, store = await pool_as_now(planning, name)
+    named = [one.target.removeprefix("node ") for one in shown.calls if _cordons(one)]
+    back, told = list[Node](), list[str]()
+    for one in [found for found in nodes_named(store, pool) if found.name in named]:
+        with suppress(Refused):  # gone, or another one of its name; a node goes with its machine
+            store = await nodes_as_read(planning.session, store, (one,))
+            store = await machines_as_read(planning.session, store, (one.name,))
+            node = store.by_key(Kind.NODE, one.name)
+            if isinstance(node, Node) and is_marked(node, pool):
+                back.append(node)
+                told += [f"{pod.key} came onto {node.name}" for pod in users_of(node.name, store)[:1]]
+    if not back:
+        raise Unchanged("no node is cordoned by it")
+    what = ", ".join(one.name for one in back)
+    return Plan(
+        verb="scale",
+        title=f"Uncordon {what} of pool {pool.name}",
+        done=f"uncordoned {what}",
+        calls=tuple(call for one in back for call in giving_back(one, pool, store)),
+        expects=tuple(told),
+        shell=back_line([one.name for one in back], planning.context),
+    )
+
+
+def _cordons(call: Call) -> bool:
+    notes = call.body.get("metadata", {}).get("annotations", {}) if isinstance(call.body, dict) else {}
+    return call.path.startswith(NODES.path()) and RECLAIM in notes
 
 
 async def pool_as_now(planning: Planning, name: str) -> tuple[Pool, StoreReader]:

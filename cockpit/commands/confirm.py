@@ -116,7 +116,15 @@ async def confirm_and_carry(
 
     prompt = Prompt(options, context)
     try:
-        done = await carry_verb(intent, fresh, Audit, clock, asker=prompt, told=tell_one)
+        done = await carry_verb(
+            intent,
+            fresh,
+            Audit,
+            clock,
+            asker=prompt,
+            told=tell_one,
+            underway=lambda sentence: put([sentence]),
+        )
     except Unchanged as error:
         put([error.sentence])
         return 0

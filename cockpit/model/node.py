@@ -28,6 +28,7 @@ class Node(Record, frozen=True, gc=False, kw_only=True):
     annotations: Labels = ()  # only those that name an owner or a hold
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
+    cordoned_seconds: float | None = None  # when that was written; only of one that was read for a plan
     conditions: tuple[Condition, ...] = ()
     provider_id: str = ""
     internal_ip: str = ""

@@ -84,6 +84,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     typed: str = ""
     """What a person types where yes is not enough: the name of what would be lost."""
     goes_on: DrainOrder | None = None
+    later: tuple[Call, ...] = ()
+    """What follows once the nodes that `calls` cordon have settled: made anew by then, and sent only where it
+    is still the same; else the cordons are taken back."""
     is_whole: bool = False
     """The calls belong together (a gang of bare pods): all are tried dry before the first is sent, and a
     refusal of one does not keep the others from being sent."""

@@ -126,10 +126,16 @@ def idle_nodes(
                 since_seconds=since,
                 vouched=vouched,
                 why_kept=registry.bidden_to_stay(one, store, now_seconds),
-                reclaimed_seconds=_seconds(label(one.annotations, RECLAIM_AT)) if is_marked else None,
+                reclaimed_seconds=closed_seconds(one) if is_marked else None,
             )
         )
     return tuple(found)
+
+
+def closed_seconds(node: Node) -> float | None:
+    """When the node was cordoned, None where nobody says: the mark of a reclaim was dated when a person
+    asked, the server wrote it when the answer came."""
+    return node.cordoned_seconds or _seconds(label(node.annotations, RECLAIM_AT))
 
 
 def _since(

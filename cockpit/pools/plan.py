@@ -1,15 +1,23 @@
 """The plan of a resize: the calls of the pool's owner, and what a person reads before "yes"."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from cockpit.errors import BadInput, Unchanged
 from cockpit.model.node import Node
-from cockpit.model.plan import Plan
+from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import gpus_per_node
-from cockpit.pools.shrink import Shrinking, most_at_once, shrink_of, typed_for
+from cockpit.pools.shrink import (
+    SETTLE_SECONDS,
+    Shrinking,
+    marking_call,
+    most_at_once,
+    shrink_of,
+    still_closed,
+    typed_for,
+)
 from cockpit.pools.truth import gpus_allocated, nodes_of
 
 LARGEST_REPLICAS = 10_000
@@ -18,11 +26,19 @@ MOST_ADDED = 1_000
 
 
 def plan_scale(
-    pool: Pool, owner: PoolObject | None, replicas: int, store: StoreReader, at_once: int | None = None
+    pool: Pool,
+    owner: PoolObject | None,
+    replicas: int,
+    store: StoreReader,
+    *,
+    now_seconds: float,
+    asked_seconds: float | None = None,
+    at_once: int | None = None,
 ) -> Plan:
     """The plan that sets the pool to `replicas` nodes; `at_once` of them may go unasked, None: a tenth.
 
-    Raises BadInput with the reason when it may not be.
+    Where nodes that go still take pods its calls cordon these, with the time when it was asked for (None:
+    now), and `later` is what removes them. Raises BadInput with the reason when it may not be.
     """
     if pool.why_not:
         raise BadInput(f"pool {pool.name} cannot be resized from here: {pool.why_not}")
@@ -33,7 +49,7 @@ def plan_scale(
     _refuse(pool, owner.replicas, replicas)
     now = owner.replicas
     word = "Grow" if replicas > now else "Shrink"
-    found = None if replicas > now else shrink_of(pool, owner, replicas, store)
+    found = None if replicas > now else shrink_of(pool, owner, replicas, store, now_seconds)
     _refuse_below_busy(pool, replicas, store)
     lines, warnings = (
         (gain_lines(pool, replicas - now, store), ())
@@ -46,14 +62,22 @@ def plan_scale(
             *warnings,
         )
     bounds = _bounds(pool)
+    sizes = registry.holder(owner, ()).resize_calls(owner, replicas)
+    done = f"{'Growing' if word == 'Grow' else 'Shrinking'} pool {pool.name} from {now} to {replicas}"
+    calls, later = sizes, tuple[Call, ...]()
+    if found is not None:
+        calls = (*map(still_closed, found.victims), *found.calls, *sizes)
+    if found is not None and found.open:
+        at_seconds = now_seconds if asked_seconds is None else asked_seconds
+        calls = tuple(marking_call(one, pool, at_seconds) for one in found.open)
+        later = (*found.calls, *sizes)
+        done = f"Cordoned {_names(found.open)} of pool {pool.name}; looking again in {SETTLE_SECONDS:g} s"
     return Plan(
         verb="scale",
         title=f"{word} pool {pool.name} from {now} to {replicas}",
-        done=f"{'Growing' if word == 'Grow' else 'Shrinking'} pool {pool.name} from {now} to {replicas}",
-        calls=(
-            *(() if found is None else found.calls),
-            *registry.holder(owner, ()).resize_calls(owner, replicas),
-        ),
+        done=done,
+        calls=calls,
+        later=later,
         lines=(f"{owner.kind} {owner.key}: from {now} to {replicas} nodes{bounds}", *lines),
         warnings=warnings,
         is_destructive=replicas < now,
@@ -127,13 +151,19 @@ def _shrink(
     less, there = now - replicas, len(found.empty) + len(found.busy)
     gone = f"{found.going} of {there} present will be removed, {len(found.empty)} empty"
     lines = [f"- {less} node{'s' * (less != 1)}: {gone}"]
-    if found.victims:
+    if found.victims and found.calls:
         lines.append(f"chosen, all empty: {_names(found.victims)}")
-        lines.extend(_closing(found.victims))
     elif found.going and found.busy:
         lines.append(f"its owner takes empty nodes first: {_names(found.first)}")
     elif found.empty:
         lines.append(f"empty: {_names(found.empty)}")
+    if found.open:
+        lines.append(
+            f"cordoned first: {_names(found.open)}; removed {SETTLE_SECONDS:g} s later if still empty,"
+            " else uncordoned"
+        )
+    elif found.going and not found.victims:
+        lines.append("its owner chooses among them: a pod that comes onto one meanwhile may be drained")
     free = sum(one.gpu_allocatable or 0 for one in (*found.empty, *found.busy))
     if free:
         lines.append(f"GPUs of the pool: {free} now")
@@ -141,16 +171,6 @@ def _shrink(
     if less > most_at_once(now, at_once):
         warnings.append(f"{less} of {now} nodes is {100 * less // now}% of the pool at once")
     return tuple(lines), tuple(warnings)
-
-
-def _closing(victims: Sequence[Node]) -> Iterator[str]:
-    """That they are cordoned first, and what that leaves open."""
-    open_ = [one for one in victims if not one.unschedulable]
-    if open_:
-        yield (
-            f"cordoned first: {_names(open_)}; a pod that is bound there in that moment is drained by its"
-            " owner (a reclaim, R, waits and looks again)"
-        )
 
 
 def _names(nodes: Sequence[Node], most: int = 4) -> str:

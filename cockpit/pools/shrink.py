@@ -1,8 +1,8 @@
 """Which nodes a smaller number takes: empty ones only, and no more at once than somebody has stated.
 
 A node is empty where no pod is left on it but those of DaemonSets and of the kubelet. One that somebody keeps
-by its annotation does not go, empty or not. Where the owner lets us choose, the nodes that
-go are cordoned first, so that nothing comes onto them any more.
+by its annotation does not go, empty or not. Where it is known which nodes go (the owner lets us choose, or no
+other is empty) they are cordoned first and looked at again once no pod can come onto them any more.
 """
 
 import math
@@ -13,10 +13,11 @@ from cockpit.errors import BadInput
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, Pool, PoolObject
-from cockpit.model.record import Kind
+from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.drain_mark import still_there
+from cockpit.pools.idle import RECLAIM, RECLAIM_AT, closed_seconds
 from cockpit.pools.owner import MERGE_PATCH, PoolOwner
 from cockpit.pools.truth import is_use_known, nodes_of
 
@@ -25,14 +26,17 @@ LARGE_RATIO: Final = 0.10
 (openai/kubernetes-ec2-autoscaler takes a tenth at a time)."""
 HALF_RATIO: Final = 0.5
 """From here on the name of the pool is typed."""
+SETTLE_SECONDS: Final = 10.0
+"""A scheduler may still bind what it placed before the cordon: nothing goes sooner after it."""
 _MOST_NAMED: Final = 6
 _MOST_PODS: Final = 3
 _LET_GO: Final = "let go of what may go (H, cockpit node keep --off)"
 
 
 class Shrinking(NamedTuple):
-    """What a smaller number does to the nodes that are there: `going` of them, the `victims` where they are
-    chosen from here, by `calls`."""
+    """What a smaller number does to the nodes that are there: `going` of them, the `victims` where it is
+    known which, by `calls` where they are chosen from here. `open` of them still take pods, or did a moment
+    ago."""
 
     going: int
     empty: tuple[Node, ...]  # and kept by nobody
@@ -40,10 +44,13 @@ class Shrinking(NamedTuple):
     kept: tuple[Node, ...] = ()  # empty, and by annotation to stay
     victims: tuple[Node, ...] = ()
     calls: tuple[Call, ...] = ()
+    open: tuple[Node, ...] = ()
     first: tuple[Node, ...] = ()  # that its owner takes before all others, where it chooses by itself
 
 
-def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) -> Shrinking:
+def shrink_of(
+    pool: Pool, owner: PoolObject, replicas: int, store: StoreReader, now_seconds: float
+) -> Shrinking:
     """Raises BadInput where a node with work on it could go: it is named, with what to do."""
     names = frozenset(pool.node_names)
     nodes = [one for one in nodes_of(store) if one.name in names]
@@ -51,10 +58,11 @@ def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) 
     going = max(0, len(nodes) - replicas)
     busy = tuple(one for one in nodes if still_there(one.name, store))
     kept = kept_empty(pool, store)
-    empty = tuple(sorted((one for one in nodes if one not in busy and one not in kept), key=_first))
+    free = (one for one in nodes if one not in busy and one not in kept)
+    empty = tuple(sorted(free, key=lambda one: _order(one, pool)))
     found = Shrinking(going, empty, busy, kept)
     if not going:
-        return found
+        return found._replace(calls=_choosing_calls(owner, found, replicas, store) or ())
     if not is_use_known(store):
         raise BadInput(
             f"pool {pool.name}: which nodes are empty is not known, because not all pods are visible;"
@@ -65,7 +73,12 @@ def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) 
             f"pool {pool.name}: {going} of {len(nodes)} nodes would go and {_counted(len(empty), kept)}:"
             f" {_why_not(found, store)}"
         )
-    return _chosen(pool, owner, found, store)
+    calls = _choosing_calls(owner, found, replicas, store)
+    if calls is None:
+        found = _chosen(pool, owner, found, store)
+    else:
+        found = found._replace(victims=empty[:going], calls=calls)
+    return found._replace(open=tuple(one for one in found.victims if not is_settled(one, pool, now_seconds)))
 
 
 def kept_empty(pool: Pool, store: StoreReader) -> tuple[Node, ...]:
@@ -86,23 +99,36 @@ def _without_gpus(busy: Sequence[Node], store: StoreReader) -> str:
 
 
 def _chosen(pool: Pool, owner: PoolObject, found: Shrinking, store: StoreReader) -> Shrinking:
-    holder = registry.holder(owner, ())
-    victims = found.empty[: found.going]
-    machines = _machines(victims, store)
-    calls = holder.choosing_calls(machines) if len(machines) == len(victims) else None
-    if calls is not None:
-        return found._replace(victims=victims, calls=(*map(closing_call, victims), *calls))
+    """With the nodes that go, as far as that is known where they are not chosen from here."""
     if not (found.busy or found.kept):
-        return found
+        return found._replace(victims=found.empty if found.going == len(found.empty) else ())
+    holder = registry.holder(owner, ())
     if holder.takes_empty_first:
         try:
             refuse_kept(holder, found.kept)
-            return found._replace(first=taken_first(holder, found.empty, found.going, store))
+            first = taken_first(holder, found.empty, found.going, store)
         except BadInput as error:
             raise BadInput(f"pool {pool.name}: {error.sentence}") from None
+        return found._replace(first=first, victims=first if found.going == len(first) else ())
     raise BadInput(
         f"pool {pool.name}: {owner.kind} {owner.key} chooses which nodes go, and {_why_not(found, store)}"
     )
+
+
+def _choosing_calls(
+    owner: PoolObject, found: Shrinking, replicas: int, store: StoreReader
+) -> tuple[Call, ...] | None:
+    """What makes the first empty nodes the ones that go, None where nobody can. Machines without a node that
+    go besides are chosen, too, the youngest first: one whose node comes in that moment would leave its place
+    to a busy one."""
+    holder = registry.holder(owner, ())
+    machines = _machines(found.empty[: found.going], store)
+    if len(machines) != found.going:
+        return None
+    there = len(found.empty) + len(found.busy) + len(found.kept)
+    bare = [one for one in holder.machines(owner, (), store) if not one.node and one.deleting_seconds is None]
+    less = there + len(bare) - replicas - found.going
+    return holder.choosing_calls((*list(reversed(bare))[: max(0, less)], *machines))
 
 
 def refuse_kept(holder: PoolOwner, kept: Sequence[Node]) -> None:
@@ -127,6 +153,28 @@ def _why_not(found: Shrinking, store: StoreReader) -> str:
 
 def _notes(nodes: Sequence[Node]) -> str:
     return ", ".join(dict.fromkeys(f"annotation {key}" for one in nodes for key in registry.kept_by(one)))
+
+
+def is_settled(node: Node, pool: Pool, now_seconds: float) -> bool:
+    """Whether no pod can come onto it any more. Of a cordon that is not ours nobody may say since when."""
+    if not node.unschedulable:
+        return False
+    closed = closed_seconds(node)
+    if closed is None:
+        return label(node.annotations, RECLAIM) != pool.key
+    return now_seconds - closed >= SETTLE_SECONDS
+
+
+def marking_call(node: Node, pool: Pool, now_seconds: float) -> Call:
+    """Cordon it as ours; a cordon that somebody else has set stays theirs."""
+    is_theirs = node.unschedulable and label(node.annotations, RECLAIM) != pool.key
+    return closing_call(node, None if is_theirs else {RECLAIM: pool.key, RECLAIM_AT: str(int(now_seconds))})
+
+
+def still_closed(node: Node) -> Call:
+    """Cordoned as it was when its pods were read: who has uncordoned it since is met by the version."""
+    mark = label(node.annotations, RECLAIM)
+    return closing_call(node, {RECLAIM: mark} if mark else None)
 
 
 def closing_call(node: Node, marks: Mapping[str, str | None] | None = None) -> Call:
@@ -173,9 +221,11 @@ def _machines(nodes: tuple[Node, ...], store: StoreReader) -> list[Machine]:
     return [by_node[one.name] for one in nodes if one.name in by_node]
 
 
-def _first(node: Node) -> tuple[bool, float, str]:
-    """Those that somebody has cordoned before others, the youngest first."""
-    return not node.unschedulable, -(node.created_seconds or 0.0), node.name
+def _order(node: Node, pool: Pool) -> tuple[bool, bool, float, str]:
+    """Those that a reclaim or a shrink of ours has cordoned before others, then those that anybody has; the
+    youngest first."""
+    is_ours = node.unschedulable and label(node.annotations, RECLAIM) == pool.key
+    return not is_ours, not node.unschedulable, -(node.created_seconds or 0.0), node.name
 
 
 def most_at_once(nodes: int, stated: int | None) -> int:

@@ -42,13 +42,14 @@ class ScaleScreen(PoolNumberScreen):
         )
 
     def plan(self) -> Plan:
+        from cockpit.actions.planning import PoolTerms
         from cockpit.actions.scale import plan_pool_scale
         from cockpit.pools.index import pool_again
 
-        store = self.cockpit.cluster.store
+        cockpit, store = self.cockpit, self.cockpit.cluster.store
+        terms = PoolTerms(at_seconds=cockpit.clock.cluster_now(), shrink_at_once=cockpit.shrink_at_once)
         pool = pool_again(store, self._pool)
-        at_once, context = self.cockpit.shrink_at_once, self.cockpit.context
-        return plan_pool_scale(pool, self.number(), store, context=context, at_once=at_once)
+        return plan_pool_scale(pool, self.number(), store, terms=terms, context=cockpit.context)
 
     def carry(self) -> None:
         options = NodesOptions(self._text)

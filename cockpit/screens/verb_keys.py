@@ -58,7 +58,11 @@ def act(
         from cockpit.actions.conduct import Intent, carry_verb
 
         intent, fresh = Intent(verb, things, options, shell), cockpit.planner()
-        return await carry_verb(intent, fresh, cockpit.audit, cockpit.clock, asker=asker)
+
+        def underway(sentence: str) -> None:
+            app.notify(sentence, markup=False, timeout=8)
+
+        return await carry_verb(intent, fresh, cockpit.audit, cockpit.clock, asker=asker, underway=underway)
 
     is_many = len(things) > 1 or bool(shell)
     work = partial(_to_the_end, app, carried, is_many=is_many, say=say, then=then, verb=verb)

@@ -204,6 +204,13 @@ async def plan_to_scale(planning: "Planning", pool: "Pool", options: NodesOption
     return await scale_as_now(planning, pool.key, read_replicas(options.to))
 
 
+async def plan_to_give_back(planning: "Planning", pool: "Pool", shown: "Plan") -> "Plan":
+    """Uncordon what a shrink has cordoned and does not remove."""
+    from cockpit.actions.scale import give_back_as_now
+
+    return await give_back_as_now(planning, pool.key, shown)
+
+
 def _needs_to_limit(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
     from cockpit.pools.index import pool_object
     from cockpit.pools.registry import holder
@@ -236,6 +243,7 @@ SCALE = Verb(
         Flag("--confirm", "confirm", "what a large shrink asks to type, with --yes", "TEXT"),
     ),
     plan=plan_to_scale,
+    back=plan_to_give_back,
     needs=_needs_to_scale,
     takes_many=False,
 )

@@ -25,4 +25,4 @@ def right_of(call: "Call") -> Right:
 def rights_of(plan: "Plan") -> tuple[Right, ...]:
     """Those that the whole plan needs of the cluster, each once."""
     later = () if plan.goes_on is None else plan.goes_on.evictions
-    return tuple(dict.fromkeys(right_of(call) for call in (*plan.calls, *later) if not call.via))
+    return tuple(dict.fromkeys(right_of(call) for call in (*plan.calls, *plan.later, *later) if not call.via))

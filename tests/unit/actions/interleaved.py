@@ -1,236 +1,48 @@
 """A small cluster in memory, and everybody who changes it, a request at a time in an order that a seed
 decides.
 
-The server keeps trees by path with uids and resource versions, merge patches, JSON patches of a Lease, the
-scale subresource, preconditions of deletes, and lists of pods by node: as much as the plans under test meet.
-The cockpits are the product's own code (`scale_as_now`, `plan_nodes`, `carry_replanned`, `Follower`), each
-over a store of its own that lags behind. Their coroutines stop at every request; nothing runs by itself.
-Beside them act a scheduler that binds what it decided a while ago, a machine controller, an autoscaler, and
-nodes that come and go.
+The cockpits are the product's own code (`scale_as_now`, `plan_nodes`, `carry_replanned`, `Settling`,
+`Follower`), each over a store of its own that lags behind. Their coroutines stop at every request; nothing
+runs by itself. Beside them act a scheduler that binds what it decided a while ago, a machine controller, an
+autoscaler, and nodes that come and go.
 """
 
-import copy
 import random
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-import msgspec
-
-from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.actions.planning import FreshPlanning, Make, Planning, PoolTerms
 from cockpit.actions.pool_follow import Follower
-from cockpit.actions.pool_lease import LEASE_SECONDS, micro_time
 from cockpit.actions.reclaim_nodes import ReclaimTerms, plan_nodes
 from cockpit.actions.replan import carry_replanned
-from cockpit.actions.scale import scale_as_now
+from cockpit.actions.scale import give_back_as_now, scale_as_now
+from cockpit.actions.settle import Settling
 from cockpit.clock import Clock, ManualClock
 from cockpit.errors import Answered, CockpitError
 from cockpit.k8s.labels import AUTOSCALER_MAXIMUM
 from cockpit.kube.answer import ApiAnswer
-from cockpit.kube.decode.decoders import NODE, POD, Decoder, machine_decoder, pool_decoder
-from cockpit.kube.decode.times import from_text
-from cockpit.kube.resource import Resource
-from cockpit.model.batch import Batch
-from cockpit.model.plan import Call, Hold, Plan
+from cockpit.model.plan import Call, Hold, Outcome, Plan
 from cockpit.pools.index import pool_named
 from cockpit.store.store import Store
-from tests.unit.actions.builders import REVIEWS, Lines, newer, refused
-
-NS = "capi"
-CAPI = "cluster.x-k8s.io/v1beta1"
-OWNER_PATH = f"/apis/{CAPI}/namespaces/{NS}/machinedeployments/h100"
-MACHINES = f"/apis/{CAPI}/namespaces/{NS}/machines"
-LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-POOL = pool_decoder(Resource("cluster.x-k8s.io", "v1beta1", "machinedeployments", "MachineDeployment", True))
-MACHINE = machine_decoder(Resource("cluster.x-k8s.io", "v1beta1", "machines", "Machine", True))
-_WATCHED = (
-    ("/api/v1/nodes/", NODE),
-    ("/pods/", POD),
-    (OWNER_PATH, POOL),
-    (MACHINES, MACHINE),
+from tests.unit.actions.builders import REVIEWS, Lines
+from tests.unit.actions.interleaved_server import (
+    CAPI,
+    DELETE_MACHINE,
+    MACHINES,
+    MAXIMUM,
+    NS,
+    OWNER_PATH,
+    START_SECONDS,
+    Pause,
+    Server,
+    Tree,
+    answer,
+    maximum_of,
+    person,
 )
-DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
-START_SECONDS = 1_790_000_000.0
-MAXIMUM = 6
+
 BIND_SECONDS = 8.0
 """A scheduler binds what it decided at most so long after."""
-Tree = dict[str, Any]
-
-
-class Pause:
-    """A request on its way: whoever steps the coroutine decides when it arrives."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield
-
-
-class Server:
-    """Objects by path."""
-
-    def __init__(self, clock: ManualClock) -> None:
-        self.clock = clock
-        self.objects: dict[str, Tree] = {}
-        self.version = 100
-        self.uids = 0
-        self.log: list[str] = []
-        self.sizes: list[tuple[str, int]] = []  # (who, size) of each write of the pool's size by a cockpit
-        self.faults: list[str] = []
-        self._records: dict[tuple[str, str, str], Any] = {}
-        self._seen: tuple[int, Store] | None = None
-        self.skew_seconds = 0.0  # how far apart the clocks of two cockpits may be
-        self._flights: set[str] = set()  # who has changed the size and not given the pool back
-        self._held: dict[str, float] = {}  # when each took or renewed the Lease, as it says
-
-    def put(self, path: str, tree: Tree) -> None:
-        self.uids += 1
-        tree["metadata"] |= {"uid": f"uid-{self.uids}"}
-        self.objects[path] = tree
-        self.touch(path)
-
-    def touch(self, path: str) -> None:
-        self.version += 1
-        self.objects[path]["metadata"]["resourceVersion"] = str(self.version)
-
-    def drop(self, path: str) -> None:
-        self.version += 1
-        del self.objects[path]
-
-    def under(self, prefix: str) -> Iterator[tuple[str, Tree]]:
-        return ((path, tree) for path, tree in self.objects.items() if path.startswith(prefix))
-
-    def store(self) -> Store:
-        """What the watches of a session would hold now."""
-        if self._seen is not None and self._seen[0] == self.version:
-            return self._seen[1]
-        store = Store()
-        for prefix, decoder in _WATCHED:
-            found = [self._record(path, tree, decoder) for path, tree in self.under(prefix)]
-            store.apply(Batch(kind=decoder.kind, changed=tuple(found)))
-        self._seen = (self.version, store)
-        return store
-
-    def _record(self, path: str, tree: Tree, decoder: Decoder) -> Any:
-        key = (path, tree["metadata"]["uid"], tree["metadata"]["resourceVersion"])
-        if key not in self._records:
-            self._records[key] = decoder.from_json(msgspec.json.encode(tree))
-        return self._records[key]
-
-    # ---- what cockpits ask and send
-
-    def read(self, path: str, query: Any = ()) -> ApiAnswer:
-        if path == "/api/v1/pods":
-            node = dict(query)["fieldSelector"].removeprefix("spec.nodeName=")
-            items = [one for _, one in self.under("/pods/") if one["spec"].get("nodeName") == node]
-            return _answer(200, {"items": items})
-        found = self.objects.get(path)
-        return _answer(404, {}) if found is None else _answer(200, found)
-
-    def write(self, who: str, call: Call) -> None:
-        """Raises Refused as `cockpit.kube.calls.perform` does."""
-        path = call.path.removesuffix("/scale")
-        if call.method == "POST":
-            path = f"{path}/{call.body['metadata']['name']}"
-            if path in self.objects:
-                raise refused(409, "AlreadyExists", "exists")
-            self.put(path, copy.deepcopy(call.body))
-            self._leased(who, call.body)
-            return
-        found = self.objects.get(path)
-        if found is None:
-            raise refused(404, "NotFound", "gone")
-        if isinstance(call.body, list):
-            self._json_patch(path, call.body)
-            self._leased(who, call.body)
-            return
-        guard = call.body.get("preconditions") or call.body["metadata"]
-        if guard.get("uid") != found["metadata"]["uid"]:
-            raise refused(409, "Conflict", "another uid")
-        if guard.get("resourceVersion", found["metadata"]["resourceVersion"]) != _version(found):
-            raise newer()
-        if call.method == "DELETE":
-            self.drop(path)
-            return
-        change = {key: value for key, value in call.body.items() if key != "metadata"}
-        notes, before = call.body["metadata"].get("annotations"), found.get("spec", {}).get("replicas", 0)
-        if "unschedulable" in change.get("spec", {}):
-            found["metadata"]["managedFields"] = [
-                {"time": micro_time(self.clock.now()), "fieldsV1": {"f:spec": {"f:unschedulable": {}}}}
-            ]
-        _merge(found, change | ({"metadata": {"annotations": notes}} if notes else {}))
-        self.touch(path)
-        if path.startswith(LEASES):
-            self._leased(who, call.body)
-        if path == OWNER_PATH and "replicas" in change.get("spec", {}):
-            self._resized(who, found, before)
-
-    def _resized(self, who: str, owner: Tree, before: int) -> None:
-        """A cockpit wrote the size: it may not grow beyond the maximum, nor while another change is in
-        flight."""
-        size, now = owner["spec"]["replicas"], self.clock.now()
-        self.sizes.append((who, size))
-        if size > maximum_of(owner) and size > before:
-            self.faults.append(f"{who} set {size}, beyond the maximum of {maximum_of(owner)}")
-        for other, held in self._held.items():
-            if person(other) == person(who):
-                continue  # the later one of two terminals replaces the change of the earlier
-            if other in self._flights and now - held < LEASE_SECONDS - self.skew_seconds:
-                self.faults.append(f"{who} set {size} while {other} has a change in flight")
-        self._flights.add(who)
-
-    def _leased(self, who: str, body: Any) -> None:
-        """Whose change goes on is told by what each wrote itself, not by who the Lease names by now."""
-        if isinstance(body, list) and any(one["op"] == "remove" for one in body):
-            self._flights.discard(who)
-            return
-        if isinstance(body, dict):  # taken anew: what else this person has in flight is replaced
-            self._flights -= {one for one in self._flights if person(one) == person(who)}
-        renewed = body["spec"]["renewTime"] if isinstance(body, dict) else body[-1]["value"]
-        self._held[who] = from_text(renewed) or 0.0
-
-    def _json_patch(self, path: str, steps: list[Any]) -> None:
-        tree = copy.deepcopy(self.objects[path])
-        for one in steps:
-            *parents, last = (key.replace("~1", "/") for key in one["path"].strip("/").split("/"))
-            at = tree
-            for key in parents:
-                at = at[key]
-            if one["op"] == "test" and at.get(last) != one["value"]:
-                raise refused(422, "Invalid", "test failed")
-            if one["op"] == "replace":
-                at[last] = one["value"]
-            elif one["op"] == "remove":
-                at.pop(last, None)
-        self.objects[path] = tree
-        self.touch(path)
-
-
-def person(session: str) -> str:
-    """Who sits there: `ann@a` at `ann@a#2`, too."""
-    return session.partition("#")[0]
-
-
-def maximum_of(owner: Tree) -> int:
-    return int(owner["metadata"]["annotations"][AUTOSCALER_MAXIMUM])
-
-
-def _answer(status: int, tree: Any) -> ApiAnswer:
-    return ApiAnswer(status, "application/json", msgspec.json.encode(tree))
-
-
-def _version(tree: Tree) -> str:
-    return str(tree["metadata"]["resourceVersion"])
-
-
-def _merge(tree: Tree, change: Tree) -> None:
-    for key, value in change.items():
-        if value is None:
-            tree.pop(key, None)
-        elif isinstance(value, dict):
-            _merge(tree.setdefault(key, {}), value)
-        else:
-            tree[key] = value
-
-
-# ---- the cockpits
 
 
 class Cockpit:
@@ -254,7 +66,7 @@ class Cockpit:
     async def request(self, method: str, path: str, **more: Any) -> ApiAnswer:
         await Pause()
         if path == REVIEWS:
-            return _answer(201, {"status": {"allowed": True}})
+            return answer(201, {"status": {"allowed": True}})
         if method == "GET":
             return self.cluster.read(path, more.get("query", ()))
         call = Call(method=method, path=path, body=more.get("body"))
@@ -263,38 +75,64 @@ class Cockpit:
         except Answered as error:
             status = {"kind": "Status", "apiVersion": "v1", "status": "Failure"}
             said = {"code": error.said.status, "reason": error.said.reason, "message": error.said.message}
-            return _answer(error.said.status or 500, status | said)
-        return _answer(200, self.cluster.objects.get(path.removesuffix("/scale"), {}))
+            return answer(error.said.status or 500, status | said)
+        return answer(200, self.cluster.objects.get(path.removesuffix("/scale"), {}))
 
     async def act(self) -> None:
         """Resize or reclaim: plan, read for a while, say yes, and follow what was begun."""
-        asked_seconds, clock = self.clock.cluster_now(), self.clock
         size = int(self.cluster.objects[OWNER_PATH]["spec"]["replicas"])
         to, most = size + self.rng.choice((1, 1, 2, 3, -1)), self.rng.randint(1, 2)
         is_reclaim = self.rng.random() < self.reclaims
+        planning = self.planner()
 
         async def make(*, reads: bool = False) -> Plan:
-            terms = PoolTerms("default", asked_seconds, self.user, made_seconds=clock.cluster_now())
-            planning = Planning(
-                self.store, self, _no_lookup, self.context, reads=reads, pools=terms, at_seconds=asked_seconds
-            )
             if is_reclaim:
-                return await plan_nodes(planning, pool_named(self.store, "h100"), ReclaimTerms(0.0, most))
-            return await scale_as_now(planning, "h100", to)
+                terms = ReclaimTerms(0.0, most)
+                return await plan_nodes(planning(reads=reads), pool_named(self.store, "h100"), terms)
+            return await scale_as_now(planning(reads=reads), "h100", to)
 
         try:
             shown = await make()
-            if shown.verb == "scale" and shown.is_destructive:
-                return  # whom a smaller number meets is its owner's choice: nobody says yes to that here
             for _ in range(self.rng.randint(0, 6)):
                 await Pause()
-            outcome = await carry_replanned(shown, make, self, Lines(), clock)
+            outcome = await self.carry(shown, make, planning)
         except CockpitError as error:
             self.told.append(error.sentence)
             return
         self.told.append(f"{outcome.state}: {outcome.sentence}")
         if outcome.is_done and shown.hold is not None:
             await self._follow(shown.hold)
+
+    def planner(self) -> FreshPlanning:
+        """What plans are made on from this moment on."""
+        asked_seconds, clock = self.clock.cluster_now(), self.clock
+
+        def fresh(*, reads: bool = False) -> Planning:
+            terms = PoolTerms("default", asked_seconds, self.user, made_seconds=clock.cluster_now())
+            return Planning(
+                self.store, self, _no_lookup, self.context, reads=reads, pools=terms, at_seconds=asked_seconds
+            )
+
+        return fresh
+
+    async def carry(self, shown: Plan, make: Make, planning: FreshPlanning) -> Outcome:
+        """After yes, as `conduct` goes on."""
+
+        async def back(first: Plan, /, *, reads: bool = False) -> Plan:
+            return await give_back_as_now(planning(reads=reads), "h100", first)
+
+        async def sleep(seconds: float) -> None:
+            end = self.cluster.clock.now() + seconds
+            while self.cluster.clock.now() < end:
+                await Pause()
+
+        outcome = await carry_replanned(shown, make, self, Lines(), self.clock)
+        if not shown.later:
+            return outcome
+        rest = Settling(
+            shown=shown, again=make, back=back, session=self, audit=Lines(), clock=self.clock, sleep=sleep
+        )
+        return await rest.go(outcome)
 
     async def _follow(self, hold: Hold) -> None:
         async def sleep(_seconds: float) -> None:
@@ -441,6 +279,7 @@ class World:
             },
         }
         self.cluster.put(f"/api/v1/nodes/{name}", node)
+        self.cluster.touch(OWNER_PATH)  # it counts those that are ready
 
     def _nodes(self) -> list[str]:
         return [path.rpartition("/")[2] for path, _ in self.cluster.under("/api/v1/nodes/")]

@@ -10,7 +10,8 @@ from cockpit.errors import Answered, NoConnection
 from cockpit.kube.answer import ApiAnswer
 from cockpit.model.plan import Call
 from tests.unit.actions.builders import REVIEWS
-from tests.unit.actions.interleaved import MACHINES, NS, Cockpit, Pause, World
+from tests.unit.actions.interleaved import Cockpit, World
+from tests.unit.actions.interleaved_server import MACHINES, NS, OWNER_PATH, Pause
 
 SKEW_SECONDS = 20.0
 """So far a cockpit's notion of the cluster's time may be off; half of it is the second that headers cut."""
@@ -101,11 +102,16 @@ class RoughWorld(World):
         self.cluster.put(
             f"{MACHINES}/m-n{self.made}", {**machine, "metadata": {**about, "labels": labels}, "status": {}}
         )
+        self.cluster.touch(OWNER_PATH)  # it counts its machines
         self.coming.append(f"n{self.made}")
 
     def arrive(self) -> None:
-        """The node of a machine that was made a while ago joins."""
-        coming = [one for one in self.coming if f"{MACHINES}/m-{one}" in self.cluster.objects]
+        """The node of a machine that was made a while ago joins; one that is to go does not boot in the time
+        that its owner takes to see it."""
+        machines = dict(self.cluster.under(MACHINES))
+        is_shrinking = len(machines) > self.cluster.objects[OWNER_PATH]["spec"]["replicas"]
+        coming = [one for one in self.coming if f"{MACHINES}/m-{one}" in machines]
+        coming = [one for one in coming if not (is_shrinking and self._is_going(one))]
         self.coming = coming
         if coming:
             self.did["late nodes"] += 1
@@ -114,6 +120,16 @@ class RoughWorld(World):
             self.cluster.objects[path]["status"] = {"nodeRef": {"name": name}}
             self.cluster.touch(path)
             self.add_node(name)
+
+    def reconcile(self) -> None:
+        """A MachineSet takes what is marked first, then a machine without a node."""
+        machines = [path for path, _ in self.cluster.under(MACHINES)]
+        wanted = self.cluster.objects[OWNER_PATH]["spec"]["replicas"]
+        bare = [one for one in machines if f"/api/v1/nodes/{_node_of(one)}" not in self.cluster.objects]
+        if len(machines) <= wanted or not bare or any(self._is_going(_node_of(one)) for one in machines):
+            super().reconcile()
+        else:
+            self._drop(_node_of(self.rng.choice(bare)))
 
     def _drop(self, node: str) -> None:
         if f"/api/v1/nodes/{node}" in self.cluster.objects:
@@ -139,3 +155,7 @@ class RoughWorld(World):
             cockpit.work.close()
             cockpit.work = None
             cockpit.sync()
+
+
+def _node_of(machine: str) -> str:
+    return machine.rpartition("/m-")[2]

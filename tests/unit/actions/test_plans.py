@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cockpit.actions.find import job_named
 from cockpit.actions.kill import REMAINS, plan_kill
 from cockpit.actions.plan_diff import confirmed
+from cockpit.actions.planning import PoolTerms
 from cockpit.actions.scale import plan_pool_scale, read_replicas
 from cockpit.actions.submit import plan_submit
 from cockpit.errors import BadInput, Refused
@@ -195,7 +196,7 @@ def test_a_plan_made_again_at_yes_is_used_only_when_it_says_the_same() -> None:
 def test_scale_carries_the_line_that_would_do_the_same() -> None:
     store = pool_store([node("a", pool="h100")], pools=[deployment(replicas=1)])
     (pool,) = pools_of(store)
-    plan = plan_pool_scale(pool, 3, store, context="prod")
+    plan = plan_pool_scale(pool, 3, store, terms=PoolTerms(), context="prod")
     assert plan.shell == "cockpit pool scale h100 --to 3 --context prod --write"
     assert plan.calls[0].body["spec"] == {"replicas": 3}
     assert read_replicas(" 3 ") == 3

@@ -7,14 +7,16 @@ import pytest
 
 from cockpit.actions.plan_diff import confirmed
 from cockpit.actions.planning import Planning, PoolTerms
-from cockpit.actions.reclaim_nodes import SETTLE_SECONDS, ReclaimTerms, next_step, plan_nodes
+from cockpit.actions.reclaim_nodes import ReclaimTerms, next_step, plan_nodes
 from cockpit.errors import BadInput, Unchanged
 from cockpit.kube.answer import ApiAnswer
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Machine
 from cockpit.pools.index import pool_named
+from cockpit.pools.shrink import SETTLE_SECONDS
 from tests.unit.actions.builders import REVIEWS, Line, store_of
-from tests.unit.actions.interleaved import DELETE_MACHINE, OWNER_PATH, World
+from tests.unit.actions.interleaved import World
+from tests.unit.actions.interleaved_server import DELETE_MACHINE, OWNER_PATH
 from tests.unit.actions.test_verb_rights import DEMAND, idle_node, tree_of
 from tests.unit.pools import builders as pools_built
 

@@ -40,13 +40,12 @@ def test_the_model_of_many_hands_would_notice_two_changes(monkeypatch: pytest.Mo
 def test_the_model_of_many_hands_would_notice_a_busy_node_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a shrink believes its tables."""
     monkeypatch.setattr("cockpit.pools.shrink.still_there", lambda _node, _store: [])
-    assert _meets("busy node", takes_open=True)
+    assert _meets("busy node")
 
 
-def _meets(words: str, *, takes_open: bool = False) -> bool:
+def _meets(words: str) -> bool:
     for seed in range(600):
         world = WildWorld(seed)
-        world.takes_open = takes_open
         world.run(STEPS)
         if any(words in told for told in world.faults):
             return True

@@ -7,16 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 
 from cockpit.actions.limit import limit_as_now
-from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.reclaim_nodes import ReclaimTerms, plan_nodes
-from cockpit.actions.replan import carry_replanned
 from cockpit.actions.scale import scale_as_now
 from cockpit.clock import ManualClock
 from cockpit.errors import CockpitError
 from cockpit.model.plan import Plan
 from cockpit.pools.index import pool_named
-from tests.unit.actions.builders import Lines
-from tests.unit.actions.interleaved import MACHINES, MAXIMUM, OWNER_PATH, Cockpit, Pause, Tree, _no_lookup
+from tests.unit.actions.interleaved import Cockpit
+from tests.unit.actions.interleaved_server import MAXIMUM, OWNER_PATH, Pause, Tree
 from tests.unit.actions.rough_interleaved import RoughCockpit, RoughWorld, Skewed
 
 HOURS_OFF = 7_200.0
@@ -39,6 +37,9 @@ class FarOff(Skewed):
 class WildCockpit(RoughCockpit):
     """One terminal of one person."""
 
+    leanings = (3, 4, 2, 1)
+    """How often it grows, shrinks, reclaims, moves the maximum."""
+
     def __init__(self, name: str, world: "WildWorld") -> None:
         super().__init__(name, world, 0.0)
         self.wild = world
@@ -48,33 +49,32 @@ class WildCockpit(RoughCockpit):
     async def act(self) -> None:
         """Grow, shrink, reclaim or move the maximum; read the plan, say yes, follow."""
         size = int(self.cluster.objects[OWNER_PATH]["spec"]["replicas"])
+        verb = self.rng.choices(("grow", "shrink", "reclaim", "limit"), self.leanings)[0]
+        to = size + self.rng.choice((1, 1, 2, 3)) * (-1 if verb == "shrink" else 1)
+        most, ceiling = self.rng.randint(1, 2), self.rng.randint(1, MAXIMUM + 2)
+        size = int(self.cluster.objects[OWNER_PATH]["spec"]["replicas"])
         verb = self.rng.choices(("grow", "shrink", "reclaim", "limit"), (3, 3, 3, 1))[0]
         to = size + self.rng.choice((1, 1, 2, 3)) * (-1 if verb == "shrink" else 1)
         most, ceiling = self.rng.randint(1, 2), self.rng.randint(1, MAXIMUM + 2)
-        asked_seconds, clock = self.clock.cluster_now(), self.clock
+        planning = self.planner()
 
         async def make(*, reads: bool = False) -> Plan:
-            terms = PoolTerms("default", asked_seconds, self.user, made_seconds=clock.cluster_now())
-            planning = Planning(
-                self.store, self, _no_lookup, self.context, reads=reads, pools=terms, at_seconds=asked_seconds
-            )
             if verb == "reclaim":
-                return await plan_nodes(planning, pool_named(self.store, "h100"), ReclaimTerms(0.0, most))
+                terms = ReclaimTerms(0.0, most)
+                return await plan_nodes(planning(reads=reads), pool_named(self.store, "h100"), terms)
             if verb == "limit":
-                return await limit_as_now(planning, "h100", ceiling)
-            return await scale_as_now(planning, "h100", to)
+                return await limit_as_now(planning(reads=reads), "h100", ceiling)
+            return await scale_as_now(planning(reads=reads), "h100", to)
 
         try:
             shown = await make()
-            if shown.is_destructive and verb == "shrink" and not (self.wild.takes_open or _is_closed(shown)):
-                return  # told that a pod may be bound in that moment: this person reclaims instead
             reading = self.rng.choice(READING_SECONDS)
             self.wild.clock.advance(reading)
             if reading >= 20.0:  # the watches go on meanwhile
                 self.sync()
             for _ in range(self.rng.randint(0, 6)):
                 await Pause()
-            outcome = await carry_replanned(shown, make, self, Lines(), clock)
+            outcome = await self.carry(shown, make, planning)
         except CockpitError as error:
             self.told.append(f"{verb}: {error.sentence}")
             return
@@ -85,10 +85,7 @@ class WildCockpit(RoughCockpit):
 
 
 class WildWorld(RoughWorld):
-    """As the bad day, and wilder. `takes_open`: people shrink also by nodes that still take pods, or that the
-    owner chooses."""
-
-    takes_open = False
+    """As the bad day, and wilder."""
 
     def __init__(self, seed: int) -> None:
         self.verbs: Counter[str] = Counter()
@@ -128,26 +125,6 @@ class WildWorld(RoughWorld):
             self.cluster.objects[path]["status"]["phase"] = self.rng.choice(("Succeeded", "Failed"))
             self.cluster.touch(path)
 
-    def _join(self) -> None:
-        super()._join()
-        self.cluster.touch(OWNER_PATH)  # it counts its machines, and those with a node
-
-    def arrive(self) -> None:
-        before = self.did["late nodes"]
-        super().arrive()
-        if self.did["late nodes"] != before:
-            self.cluster.touch(OWNER_PATH)
-
-    def reconcile(self) -> None:
-        """A MachineSet takes what is marked first, then a machine without a node."""
-        machines = [path for path, _ in self.cluster.under(MACHINES)]
-        wanted = self.cluster.objects[OWNER_PATH]["spec"]["replicas"]
-        bare = [one for one in machines if f"/api/v1/nodes/{_node_of(one)}" not in self.cluster.objects]
-        if len(machines) <= wanted or not bare or any(self._is_going(_node_of(one)) for one in machines):
-            super().reconcile()
-        else:
-            self._drop(_node_of(self.rng.choice(bare)))
-
     def exporter(self) -> None:
         """A DaemonSet's pod comes onto a node, cordoned or not."""
         nodes = self._nodes()
@@ -174,16 +151,6 @@ class WildWorld(RoughWorld):
         owner = self.cluster.objects[OWNER_PATH]
         owner["spec"]["replicas"] = max(owner["spec"]["replicas"], self.rng.randint(1, MAXIMUM + 1))
         self.cluster.touch(OWNER_PATH)
-
-
-def _is_closed(plan: Plan) -> bool:
-    """Which nodes go is chosen, and they are cordoned for a while."""
-    told = [one.split(":")[0] for one in plan.lines]
-    return "chosen, all empty" in told and "cordoned first" not in told
-
-
-def _node_of(machine: str) -> str:
-    return machine.rpartition("/m-")[2]
 
 
 def _is_work(pod: Tree) -> bool:

@@ -264,7 +264,7 @@ def kept(name: str, key: str = OFF) -> Node:
 def shrunk(store: Store, to: int) -> list[str]:
     (pool,) = pools_of(store)
     (owner,) = store.records(Kind.POOL).values()
-    return [one.name for one in shrink_of(pool, owner, to, store).victims]
+    return [one.name for one in shrink_of(pool, owner, to, store, 0.0).victims]
 
 
 def test_a_smaller_number_leaves_a_kept_node_and_takes_another() -> None:

@@ -9,6 +9,7 @@ from cockpit.errors import BadInput
 from cockpit.model.plan import Plan
 from cockpit.model.pod import Pod
 from cockpit.pools.cluster_api import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM
+from cockpit.pools.idle import RECLAIM, RECLAIM_AT
 from cockpit.pools.index import pool_object, pools_of
 from cockpit.pools.plan import plan_scale
 from cockpit.pools.shrink import most_at_once
@@ -16,10 +17,13 @@ from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.store.store import Store
 from tests.unit.pools.builders import BORN, deployment, machine, node, pod, store_of
 
+NOW = BORN + 3_600.0
+
 
 def _plan(store: Store, replicas: int, at_once: int | None = None) -> Plan:
     (pool,) = pools_of(store)
-    return plan_scale(pool, pool_object(store, pool), replicas, store, at_once)
+    owner = pool_object(store, pool)
+    return plan_scale(pool, owner, replicas, store, now_seconds=NOW, at_once=at_once)
 
 
 def _two(**more: int) -> Store:
@@ -77,7 +81,7 @@ def test_empty_nodes_are_chosen_where_the_owner_lets_us() -> None:
     nodes = [node(name, pool="h100") for name in "abcd"]
     machines = [machine(name) for name in "abcd"]
     plan = _plan(store_of(nodes, _busy("a", "c"), [deployment(replicas=4)], machines=machines), 3)
-    cordon, mark, scale = plan.calls
+    (cordon,), (mark, scale) = plan.calls, plan.later
     assert (cordon.path, cordon.body["spec"]) == ("/api/v1/nodes/b", {"unschedulable": True})
     assert "resourceVersion" in cordon.body["metadata"], "as its pods were read"
     assert mark.path == "/apis/cluster.x-k8s.io/v1beta1/namespaces/capi/machines/m-b"
@@ -87,8 +91,51 @@ def test_empty_nodes_are_chosen_where_the_owner_lets_us() -> None:
         "annotations": {"cluster.x-k8s.io/delete-machine": "yes"},
     }
     assert scale.path.endswith("/scale") and scale.body["spec"] == {"replicas": 3}
-    assert plan.lines[3].startswith("cordoned first: b; a pod that is bound there in that moment")
+    assert plan.lines[3] == "cordoned first: b; removed 10 s later if still empty, else uncordoned"
     assert (plan.lines[2], plan.is_destructive, plan.typed) == ("chosen, all empty: b", True, "")
+
+
+def test_nodes_that_have_been_cordoned_for_long_enough_go_at_once() -> None:
+    marks = {RECLAIM: "MachineDeployment.cluster.x-k8s.io/capi/h100", RECLAIM_AT: str(int(NOW - 11.0))}
+    ours = replace(node("d", pool="h100", unschedulable=True), annotations=tuple(marks.items()))
+    theirs = node("c", pool="h100", unschedulable=True)
+    nodes = [node("a", pool="h100"), node("b", pool="h100"), theirs, ours]
+    machines = [machine(name) for name in "abcd"]
+    store = store_of(nodes, pools=[deployment(replicas=4)], machines=machines)
+    (pool,) = pools_of(store)
+    assert pool.key == marks[RECLAIM]
+    plan = _plan(store, 2)
+    assert [one.path.rpartition("/")[2] for one in plan.calls] == ["d", "c", "m-d", "m-c", "scale"]
+    assert not plan.later and "chosen, all empty: d, c" in plan.lines
+    later = _plan(store, 1)
+    assert [one.path for one in later.calls] == ["/api/v1/nodes/a"], "only what still takes pods is cordoned"
+    young = replace(theirs, cordoned_seconds=NOW - 3.0)
+    store = store_of([*nodes[:2], young, ours], pools=[deployment(replicas=4)], machines=machines)
+    (call,) = _plan(store, 2).calls
+    assert call.path == "/api/v1/nodes/c" and "annotations" not in call.body["metadata"], "it stays theirs"
+
+
+def test_a_machine_that_never_came_goes_before_any_node() -> None:
+    """One whose node comes in that moment would leave its place to a busy one."""
+    of_pool = {"pool_kind": "MachineDeployment", "pool_key": "capi/h100"}
+    bare = [machine("", name, created_seconds=BORN + at, **of_pool) for at, name in enumerate(("m-b", "m-c"))]
+    store = store_of(
+        [node("a", pool="h100")],
+        _busy("a"),
+        [deployment(replicas=3)],
+        machines=[machine("a", **of_pool), *bare],
+    )
+    plan = _plan(store, 2)
+    assert [one.path.rpartition("/")[2] for one in plan.calls] == ["m-c", "scale"]
+
+
+def test_where_none_stays_all_are_cordoned_first_whoever_chooses() -> None:
+    nodes = [node(name, pool="h100") for name in "ab"]
+    plan = _plan(store_of(nodes, pools=[deployment(replicas=2)]), 0)
+    assert [one.path for one in plan.calls] == ["/api/v1/nodes/a", "/api/v1/nodes/b"]
+    assert [one.body["spec"] for one in plan.later] == [{"replicas": 0}]
+    some = _plan(store_of(nodes, pools=[deployment(replicas=2)]), 1)
+    assert "its owner chooses among them: a pod that comes onto one meanwhile may be drained" in some.lines
 
 
 def test_where_nobody_chooses_a_busy_node_keeps_the_pool_as_it_is() -> None:
@@ -177,7 +224,7 @@ def test_a_plan_says_its_size_absolutely_and_shrinks_are_destructive(now: int, w
             _plan(store, wanted)
         return
     plan = _plan(store, wanted)
-    assert plan.calls[0].body["spec"] == {"replicas": wanted}
+    assert (*plan.calls, *plan.later)[-1].body["spec"] == {"replicas": wanted}
     assert plan.is_destructive == (wanted < now)
 
 

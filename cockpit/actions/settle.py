@@ -1,0 +1,113 @@
+"""The second step of a plan whose calls cordon what goes: wait until no pod can come any more, look again,
+and do the rest, or take the cordons back.
+
+The rest is made of what the server says then. It is sent where it is what was confirmed; where somebody uses
+a node by now, or it is refused, nothing is removed and the nodes are given back to the scheduler.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from cockpit.actions.perform import AuditLog, Perform, carry_out
+from cockpit.actions.plan_diff import does_the_same
+from cockpit.actions.planning import Make
+from cockpit.actions.pool_lease import release_call
+from cockpit.actions.replan import TRIES
+from cockpit.clock import Clock
+from cockpit.errors import CockpitError, Refused, Unchanged
+from cockpit.model.plan import Outcome, Plan
+from cockpit.model.session import Session
+from cockpit.pools.shrink import SETTLE_SECONDS
+
+
+class Back(Protocol):
+    """Makes the plan that takes back what the calls of `shown` cordoned, from what the server says by now."""
+
+    def __call__(self, shown: Plan, /, *, reads: bool = ...) -> Awaitable[Plan]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """One plan that was confirmed, on its way. `again` makes it anew; `sleep` waits so many of our
+    seconds."""
+
+    shown: Plan
+    again: Make
+    back: Back
+    session: Session
+    audit: AuditLog
+    clock: Clock
+    sleep: Callable[[float], Awaitable[None]]
+    perform: Perform | None = None
+
+    async def go(self, first: Outcome) -> Outcome:
+        """What becomes of it after its calls ended as `first`. Never raises for what a cluster may answer."""
+        if first.state == "unchanged":
+            return first
+        try:
+            done = await self._rest(await self._settled()) if first.is_done else first
+        except CockpitError as error:
+            done = Outcome(state="refused", sentence=error.sentence)
+            await self._release()
+        if done.is_done:
+            return done
+        if first.is_done and done.state == "failed":  # the size may have been set: who goes stays cordoned
+            return msgspec.structs.replace(done, sentence=f"{done.sentence}; the nodes stay cordoned")
+        return await self._taken_back(done)
+
+    async def _settled(self) -> Plan:
+        """The rest once the cluster's time says that the nodes have settled: ours may differ from it."""
+        for _ in range(TRIES):
+            await self.sleep(SETTLE_SECONDS / self.clock.cluster_pace())
+            now = await self.again(reads=True)
+            if not (now.later and does_the_same(self.shown.later, now.later)):
+                break
+        return now
+
+    async def _rest(self, rest: Plan) -> Outcome:
+        """Its calls change nothing more when they are sent twice: it goes on after what moved in between."""
+        later = self.shown.later
+        for _ in range(TRIES):
+            if rest.later or not does_the_same(later, rest.deeds[-len(later) :]):
+                raise Refused(_other(self.shown, rest))
+            done = await carry_out(rest, self.session, self.audit, self.clock, perform=self.perform)
+            is_moved = done.refusal is not None and done.refusal.is_changed
+            if done.is_done or not is_moved:
+                break
+            rest = await self.again(reads=True)
+        return done
+
+    async def _release(self) -> None:
+        """Whoever waits for the pool may have it: nothing of it is under way any more."""
+        hold = self.shown.hold
+        if hold is not None and hold.path:
+            call = release_call(hold, self.clock.cluster_now())
+            plan = Plan(verb=self.shown.verb, title=f"Give pool {hold.pool} back", calls=(call,))
+            await carry_out(plan, self.session, self.audit, self.clock, perform=self.perform)
+
+    async def _taken_back(self, done: Outcome) -> Outcome:
+        """`done`, and what became of the nodes."""
+        why = done.sentence
+        try:
+            for _ in range(TRIES):
+                plan = await self.back(self.shown, reads=True)
+                why = "; ".join(plan.expects) or why
+                given = await carry_out(plan, self.session, self.audit, self.clock, perform=self.perform)
+                if given.is_done or not (given.refusal is not None and given.refusal.is_changed):
+                    break
+            told = given.sentence if given.is_done else f"what was cordoned stays so: {given.sentence}"
+        except Unchanged:
+            return done
+        except CockpitError as error:
+            told = f"what was cordoned stays so: {error.sentence}"
+        return msgspec.structs.replace(done, sentence=f"nothing was removed: {why}; {told}")
+
+
+def _other(shown: Plan, rest: Plan) -> str:
+    """Why the rest is not what was confirmed."""
+    now = {one.path for one in (*rest.deeds, *rest.later)}
+    left = [one.target for one in shown.later if one.path not in now]
+    return f"{' and '.join(left)} would stay by now" if left else "the pool has been changed meanwhile"
