@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from cockpit.model.store_reader import StoreReader
     from cockpit.screens.pool_watch import PoolWatch
 
+BEGINS_SECONDS: Final = 60.0
+"""So long after its Lease was taken the size may still be written: what goes is cordoned first, and
+settles."""
 MOST_READ: Final = 50
 """Pools whose Lease is read for a change of before; those that cannot be resized from here have none."""
 
@@ -92,7 +95,10 @@ class PoolChanges:
             if lease is None or not found.is_ours or not lease.is_in_force(host.clock.cluster_now()):
                 continue
             hold = hold_of(pool, lease, host.lease_namespace)
-            if hold is not None and hold.path not in self._followed and host.cluster is cluster:
+            young = host.clock.cluster_now() - (lease.acquired_seconds or 0.0) < BEGINS_SECONDS
+            if hold is None or (young and pool.target != hold.to):
+                continue  # another terminal of this person is about to write it
+            if hold.path not in self._followed and host.cluster is cluster:
                 self._follow(hold, lease)
 
     def _follow(self, hold: Hold, lease: Lease | None) -> None:

@@ -92,14 +92,14 @@ async def test_a_failed_machine_and_a_log_that_is_nowhere_say_so() -> None:
 class HeldApp(PoolsApp):
     """The pool is held for its growth from 2 to 4, by whom `holder` says; what is sent is kept."""
 
-    def __init__(self, holder: str, *, to: int = 4, write: bool = False) -> None:
+    def __init__(self, holder: str, *, to: int = 4, write: bool = False, taken: float = ASKED) -> None:
         super().__init__(PoolsEstate(), write=write)
         self.sent: list[Any] = []
         notes = {"gpu-cockpit/from-nodes": "2", "gpu-cockpit/to-nodes": str(to)}
         spec = {
             "holderIdentity": holder,
             "leaseDurationSeconds": 600,
-            "acquireTime": micro_time(ASKED),
+            "acquireTime": micro_time(taken),
             "renewTime": micro_time(NOW - 60),
         }
         lease = {"metadata": {"uid": "u", "annotations": notes}, "spec": spec}
@@ -198,6 +198,15 @@ async def test_one_that_is_not_in_force_any_more_is_given_back(monkeypatch: pyte
     app = HeldApp(ME, to=6, write=True)
     assert await taken_up(app, monkeypatch, 1) == ["/spec/leaseDurationSeconds"]
     assert "from 2 to 6 nodes is not in force, it is set to 4" in app.told()
+
+
+async def test_one_that_another_terminal_is_about_to_write_is_left_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A shrink takes the Lease, cordons, and waits before it writes the size."""
+    app = HeldApp(ME, to=3, write=True, taken=NOW - 20)
+    assert await taken_up(app, monkeypatch) == []
+    assert "from 2 to 3" not in app.told()
 
 
 @pytest.mark.parametrize(("holder", "write"), [(ME, False), ("alice@bastion", True)])
