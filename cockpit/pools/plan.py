@@ -148,8 +148,10 @@ def gain_lines(pool: Pool, more: int, store: StoreReader) -> tuple[str, ...]:
 def _shrink(
     now: int, replicas: int, found: Shrinking, at_once: int | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    less, there = now - replicas, len(found.empty) + len(found.busy)
+    less, there = now - replicas, len(found.empty) + len(found.busy) + len(found.kept)
     gone = f"{found.going} of {there} present will be removed, {len(found.empty)} empty"
+    if not found.going:
+        gone = f"not there yet, {there} present stay"
     lines = [f"- {less} node{'s' * (less != 1)}: {gone}"]
     if found.victims and found.calls:
         lines.append(f"chosen, all empty: {_names(found.victims)}")

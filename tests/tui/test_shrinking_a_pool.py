@@ -1,6 +1,6 @@
 """A pool made smaller by key: what goes is cordoned, looked at again, and goes or is given back.
 
-On the embedded cluster at sixty times the speed, where the ten seconds between the steps are a sixth of one.
+On the embedded cluster.
 """
 
 import asyncio
