@@ -9,10 +9,14 @@ Line = tuple[float | None, ...]
 
 
 class CardTrace(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One card under its present holder. `duty` is 0..1, the highest of each step."""
+    """One card under its present holder. `duty` is 0..1, the highest of each step; it is sampled at moments,
+    `engine` is the mean over the exporter's interval. `energy_joules` counts since the driver was loaded:
+    what it grows by between two points was drawn between them."""
 
     uuid: str
     duty: Line = ()
+    engine: Line = ()
+    energy_joules: Line = ()
     memory_bytes: Line = ()
     power_watts: Line = ()
 

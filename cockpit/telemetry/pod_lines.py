@@ -1,8 +1,8 @@
 """What cards and pods did over the last hours, from Prometheus' own memory: a point a minute. Pure.
 
-Two range queries for all pods that are asked for: one for their cards' duty, memory and power, one for CPU,
-network and disk. Cards are sampled twice a minute and the higher duty counts, so that a short kernel is seen
-wherever the exporter saw it.
+Two range queries for all pods that are asked for: one for their cards' duty, memory, power and energy, one
+for CPU, network and disk. Cards are sampled twice a minute and the higher duty counts, so that a short kernel
+is seen wherever the exporter saw it.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 
 from cockpit.model.pod import Pod
 from cockpit.model.trace import CardTrace, Line, PodLines, PodTrace
-from cockpit.telemetry import uses
+from cockpit.telemetry import detail_names, uses
 from cockpit.telemetry.cards.plausible import MOST_DUTY
 from cockpit.telemetry.cards.units import scaled
 from cockpit.telemetry.labels import instance_of, uuid_of
@@ -26,7 +26,17 @@ MOST_PODS = 20
 """In one query: the URL of a GET has its limits."""
 
 _METRICS = (GpuMetric.DUTY, GpuMetric.ENGINE, GpuMetric.MEMORY_USED, GpuMetric.POWER)
-_NAMES = names_of(_METRICS)
+_ENERGY = {
+    name: field.factor
+    for name, fields in detail_names.FIELDS.items()
+    for field in fields
+    if field.name == "energy_joules"
+}
+"""Counters since the driver was loaded, the most trusted name first. Only such a question reads them: a round
+does not."""
+MOST_JOULES = 1e12
+"""Thirty years at a kilowatt; DCGM's blank of a counter is far above."""
+_NAMES = (*names_of(_METRICS), *_ENERGY)
 _POD_LABELS = (("exported_pod", "exported_namespace"), ("pod", "namespace"), ("pod_name", "pod_namespace"))
 
 _Points = dict[int, tuple[int, float]]
@@ -92,14 +102,18 @@ def _cards(
     rows: Iterable[Any], by_name: Mapping[tuple[str, str], Pod], end_seconds: float
 ) -> dict[str, tuple[CardTrace, ...]]:
     found: dict[tuple[str, str], dict[GpuMetric, _Points]] = {}
+    energy: dict[tuple[str, str], _Points] = {}
     for labels, values in _samples(rows):
         name = labels.get("__name__", "")
         meaning, pod, uuid = MEANINGS.get(name), _pod_of(labels, by_name), uuid_of(labels)
-        if meaning is None or meaning.quantity not in _METRICS or pod is None or not uuid:
-            continue
-        if not is_meant(name, labels):
+        if pod is None or not uuid:
             continue
         instance = instance_of(labels)
+        if name in _ENERGY and not instance:  # as power: of an instance it is the whole card's
+            trust = list(_ENERGY).index(name)
+            _take(energy.setdefault((pod.uid, uuid), {}), values, end_seconds, trust, _ENERGY[name])
+        if meaning is None or meaning.quantity not in _METRICS or not is_meant(name, labels):
+            continue
         if instance and meaning.quantity in (GpuMetric.DUTY, GpuMetric.POWER):
             continue  # of an instance duty is absent or a constant 0, and power the whole card's
         lines = found.setdefault((pod.uid, f"{uuid}/{instance}" if instance else uuid), {})
@@ -109,7 +123,9 @@ def _cards(
         duty = of.get(GpuMetric.DUTY) or of.get(GpuMetric.ENGINE) or {}
         card = CardTrace(
             uuid=uuid,
-            duty=_line(duty, lambda ratio: min(1.0, ratio) if 0.0 <= ratio <= MOST_DUTY else None),
+            duty=_line(duty, _ratio),
+            engine=_line(of.get(GpuMetric.ENGINE, {}), _ratio),
+            energy_joules=_line(energy.get((uid, uuid), {}), _joules),
             memory_bytes=_line(of.get(GpuMetric.MEMORY_USED, {}), lambda value: value),
             power_watts=_line(of.get(GpuMetric.POWER, {}), lambda value: value),
         )
@@ -162,6 +178,14 @@ def _pods(
         )
         for uid, of in found.items()
     }
+
+
+def _ratio(value: float) -> float | None:
+    return min(1.0, value) if 0.0 <= value <= MOST_DUTY else None
+
+
+def _joules(value: float) -> float | None:
+    return value if 0.0 <= value <= MOST_JOULES else None
 
 
 def _positive(value: float) -> float | None:

@@ -39,17 +39,61 @@ def test_of_two_samples_in_a_minute_the_higher_counts_and_a_gap_stays_one() -> N
     assert card.power_watts[-2:] == (None, 61.5)
 
 
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "7200000500"),
+        ("DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL", "7200000.5"),
+        ("cockpit_gpu_energy_joules_total", "7200000.5"),
+    ],
+)
+def test_the_counter_of_energy_is_read_in_joules_by_each_name(name: str, raw: str) -> None:
+    rows = [_card("DCGM_FI_DEV_GPU_UTIL", (END, "0")), _card(name, (END - 60, raw))]
+    (card,) = pod_lines(rows, [], [NB], END).cards[NB.uid]
+    assert card.energy_joules[-2:] == (7_200_000.5, None)
+    assert f"{name}|" in card_query([NB]) or f"|{name}" in card_query([NB])
+
+
+def test_energy_that_nobody_collects_is_no_line_and_a_blank_of_dcgm_is_a_gap() -> None:
+    duty = _card("DCGM_FI_DEV_GPU_UTIL", (END, "0"))
+    (card,) = pod_lines([duty], [], [NB], END).cards[NB.uid]
+    assert (card.energy_joules, card.engine) == ((), ())
+    blank = _card("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", (END - 60, "5000"), (END, "9223372036854775792"))
+    (card,) = pod_lines([duty, blank], [], [NB], END).cards[NB.uid]
+    assert card.energy_joules[-2:] == (5.0, None)
+
+
+def test_of_two_exporters_the_own_counter_counts_and_of_a_minute_the_newest_point() -> None:
+    rows = [
+        _card("DCGM_FI_DEV_GPU_UTIL", (END, "0")),
+        _card("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", (END - 30, "9000"), (END, "9000")),
+        _card("cockpit_gpu_energy_joules_total", (END - 30, "4"), (END, "5")),
+    ]
+    (card,) = pod_lines(rows, [], [NB], END).cards[NB.uid]
+    assert card.energy_joules[-1] == 5.0
+
+
+def test_a_card_keeps_its_engine_beside_its_duty() -> None:
+    rows = [
+        _card("DCGM_FI_DEV_GPU_UTIL", (END, "0")),
+        _card("DCGM_FI_PROF_GR_ENGINE_ACTIVE", (END - 30, "0.002"), (END, "0.013")),
+    ]
+    (card,) = pod_lines(rows, [], [NB], END).cards[NB.uid]
+    assert (card.duty[-1], card.engine[-1]) == (0.0, 0.013)
+
+
 def test_an_instance_is_told_by_its_engine_and_keeps_its_own_line() -> None:
     instance = {"GPU_I_ID": "3", "GPU_I_PROFILE": "1g.10gb"}
     rows = [
         _card("DCGM_FI_DEV_GPU_UTIL", (END, "0"), **instance),
         _card("DCGM_FI_PROF_GR_ENGINE_ACTIVE", (END, "0.6"), **instance),
         _card("DCGM_FI_DEV_POWER_USAGE", (END, "412.0"), **instance),
+        _card("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", (END, "7200000500"), **instance),
     ]
     (card,) = pod_lines(rows, [], [NB], END).cards[NB.uid]
     assert card.uuid.endswith("/3")
     assert card.duty[-1] == 0.6
-    assert card.power_watts == (), "what the card draws is drawn by its neighbours, too"
+    assert (card.power_watts, card.energy_joules) == ((), ()), "its neighbours draw it, too"
 
 
 def test_pods_of_others_and_rows_that_are_none_are_left_out() -> None:
