@@ -287,6 +287,9 @@ def why_not_idle(judged: Judged | None, now_seconds: float) -> str:
     last = judged.last
     ago = "" if last is None else f" {ago_words(now_seconds - last.at_seconds)}"
     if judged.standing is IdleStanding.WORKING and last is not None:
+        if last.sign is WorkSign.HIDDEN and last.value is not None and last.usual is not None:
+            drew = f"a card drew {last.value:.0f} W on average, {last.usual:.0f} W whenever it was sampled"
+            return f"it is not idle: {drew}"
         return f"it is not idle: {_sign_words(last.sign)}{ago}"
     if judged.standing is IdleStanding.STARTING:
         return "it is not idle: it is starting" + (

@@ -6,6 +6,12 @@ that it has made before. So a start (memory fills, weights come over the network
 for data (CPU, network or disk work), a checkpoint (disk or network) and a notebook (a kernel now and then)
 are told apart by what they do, and a habit by what was seen of it.
 
+Duty is a sample of a moment. Where they are collected, two lines tell of kernels between samples: the share
+of time in which an engine was busy, a mean over the exporter's interval (DCGM's user guide, profiling
+metrics), and the card's counter of energy, which forgets nothing. They show work, never rest: DCGM tells 0 of
+a busy engine now and then (NVIDIA/dcgm-exporter#662, NVIDIA/DCGM#303), and a context alone draws 26 to 66 W
+more than none (arXiv 2605.23918): a small model that works adds less.
+
 What cannot be told from idle: a first pause longer than the window in which the job itself does nothing at
 all, because it waits for another one's work, or a person comes back to it every hour. That is why it is
 asked or suspended before it is killed. A job that hangs in a collective spins on its cards and is not idle:
@@ -14,11 +20,13 @@ asked or suspended before it is killed. A job that hangs in a collective spins o
 
 import enum
 from collections.abc import Callable, Iterator
+from itertools import pairwise
+from statistics import median
 from typing import Final
 
 import msgspec
 
-from cockpit.model.trace import Line, PodTrace, Trace
+from cockpit.model.trace import CardTrace, Line, PodTrace, Trace
 
 WORKS_DUTY_RATIO: Final = 0.05
 """Below is housekeeping of drivers and monitors."""
@@ -26,11 +34,24 @@ TRICKLE_DUTY_RATIO: Final = 0.005
 TRICKLE_POINTS: Final = 15
 """A little duty in all but one of so many points measured in a row is a small model that is asked all the
 time: housekeeping comes and goes."""
+ENGINE_RATIO: Final = 0.01
+"""Of a mean over 30 seconds: a third of a second. Without kernels it is 0, so less than of duty is work."""
+ENGINE_TRICKLE_RATIO: Final = 0.001
 MEMORY_BYTES: Final = 128 * 2**20
 """What a card's memory may wander by itself: caches of the driver, other processes' contexts."""
 POWER_RATIO: Final = 1.3
 POWER_WATTS: Final = 25.0
 """A draw this much above that of the last minutes was no idle card's."""
+ENERGY_STEP_RATIO: Final = 0.08
+ENERGY_STEP_WATTS: Final = 3.0
+"""A minute whose mean draw is this much above the usual minute's was no rest."""
+ENERGY_POINTS: Final = 5
+"""Within so many points each pattern of intervals of a scrape comes round."""
+ENERGY_RATIO: Final = 0.10
+ENERGY_WATTS: Final = 3.0
+"""A mean draw this much above what samples tell hides kernels: twice what a sample may be wrong by (NVML)."""
+ENERGY_LATE_SECONDS: Final = 60.0
+"""So late a counter may be read: exporters read it every 30 seconds, and are scraped as often."""
 AS_AT_WORK_RATIO: Final = 0.7
 """A draw of so much of what the card drew at work contradicts a duty of zero."""
 CPU_CORES: Final = 0.25
@@ -53,6 +74,7 @@ PATIENCE: Final = 2.0
 """A quiet is unusual once it is so many times the longest pause seen."""
 LATELY_POINTS: Final = 10
 QUIET_POINTS: Final = 30
+USUAL_POINTS: Final = 60
 
 
 class IdleStanding(enum.StrEnum):
@@ -69,6 +91,8 @@ class WorkSign(enum.StrEnum):
     KERNEL = "a kernel ran"
     MEMORY = "GPU memory changed"
     POWER = "a card drew more power"
+    ENERGY = "a card drew more energy"
+    HIDDEN = "a card drew more than its samples tell"
     CPU = "CPU"
     NETWORK = "network"
     DISK = "disk"
@@ -77,11 +101,13 @@ class WorkSign(enum.StrEnum):
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):
-    """The newest sign of work: what, when, and how much where a line tells it (in base units)."""
+    """The newest sign of work: what, when, and how much where a line tells it (in base units). Of energy
+    `value` is the mean draw and `usual` what it is compared with, in watts."""
 
     sign: WorkSign
     at_seconds: float
     value: float | None = None
+    usual: float | None = None
     what: str = ""  # of UNMEASURED: which quantity
 
 
@@ -109,7 +135,7 @@ def judge(trace: Trace, idle_for_seconds: float) -> Judged:
     missing, needed = _missing(trace), idle_for_seconds
     if not trace.is_whole or not trace.cards or missing:
         return Judged(standing=IdleStanding.UNKNOWN, needed_seconds=needed, missing=missing)
-    last = _last_sign(trace)
+    last = _last_sign(trace, needed)
     if last is not None and trace.end_seconds - last.at_seconds < needed:
         unseen = last.sign is WorkSign.UNMEASURED
         standing = IdleStanding.UNKNOWN if unseen else IdleStanding.WORKING
@@ -165,18 +191,21 @@ def _is_blank(line: Line) -> bool:
     return all(one is None for one in line)
 
 
-def _last_sign(trace: Trace) -> Shown | None:
+def _last_sign(trace: Trace, needed: float) -> Shown | None:
     """The newest sign of any line, None where none shows any."""
-    found = [one for one in _signs(trace) if one is not None]
+    found = [one for one in _signs(trace, needed) if one is not None]
     if trace.progress_seconds is not None:
         found.append(Shown(WorkSign.PROGRESS, trace.progress_seconds))
     # of signs at the same moment the one that shows work is told, not the one that shows nothing
     return max(found, key=lambda one: (one.at_seconds, one.sign is not WorkSign.UNMEASURED), default=None)
 
 
-def _signs(trace: Trace) -> Iterator[Shown | None]:
+def _signs(trace: Trace, needed: float) -> Iterator[Shown | None]:
     for card in trace.cards:
         yield _kernel_sign(trace, card.duty)
+        yield _kernel_sign(trace, card.engine, ENGINE_RATIO, ENGINE_TRICKLE_RATIO)
+        yield _energy_sign(trace, card.energy_joules)
+        yield _hidden_sign(trace, card, needed)
         yield _memory_sign(trace, card.memory_bytes)
         yield _power_sign(trace, card.power_watts)
         yield _gap(trace, card.duty, "duty")
@@ -219,17 +248,19 @@ def _newest_over(trace: Trace, line: Line, least: float, sign: WorkSign) -> Show
     return None if place is None else Shown(sign, _at(trace, place, len(line)), line[place])
 
 
-def _kernel_sign(trace: Trace, line: Line) -> Shown | None:
-    place = max(_at_work(line), default=None)
+def _kernel_sign(
+    trace: Trace, line: Line, much: float = WORKS_DUTY_RATIO, little: float = TRICKLE_DUTY_RATIO
+) -> Shown | None:
+    place = max(_at_work(line, much, little), default=None)
     return None if place is None else Shown(WorkSign.KERNEL, _at(trace, place, len(line)), line[place])
 
 
-def _at_work(line: Line) -> list[int]:
+def _at_work(line: Line, much: float = WORKS_DUTY_RATIO, little: float = TRICKLE_DUTY_RATIO) -> list[int]:
     """Points of a card's duty at which it works: much at once, or a little all the time."""
-    found = set(_over(line, WORKS_DUTY_RATIO))
+    found = set(_over(line, much))
     measured = [place for place, value in enumerate(line) if value is not None]
-    little = [at for at, place in enumerate(measured) if (line[place] or 0.0) >= TRICKLE_DUTY_RATIO]
-    for first, last in zip(little, little[TRICKLE_POINTS - 2 :], strict=False):
+    trickles = [at for at, place in enumerate(measured) if (line[place] or 0.0) >= little]
+    for first, last in zip(trickles, trickles[TRICKLE_POINTS - 2 :], strict=False):
         if last - first < TRICKLE_POINTS:
             found.update((measured[first], measured[last]))
     return sorted(found)
@@ -260,6 +291,66 @@ def _power_sign(trace: Trace, line: Line) -> Shown | None:
     return _newest_over(trace, line, most, WorkSign.POWER)
 
 
+def _stretches(line: Line) -> list[list[tuple[int, float]]]:
+    """A counter's points, a new stretch where it began again: what was drawn meanwhile nobody knows."""
+    found: list[list[tuple[int, float]]] = []
+    for place, value in enumerate(line):
+        if value is None:
+            continue
+        if not found or value < found[-1][-1][1]:
+            found.append([])
+        found[-1].append((place, value))
+    return found
+
+
+def _energy_sign(trace: Trace, line: Line) -> Shown | None:
+    """When a counter last stepped above what the card usually draws: of requests whose kernels no sample saw.
+
+    A step is what stays: the least of the points after it above the most of those before. So points that were
+    read late, as where intervals do not fit into minutes, are none. One step alone may be an interval that
+    moved for good; at least two within an hour count."""
+    stretches = _stretches(line)
+    spans = [
+        (after - before) / ((last - first) * trace.step_seconds)
+        for points in stretches
+        for (first, before), (last, after) in zip(points, points[ENERGY_POINTS:], strict=False)
+    ]
+    if not spans:
+        return None
+    usual = median(spans[-USUAL_POINTS:])
+    least = max(ENERGY_STEP_RATIO * usual, ENERGY_STEP_WATTS) * trace.step_seconds
+    steps = [step for points in stretches for step in _steps(points, usual * trace.step_seconds, least)]
+    for before, last in reversed(list(pairwise(steps))):
+        if last - before <= USUAL_POINTS:
+            return Shown(WorkSign.ENERGY, _at(trace, last, len(line)), usual=usual)
+    return None
+
+
+def _steps(points: list[tuple[int, float]], usual_joules: float, least_joules: float) -> Iterator[int]:
+    """Places at which a counter stepped; `usual_joules` is what it usually grows by from place to place."""
+    above = [joules - place * usual_joules for place, joules in points]
+    for at in range(1, len(points)):
+        rise = min(above[at : at + ENERGY_POINTS]) - max(above[max(0, at - ENERGY_POINTS) : at])
+        if rise > least_joules:
+            yield points[at][0]
+
+
+def _hidden_sign(trace: Trace, card: CardTrace, needed: float) -> Shown | None:
+    """Whether the card drew more over the window than its samples tell: of kernels that come as regularly as
+    the samples, and so fall between them all. No model need be known: both numbers are the card's own."""
+    points = int(needed / trace.step_seconds)
+    stretches = _stretches(card.energy_joules[-points:])
+    told = [one for one in card.power_watts[-points:] if one is not None]
+    if not told or len(stretches) != 1 or len(stretches[0]) < 2:
+        return None
+    (first, before), (last, after) = stretches[0][0], stretches[0][-1]
+    seconds, usual = (last - first) * trace.step_seconds, median(told)
+    least = max(ENERGY_RATIO * usual, ENERGY_WATTS) * seconds + usual * ENERGY_LATE_SECONDS
+    if after - before - usual * seconds <= least:
+        return None
+    return Shown(WorkSign.HIDDEN, trace.end_seconds, (after - before) / seconds, usual)
+
+
 def _cpu_leap(line: Line) -> float:
     """Above the pod's quiet: a low quarter of the last half hour, for requests in a row are no quiet."""
     found = sorted(one for one in line[-QUIET_POINTS:] if one is not None)
@@ -276,7 +367,7 @@ def _gap(trace: Trace, line: Line, what: str) -> Shown | None:
         run += 1
         if run > GAP_POINTS:
             end = next((at for at in range(place, len(line)) if line[at] is not None), len(line) - 1)
-            return Shown(WorkSign.UNMEASURED, _at(trace, end, len(line)), None, what)
+            return Shown(WorkSign.UNMEASURED, _at(trace, end, len(line)), what=what)
     return None
 
 

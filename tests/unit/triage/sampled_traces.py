@@ -2,8 +2,9 @@
 sample of the card every so often, which misses short kernels, and counters of the pod, which forget nothing.
 
 What a pod does is drawn a second, what Prometheus remembers of it is made of that, and read by
-`telemetry/pod_lines`. Levels: CPU of idle notebook servers and of probed model servers from their own
-metrics; power of an idle context from arXiv 2605.23918; sampling as of dcgm-exporter and cAdvisor.
+`telemetry/pod_lines`. Engine and energy are there where they are collected. Levels: CPU of idle notebook
+servers and of probed model servers from their own metrics; power of an idle context from arXiv 2605.23918;
+sampling as of dcgm-exporter and cAdvisor.
 """
 
 import random
@@ -17,6 +18,7 @@ from cockpit.telemetry.pod_lines import CARD_STEP_SECONDS, RANGE_SECONDS, STEP_S
 
 START_SECONDS = 1_790_000_000
 RATE_SECONDS = 180
+COLLECT_SECONDS = 30
 LABELS = {"UUID": "GPU-0", "exported_pod": "p", "exported_namespace": "ns", "Hostname": "n"}
 
 
@@ -35,6 +37,8 @@ class Sampled(NamedTuple):
     seconds: list[Second]
     interval: int
     idle_from: int | None
+    collects: frozenset[str] = frozenset()
+    """Which of `engine` and `energy` are."""
 
     def trace(self, end: int) -> Trace:
         """What Prometheus remembers of it at that second."""
@@ -58,6 +62,22 @@ class Sampled(NamedTuple):
             "DCGM_FI_DEV_POWER_USAGE": [(at, str(115 + 500 * duty)) for at, duty in taken],
             "DCGM_FI_DEV_FB_USED": [(at, "30000") for at, _ in taken],
         }
+        if self.collects:
+            read = [at - at % self.interval for at in grid]
+            busy = list(accumulate((one.duty for one in self.seconds), initial=0.0))
+        if "engine" in self.collects:  # DCGM's mean over its interval
+            rows["DCGM_FI_PROF_GR_ENGINE_ACTIVE"] = [
+                (
+                    START_SECONDS + at,
+                    f"{(busy[to] - busy[max(0, to - COLLECT_SECONDS)]) / COLLECT_SECONDS:.6f}",
+                )
+                for at, to in zip(grid, read, strict=True)
+            ]
+        if "energy" in self.collects:
+            rows["DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"] = [
+                (START_SECONDS + at, str(round(1000 * (7e6 + 115 * to + 500 * busy[to]))))
+                for at, to in zip(grid, read, strict=True)
+            ]
         return [{"metric": {**LABELS, "__name__": name}, "values": of} for name, of in rows.items()]
 
     def _used(self, end: int) -> list[dict[str, Any]]:
@@ -106,6 +126,26 @@ def requests(rng: random.Random) -> Sampled:
     while len(done) < 5 * 3_600:
         done += _calm(rng, min(1_800, 60 * rng.expovariate(1 / mean)), *SERVER)
         done += _runs(rng, rng.uniform(5, 40), (0.4, 1.0))
+    return Sampled(done, rng.choice((15, 30, 60)), None)
+
+
+def by_the_clock(rng: random.Random) -> Sampled:
+    """A queue that is looked at at a fixed second of each half minute, never that of the sample."""
+    second, duty = rng.randint(3, 26), rng.uniform(0.5, 1.0)
+    done = _runs(rng, 60, (0.5, 1.0)) + _calm(rng, 5 * 3_600, *SERVER)
+    for at in range(60 + second, len(done), 30):
+        for kernel in (at, at + 1):
+            done[kernel] = done[kernel]._replace(duty=duty)
+    return Sampled(done, 30, None)
+
+
+def short_requests(rng: random.Random) -> Sampled:
+    """A request every few minutes whose kernel takes a second or three and hardly any CPU."""
+    done, mean = _runs(rng, 60, (0.5, 1.0)), rng.uniform(3, 7)
+    while len(done) < 5 * 3_600:
+        quiet = _calm(rng, min(1_500, 60 * rng.expovariate(1 / mean)), *SERVER)
+        done += quiet
+        done += [Second(rng.uniform(0.4, 1.0), 0.1, 2e3, 5e3) for _ in range(rng.randint(1, 3))]
     return Sampled(done, rng.choice((15, 30, 60)), None)
 
 

@@ -1,7 +1,7 @@
 """Idle told from what exporters and kubelets sample: kernels between two samples show in the pod's counters.
 
 Not all do: of 100 servers with few requests one (seed 59) is called idle for a while, as all its kernels fell
-between samples.
+between samples; not where the engine's mean or the counter of energy is collected.
 """
 
 import random
@@ -11,7 +11,7 @@ import pytest
 
 from cockpit.triage.idle_jobs import IDLE_FOR_SECONDS
 from cockpit.triage.idleness import IdleStanding, judge
-from tests.unit.triage.sampled_traces import Sampled, cells, left, requests
+from tests.unit.triage.sampled_traces import Sampled, by_the_clock, cells, left, requests, short_requests
 
 TRACES = 12
 LOOK_SECONDS = 600
@@ -30,10 +30,29 @@ def test_who_comes_back_every_few_minutes_is_never_idle(draw: Callable[[random.R
         assert _called(draw(random.Random(f"{draw.__name__}/{seed}"))) == [], seed
 
 
-def test_what_is_left_behind_is_found_and_not_before() -> None:
+def _traces_called(draw: Callable[[random.Random], Sampled], *collects: str) -> int:
+    drawn = (draw(random.Random(f"{draw.__name__}/{seed}")) for seed in range(TRACES))
+    return sum(bool(_called(one._replace(collects=frozenset(collects)))) for one in drawn)
+
+
+def test_kernels_that_no_sample_saw_are_seen_by_the_engine() -> None:
+    assert _traces_called(by_the_clock) == TRACES
+    assert _traces_called(by_the_clock, "engine") == 0
+    assert _traces_called(short_requests) >= 0.9 * TRACES
+    assert _traces_called(short_requests, "engine") == 0
+
+
+def test_without_the_engine_energy_sees_kernels_that_stand_out_in_their_minute() -> None:
+    """A second at half power does not: less than a twelfth of what the card draws at rest in a minute."""
+    assert _traces_called(by_the_clock, "energy") == 0
+    assert _traces_called(short_requests, "energy") <= TRACES / 6
+
+
+@pytest.mark.parametrize("collects", [(), ("engine", "energy")])
+def test_what_is_left_behind_is_found_and_not_before(collects: tuple[str, ...]) -> None:
     found = 0
     for seed in range(TRACES):
-        one = left(random.Random(f"left/{seed}"))
+        one = left(random.Random(f"left/{seed}"))._replace(collects=frozenset(collects))
         called = _called(one)
         assert one.idle_from is not None
         assert all(at >= one.idle_from + IDLE_FOR_SECONDS - LOOK_SECONDS for at in called), seed
