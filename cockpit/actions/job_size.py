@@ -113,7 +113,9 @@ def _warnings(tree: Mapping[str, Any], size: Size, workers: int) -> tuple[str, .
     policy = mapping(mapping(mapping(tree.get("spec")).get("runPolicy")).get("schedulingPolicy"))
     least = policy.get("minAvailable")
     if isinstance(least, int) and workers < least:
-        found.append(f"its gang needs {least} members: with {workers} workers it would never start again")
+        found.append(
+            f"its gang needs {least} members: with {counted(workers, 'worker')} it would never start again"
+        )
     return tuple(found)
 
 

@@ -37,7 +37,7 @@ def plan_limit(pool: Pool, maximum: int, store: StoreReader, *, context: str = "
         done=f"{past} the maximum of pool {pool.name} {change}",
         calls=registry.holder(owner, nodes).limit_calls(owner, maximum),
         lines=(
-            f"{owner.kind} {owner.key}: maximum {was} now, then {maximum} nodes ({may.how})",
+            f"{owner.kind} {owner.key}: maximum {was} now, then {counted(maximum, 'node')} ({may.how})",
             *_meant(pool, maximum, store),
         ),
         shell=limit_line(pool, maximum, context),
@@ -51,7 +51,7 @@ def _meant(pool: Pool, maximum: int, store: StoreReader) -> Iterator[str]:
     )
     room, each = maximum - size, gpus_per_node(pool, store)
     if room:
-        gpus = f", up to {room * each} more GPUs" if each else ""
+        gpus = f", up to {counted(room * each, 'more GPU')}" if each else ""
         yield f"room for {counted(room, 'more node')}{gpus}"
     if pool.why_not:
         yield f"nothing comes by this alone: {pool.why_not}"

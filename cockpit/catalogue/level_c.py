@@ -331,7 +331,7 @@ ROWS = (
         "autoscaler pkg/core/scaleup/orchestrator/executor.go",
         of_pod(
             r"pod triggered scale-up: \[\{(?P<pool>\S+) (?P<before>\d+)->(?P<after>\d+)",
-            "pool {pool} grows from {before} to {after} nodes",
+            "pool {pool} grows from {before} to {after}",
         ),
         of_pod(r"pod triggered scale-up", "the autoscaler is adding a node for it"),
         of_pod(r"Pod should schedule on: (?P<node>\S+)", "waits for {node} to join"),

@@ -90,7 +90,7 @@ def _check(call: Call, found: PoolObject, who: str) -> None:
         (found.min_replicas, found.min_replicas is not None and size < found.min_replicas),
     ):
         if is_out:
-            raise OutsideError(who, "OutOfBounds", f"{size} nodes are out of range, the bound is {bound}")
+            raise OutsideError(who, "OutOfBounds", f"a size of {size} is out of range, the bound is {bound}")
 
 
 def _to_aws(call: Call, aws: Aws, who: str) -> Sent:

@@ -5,6 +5,7 @@ from typing import Any
 
 from cockpit.attach import Attachment
 from cockpit.commands.output import grid
+from cockpit.gangs.sentence import counted
 from cockpit.model.batch import Phase
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
@@ -73,16 +74,17 @@ def lines(found: dict[str, Any]) -> list[str]:
         f", {it.allocated_unknown} allocated (duty unknown)" if it.allocated_unknown else ""
     )
     text = [
-        f"{found['context'] or 'cluster'}: {it.nodes} nodes, {it.gpu_nodes} with GPUs",
-        f"{it.gpus} GPUs: {allocated}, {_free(it)}, {it.lost} lost; duty {duty}",
+        f"{found['context'] or 'cluster'}: {counted(it.nodes, 'node')}, {it.gpu_nodes} with GPUs",
+        f"{counted(it.gpus, 'GPU')}: {allocated}, {_free(it)}, {it.lost} lost; duty {duty}",
     ]
     if it.implausible or it.contradicted:
         text.append(
-            f"{it.implausible} GPUs report implausible numbers, {it.contradicted} contradictory ones: "
+            f"{counted(it.implausible, 'GPU')} with implausible numbers,"
+            f" {it.contradicted} with contradictory ones: "
             "see `cockpit get gpus --sort doubts --descending`"
         )
     if it.joining:
-        text.append(f"{it.joining} GPUs expected on joining nodes, not advertised yet")
+        text.append(f"{counted(it.joining, 'GPU')} expected on joining nodes, not advertised yet")
     states = ", ".join(f"{count} {state or 'unknown'}" for state, count in found["jobs"].items())
     text.append(f"jobs: {states or 'none'}")
     if found["needs_a_human"]:

@@ -10,6 +10,7 @@ from cockpit.actions.verdict_reads import ACCOUNTS, MAPS, QUOTAS
 from cockpit.attach import Attachment, watched_kinds
 from cockpit.errors import Refused
 from cockpit.gangs import registry
+from cockpit.gangs.sentence import counted
 from cockpit.kube.feed import CORE, CUSTOM
 from cockpit.kube.objects import list_trees
 from cockpit.kube.resource import EVENTS, Resource
@@ -47,7 +48,9 @@ async def write_report(path: str, verdict: Verdict, attachment: Attachment, view
     where, _ = save_lines(path, [json.dumps(tree, ensure_ascii=False, indent=1)])
     count = sum(map(len, made.values()))
     left_out = f"; not in it: {', '.join(missing)}" if missing else ""
-    return f"wrote {count} objects without names to {where}; look at it before you send it{left_out}"
+    return (
+        f"wrote {counted(count, 'object')} without names to {where}; look at it before you send it{left_out}"
+    )
 
 
 def _case(verdict: Verdict, hidden: Redaction, now_seconds: float) -> Tree:

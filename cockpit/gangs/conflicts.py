@@ -9,6 +9,7 @@ from typing import Any
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine
 from cockpit.gangs.manifests import mapping, members_of, templates
+from cockpit.gangs.sentence import counted
 from cockpit.model.pod import DEFAULT_SCHEDULERS
 
 Templates = Sequence[Mapping[str, Any]]
@@ -67,4 +68,4 @@ def _deadlocks(manifest: Mapping[str, Any]) -> Iterator[str]:
             f" use AtStartup or minAvailable {members - 1}"
         )
     elif isinstance(least, int) and least > members:
-        yield f"minAvailable {least} is more than its {members} pods: it would wait forever"
+        yield f"minAvailable {least} is more than its {counted(members, 'pod')}: it would wait forever"

@@ -8,6 +8,7 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.fit.pod_sets import pod_sets, pods_asked
+from cockpit.gangs.sentence import counted
 
 
 class Attached(msgspec.Struct, frozen=True):
@@ -61,7 +62,9 @@ def least_members(tree: Mapping[str, Any], engine: str, field: str, minimum: int
     members = members_for(tree, engine)
     least = members if minimum is None else minimum
     if least > members:
-        raise BadInput(f"{field} {least} is more than the job's {members} pods: it would wait forever")
+        raise BadInput(
+            f"{field} {least} is more than the job's {counted(members, 'pod')}: it would wait forever"
+        )
     return least
 
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cockpit.gangs.sentence import counted
+
 # nvidia-smi -L: "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)"; rocm-smi and others print their own.
 _CARD = re.compile(r"^GPU (\d+): (.+?)(?: \(UUID: ([^)]+)\))?$")
 _TROUBLE = re.compile(
@@ -43,9 +45,9 @@ def judge(
     if is_own_command:
         return SmokeVerdict(True, "the command succeeded", cards)
     if len(told) != asked:
-        return SmokeVerdict(False, f"{len(told)} of {asked} cards answered", cards)
+        return SmokeVerdict(False, f"{len(told)} of {counted(asked, 'card')} answered", cards)
     for line in lines:
         found = _ECC.match(line.strip())
         if found is not None and int(found[2]):
             return SmokeVerdict(False, f"GPU {found[1]} counts {found[2]} uncorrected memory errors", cards)
-    return SmokeVerdict(True, f"{len(told)} of {asked} cards answered: {', '.join(cards)}", cards)
+    return SmokeVerdict(True, f"{len(told)} of {counted(asked, 'card')} answered: {', '.join(cards)}", cards)

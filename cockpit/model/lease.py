@@ -26,7 +26,8 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
         """`from 2 to 4 nodes`, as far as its holder said; "" where it did not."""
         if self.to_nodes is None:
             return ""
-        return f"from {'?' if self.from_nodes is None else self.from_nodes} to {self.to_nodes} nodes"
+        before = "?" if self.from_nodes is None else self.from_nodes
+        return f"from {before} to {self.to_nodes} node{'s' * (self.to_nodes != 1)}"
 
     def asked(self, target: int | None) -> SizeAsked | None:
         """Who asked for the size that the pool has been told, `target`, and since when; where nobody sets its

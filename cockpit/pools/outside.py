@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
+from cockpit.gangs.sentence import counted
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, PoolObject
@@ -181,7 +182,7 @@ def outside_word(found: PoolObject | None) -> OutsideWord | None:
     if found.read_seconds is not None:
         status = condition(found.conditions, STATUS)
         state = status.reason if status is not None and status.reason else "read"
-        size = "size not told" if found.replicas is None else f"{found.replicas} nodes wanted"
+        size = "size not told" if found.replicas is None else f"{counted(found.replicas, 'node')} wanted"
         said.insert(0, f"{state}, {size}")
     at_seconds = found.read_seconds if trouble is None else trouble.changed_seconds
     return OutsideWord(who, "; not read again: ".join(said), at_seconds) if said else None

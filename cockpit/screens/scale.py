@@ -4,6 +4,7 @@ from cockpit_widgets.types import FieldSpec
 
 from cockpit.actions.verbs.pool import ASK, LIMIT, SCALE, AskOptions, LimitOptions, NodesOptions
 from cockpit.errors import BadInput
+from cockpit.gangs.sentence import counted
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Pool
 from cockpit.screens.one_number import OneNumberScreen
@@ -107,7 +108,7 @@ class LimitScreen(PoolNumberScreen):
     def field(self) -> FieldSpec:
         pool = self._pool
         most = "none" if pool.maximum is None else pool.maximum
-        help_ = f"now {pool.nodes_now} nodes, maximum {most}"
+        help_ = f"now {counted(pool.nodes_now, 'node')}, maximum {most}"
         return FieldSpec("to", f"Maximum of {pool.name}", "integer", self._text, help_, "nodes", 0)
 
     def plan(self) -> Plan:

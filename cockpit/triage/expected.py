@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from cockpit.gangs.sentence import counted
 from cockpit.model.remembered import PastRun
 from cockpit.triage.verdict import Expected
 
@@ -110,7 +111,7 @@ def _why_unknown(moment: Moment, times: "_Times") -> str:
     mine = moment.line[moment.at]
     largest = max((*_sizes(moment), 0))
     if mine.gpus > largest:
-        return f"unknown: no node has {mine.gpus} GPUs"
+        return f"unknown: no node has {counted(mine.gpus, 'GPU')}"
     if len(times.all) < FEWEST_RUNS:
         progressing = sum(one.progress is not None for one in moment.holders)
         if progressing < len(moment.holders) or moment.at:

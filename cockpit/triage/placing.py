@@ -10,6 +10,7 @@ import msgspec
 
 from cockpit.catalogue import TextPlace, Understood, understand
 from cockpit.gangs import registry, scheduler
+from cockpit.gangs.sentence import counted
 from cockpit.model.event import Event
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
@@ -234,23 +235,26 @@ def _named(
     pod: Pod, cause: str, parts: Sequence[tuple[int, str]], said: Evidence, sifted: Sifted
 ) -> CauseFound:
     count = next(number for number, reason in parts if shortage.id_of(reason) == cause)
+    names: dict[str, object] = {"count": count, "nodes": counted(count, "node")}
     if cause == "C10":
         spreads = pod.traits.wishes.spreads
         key = spreads[0].key if spreads else "its topology"
         is_bare = any("missing required label" in reason for _, reason in parts)
         words = (
-            "{count} nodes lack label {key}, over which it has to spread"
+            "{nodes} {lack} label {key}, over which it has to spread"
             if is_bare
             else "spread over {key} leaves no node: {count} would break it"
         )
-        return draft(cause, words, names={"count": count, "key": key}, evidence=(said,), funnel=sifted.funnel)
+        names |= {"lack": "lacks" if count == 1 else "lack", "key": key}
+        return draft(cause, words, names=names, evidence=(said,), funnel=sifted.funnel)
     claim = ", ".join(pod.traits.claims) or "its claim"
     reason = next(reason for _, reason in parts if shortage.id_of(reason) == cause)
     found = understand(TextPlace.NODES, reason)
-    what = found.wording.many if found is not None else reason
+    what = reason if found is None else found.wording.words if count == 1 else found.wording.many
     words = (
         "volume claim {claim} is for one pod only and in use"
         if "ReadWriteOncePod" in reason
-        else "volume claim {claim}: {count} nodes " + what
+        else "volume claim {claim}: {nodes} " + what
     )
-    return draft(cause, words, names={"claim": claim, "count": count}, evidence=(said,), funnel=sifted.funnel)
+    names["claim"] = claim
+    return draft(cause, words, names=names, evidence=(said,), funnel=sifted.funnel)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cockpit.gangs.sentence import counted
 from cockpit.model.gang import ClusterQueue, QuotaRow
 from cockpit.model.job import Job, JobState
 from cockpit.model.record import Kind
@@ -30,7 +31,7 @@ def quota_moment(wanted: Wanted, view: ClusterView) -> Moment | str:
         return "the quota of its queue is not known"
     if wanted.gpus > quota.most:
         borrowed = f", cohort {mine.cohort} included" if mine.cohort else ""
-        return f"it asks for {wanted.gpus} GPUs, its queue can hold {quota.most} at most{borrowed}"
+        return f"it asks for {counted(wanted.gpus, 'GPU')}, its queue can hold {quota.most} at most{borrowed}"
     sharers = {one.name for one in every if one is mine or _lends(one, mine, resource)}
     holders: list[RunningJob] = []
     waiting: list[tuple[tuple[float, float, str], InLine]] = []

@@ -8,6 +8,7 @@ from cockpit_widgets.glyphs import spark
 from cockpit_widgets.types import Cell, Column, Pair, Tone
 
 from cockpit.fit.placement import placement_of
+from cockpit.gangs.sentence import counted
 from cockpit.model.event import Event
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.job import Job, JobState
@@ -298,7 +299,7 @@ def _readings(job: Job, store: StoreReader) -> list[Pair]:
     words.append(f"power {fmt.power_cell(cards.power_sum(row.gpus)).text}")
     if known < job.gpus_allocated:
         # a mean over some of the cards must not pass for one over all
-        words.append(f"from {known} of {job.gpus_allocated} GPUs")
+        words.append(f"from {known} of {counted(job.gpus_allocated, 'GPU')}")
     pairs = [Pair("now", " · ".join(words), duty.tone)]
     if trouble := telemetry_trouble(store.status(Kind.GPU)):
         pairs.append(Pair("telemetry", trouble, "warn"))

@@ -113,13 +113,14 @@ def fleet_segments(found: Fleet) -> Segments:
     segments = [StatusSegment(f"{found.nodes:,} {'node' if found.nodes == 1 else 'nodes'}", "", 4)]
     if not found.gpus and not found.joining:
         return (*segments, StatusSegment("no GPUs", "warn", 1))
+    gpus = "GPU" if found.gpus == 1 else "GPUs"
     if found.unseen:
-        segments.append(StatusSegment(f"{found.gpus:,} GPUs", "strong", 1))
+        segments.append(StatusSegment(f"{found.gpus:,} {gpus}", "strong", 1))
         segments.append(StatusSegment(f"{found.allocated:,} seen allocated", "", 3))
     elif found.allocated_unknown and not found.busy and not found.idle_allocated:
-        segments.append(StatusSegment(f"{found.allocated:,}/{found.gpus:,} GPUs allocated", "strong", 1))
+        segments.append(StatusSegment(f"{found.allocated:,}/{found.gpus:,} {gpus} allocated", "strong", 1))
     else:
-        segments.append(StatusSegment(f"{found.busy:,}/{found.gpus:,} GPUs busy", "strong", 1))
+        segments.append(StatusSegment(f"{found.busy:,}/{found.gpus:,} {gpus} busy", "strong", 1))
         if found.allocated_unknown:
             segments.append(StatusSegment(f"{found.allocated_unknown:,} allocated, duty n/c", "dim", 3))
         segments.append(

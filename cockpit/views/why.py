@@ -215,10 +215,10 @@ def _counts(job: Job) -> list[str]:
     wanted = "?" if job.wanted is None else str(job.wanted)
     asked = "?" if job.gpus_wanted is None else str(job.gpus_wanted)
     allocated = "?" if job.has_unknown_gpus else str(job.gpus_allocated)
-    members = (
-        f"state {job.state}, {job.ready} of {wanted} members ready, {allocated} of {asked} GPUs allocated"
-    )
-    text: list[str] = [_heading(members)]
+    members = "member" if job.wanted == 1 else "members"
+    gpus = "GPU" if job.gpus_wanted == 1 else "GPUs"
+    standing = f"{job.ready} of {wanted} {members} ready, {allocated} of {asked} {gpus} allocated"
+    text: list[str] = [_heading(f"state {job.state}, {standing}")]
     if job.queue:
         about_ = "about " if job.is_position_estimate else ""
         place = "" if job.position is None else f", {about_}position {job.position}"

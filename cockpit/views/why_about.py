@@ -7,6 +7,7 @@ from statistics import median
 from cockpit_widgets.types import Pair, ToneLine
 
 from cockpit.gangs import registry
+from cockpit.gangs.sentence import counted
 from cockpit.model.gang import LocalQueue, Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
@@ -118,7 +119,7 @@ def _holders(name: str, view: ClusterView) -> list[str]:
     holders = [pod for pod in view.store.pods_on(name) if pod.gpus_allocated]
     if not holders:
         return []
-    shown = [f"{pod.key} ({pod.gpus_allocated} GPUs)" for pod in holders[:MOST_HOLDERS]]
+    shown = [f"{pod.key} ({counted(pod.gpus_allocated, 'GPU')})" for pod in holders[:MOST_HOLDERS]]
     more = [f"and {len(holders) - MOST_HOLDERS} more"] if len(holders) > MOST_HOLDERS else []
     return _pairs([Pair("on it", ", ".join([*shown, *more]))])
 

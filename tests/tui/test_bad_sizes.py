@@ -10,8 +10,11 @@ from cockpit_widgets import Form
 
 from cockpit.kube.decode.leases import FROM, TO
 from cockpit.model.batch import Batch
+from cockpit.model.lease import Lease
+from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.screens.one_number import OneNumberScreen
+from cockpit.screens.scale import LimitScreen
 from tests.tui import looking
 from tests.tui.deck import settle
 from tests.tui.test_growing_a_pool import flat, until
@@ -77,6 +80,11 @@ class HeldApp(GrowingApp):
         spec = {"holderIdentity": "bob@bastion", "leaseDurationSeconds": 600, "renewTime": at}
         tree = {"metadata": {**meta, "annotations": {TO: "5", FROM: "2"}}, "spec": spec}
         return SimpleNamespace(status=200, ok=True, body=b"{}", json=lambda: tree, message=lambda: "")
+
+
+def test_one_node_is_told_as_one() -> None:
+    assert LimitScreen(Pool(name="a100", nodes_now=1, maximum=1)).field().help == "now 1 node, maximum 1"
+    assert Lease(uid="u", resource_version="1", from_nodes=2, to_nodes=1).change == "from 2 to 1 node"
 
 
 async def test_a_pool_that_another_cockpit_holds_keeps_the_form(tmp_path: Path) -> None:

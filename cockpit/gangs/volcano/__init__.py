@@ -32,6 +32,7 @@ from cockpit.gangs.manifests import (
     refuse_without_pods,
     set_scheduler,
 )
+from cockpit.gangs.sentence import counted
 from cockpit.gangs.told import Told, told
 from cockpit.gangs.volcano.plans import JOB_API_VERSION, commands_path, suspend_by_command
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
@@ -123,7 +124,7 @@ class Volcano(Engine):
         if not _is_own(manifest) or members is None or not isinstance(least, int):
             return
         if least > members:
-            yield f"minAvailable {least} is more than its {members} pods: it would wait forever"
+            yield f"minAvailable {least} is more than its {counted(members, 'pod')}: it would wait forever"
         elif least == members and "mpi" in mapping(spec.get("plugins")):
             yield (
                 f"the mpi plugin creates the master after the workers, but minAvailable {least} counts it:"

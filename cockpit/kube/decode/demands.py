@@ -72,7 +72,9 @@ def _state(kind: str, status: Mapping[str, Any]) -> str:
         counts = [(word, status.get(field)) for word, field in (("running", "ready"), ("failed", "failed"))]
         told = [f"{count} {word}" for word, count in counts if isinstance(count, int) and count > 0]
         active = status.get("active")
-        return ", ".join([*([f"{active} pods"] if isinstance(active, int) else []), *told])
+        if isinstance(active, int):
+            told.insert(0, f"{active} pod{'s' * (active != 1)}")
+        return ", ".join(told)
     found = status.get("conditions")
     by_type = (
         {str(one.get("type")): one for one in found or () if isinstance(one, Mapping)}

@@ -187,7 +187,7 @@ class ClusterApi(PoolOwner):
         machines = machines_of(nodes, self.machines(found, nodes, truth))
         if found.replicas is None or found.replicas < len(machines):
             raise BadInput(
-                f"{found.kind} {found.key} has {found.replicas} nodes, not {len(machines)} to remove"
+                f"{found.kind} {found.key} has a size of {found.replicas}: {len(machines)} to remove are more"
             )
         return (
             *self.choosing_calls(machines),

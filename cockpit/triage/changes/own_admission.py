@@ -11,6 +11,7 @@ from cockpit.errors import BadInput
 from cockpit.fit.shape import Part
 from cockpit.fit.what_if import WhatIf
 from cockpit.gangs import registry
+from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.gang import PodGroup, QuotaRow, Workload
 from cockpit.model.record import Kind
@@ -314,9 +315,10 @@ def group_of_its_size(desk: Desk, verdict: Verdict) -> ChangeOffers:
     elif group.min_member is not None and group.min_member > len(pods) and _MINIMUM in wanted:
         # where the minimum stands elsewhere (KEP-4671) the server lets nobody change it
         resource = f"podgroups.{group.api_version.rpartition('/')[0]}"
+        fewer = f"{counted(len(pods), 'pod')} instead of {group.min_member}"
         change = Change(
             kind="smaller_group",
-            words=f"let group {short(name)} start with {len(pods)} pods instead of {group.min_member}",
+            words=f"let group {short(name)} start with {fewer}",
             command=merge_patch((resource, name, "-n", space), {"spec": {_MINIMUM: len(pods)}}),
             target=target,
         )

@@ -135,7 +135,7 @@ def test_a_report_is_private_and_becomes_a_case(waiting: Cluster, capsys: Captur
     waiting.reads["/api/v1/pods"] = [{"items": [tree]}]
     path = tmp_path / "report.json"
     code, _, err = run(capsys, "why", "pod/big", "--report", str(path))
-    assert code == 3 and "1 objects without names" in err
+    assert code == 3 and "1 object without names" in err
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     text = path.read_text()
     for private in ("acme", "vision", "llm", "mia", "s3cr3t", "TOKEN", "train", "big", "team-a"):

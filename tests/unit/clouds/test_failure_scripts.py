@@ -457,7 +457,7 @@ async def test_a_size_beyond_the_bounds_of_aws_is_not_sent() -> None:
     outcome = await carry(plan_of(eks_pool(), 11), script.ways)
     assert outcome.sentence == (
         "nodegroup gpu: the size is outside the bounds that AWS has for this pool; raise the maximum first, or ask"
-        " for fewer nodes (11 nodes are out of range, the bound is 10)"
+        " for fewer nodes (a size of 11 is out of range, the bound is 10)"
     )
     assert "update_nodegroup_config" not in script.names()
 

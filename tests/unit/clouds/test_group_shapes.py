@@ -130,7 +130,7 @@ async def test_a_size_beyond_the_maximum_is_read_as_it_is_and_never_raised_furth
     found = await read()
     assert (found.replicas, found.max_replicas) == (11, 8)
     owner = registry.holder(found, ())
-    with pytest.raises(OutsideError, match="9 nodes are out of range, the bound is 8"):
+    with pytest.raises(OutsideError, match="a size of 9 is out of range, the bound is 8"):
         await send(owner.resize_calls(found, 9)[0], read_only=False)
     await send(owner.resize_calls(found, 8)[0], read_only=False)
     assert (await read()).replicas == 8
@@ -165,7 +165,7 @@ async def test_no_machine_ends_below_the_minimum(moto: Any) -> None:
     nodes = tuple(node(one, provider_id=f"aws:///eu-west-1a/{one}") for one in found.reach.instances[:2])
     first, second = registry.holder(found, ()).removal_calls(found, nodes, Store())
     await send(first, read_only=False)
-    with pytest.raises(OutsideError, match="1 nodes are out of range, the bound is 2"):
+    with pytest.raises(OutsideError, match="a size of 1 is out of range, the bound is 2"):
         await send(second, read_only=False)
     assert (await read()).replicas == 2
 

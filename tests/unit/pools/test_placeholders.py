@@ -101,6 +101,10 @@ def test_where_the_cluster_s_time_runs_faster_looks_further_apart_are_no_gap() -
             "2 nodes by alice@bastion[2J, until 15:03 (job default/ask-spot-1f2e3d4c, 2 pods)",
         ),
         (
+            {**job_tree(), "status": {"active": 1, "startTime": "2026-09-21T14:03:00Z"}},
+            "2 nodes by alice@bastion[2J, until 15:03 (job default/ask-spot-1f2e3d4c, 1 pod)",
+        ),
+        (
             job_tree(DemandWay.REQUEST),
             "2 nodes by alice@bastion[2J, until 15:02 (provisioningrequest default/ask-spot-1f2e3d4c)",
         ),

@@ -146,6 +146,7 @@ TWO = [
     [
         (TWO, 0, 2, True, "2 of 2 cards answered: NVIDIA H100 80GB HBM3"),
         (TWO[:1], 0, 2, False, "1 of 2 cards answered"),
+        ([], 0, 1, False, "0 of 1 card answered"),
         (TWO, 1, 2, False, "exit code 1: 1, NVIDIA H100 80GB HBM3, 81559 MiB, 32, 0"),
         ([], 127, 1, False, "exit code 127: it printed nothing"),
         ([*TWO[:3], "1, H100, 81559 MiB, 32, 7"], 0, 2, False, "GPU 1 counts 7 uncorrected memory errors"),

@@ -267,7 +267,7 @@ SCALER = [
     ("pod didn't trigger scale-up: 1 max node group size reached", "no scale-up: its pool is at its maximum"),
     (
         "pod triggered scale-up: [{" + "eu-west-4b-gpu-pool-h100-80gb-reserved-2" * 2 + " 2->3 (max: 4)}]",
-        "pool eu-west-4…eserved-2 grows from 2 to 3 nodes",
+        "pool eu-west-4b-g…b-reserved-2 grows from 2 to 3",
     ),
 ]
 

@@ -235,6 +235,11 @@ def test_a_cluster_without_gpus_says_so() -> None:
     assert now.fleet_segments(Fleet()) == ()
 
 
+def test_one_gpu_is_told_as_one() -> None:
+    told = words(now.fleet_segments(Fleet(nodes=1, gpus=1, free=1)))
+    assert told.startswith("1 node · 0/1 GPU busy · "), told
+
+
 @pytest.mark.parametrize(
     ("phase", "text"),
     [
