@@ -8,7 +8,7 @@ from cockpit_widgets import Form, LogView
 from cockpit_widgets.types import FieldSpec
 from textual.widget import Widget
 
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, Unchanged
 from cockpit.model.plan import Outcome, Plan
 from cockpit.screens.form_page import FormPage
 
@@ -75,6 +75,8 @@ class OneNumberScreen(FormPage):
     def _make(self) -> tuple[Plan | None, str]:
         try:
             return self.plan(), ""
+        except Unchanged as error:
+            return None, f"{error.sentence}: type another number"
         except BadInput as error:
             return None, error.sentence
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from cockpit_widgets import ConfirmDialog
 
+from cockpit.screens.one_number import OneNumberScreen
+from cockpit.screens.pools import PoolsScreen
 from cockpit.screens.scale import LimitScreen, ScaleScreen
 from cockpit.screens.why import WhyScreen
 from tests.tui import looking
@@ -56,6 +58,26 @@ async def test_the_preview_tells_who_would_start_what_it_costs_and_how_long(
         await until(app, pilot, lambda: len(app.sent) >= 2)
         assert app.sent[0] == f"POST {LEASES}"
         assert app.sent[1].endswith("/machinedeployments/a100/scale")
+
+
+async def test_what_is_typed_takes_the_place_of_the_number_that_stands_there(tmp_path: Path) -> None:
+    app = GrowingApp(WhyEstate(), write=True, place="pools", state_folder=tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        for key, number, title in (
+            ("S", "16", "Grow pool a100 from 13 to 16"),
+            ("M", "42", "Raise the maximum of pool a100 from 40 to 42"),
+        ):
+            await settle(pilot)
+            await pilot.press(key)
+            await until(app, pilot, lambda: isinstance(app.screen, OneNumberScreen))
+            await pilot.press("enter")
+            await until(app, pilot, lambda: "nothing was changed: type another number" in flat(app))
+            await pilot.press(*number, "enter")
+            await until(app, pilot, lambda: isinstance(app.screen, ConfirmDialog))
+            assert title in flat(app)
+            await pilot.press("n", "escape", "y")
+            await until(app, pilot, lambda: isinstance(app.screen, PoolsScreen))
+        assert app.sent == []
 
 
 @EACH
