@@ -44,17 +44,21 @@ def of_pool(subject: Subject, view: ClusterView) -> Verdict:
 def _failed(failure: PoolFailure, pool: Pool, subject: Subject) -> Verdict:
     """The newest word of why no machine comes; what helps stands beside it, for it depends on the class."""
     cause = _FULL if failure.kind is FailureClass.LIMIT else _FAILED
-    source = failure.source or f"pool {pool.name}"
-    said = Evidence(source, failure.kind.value, failure.said or failure.sentence)
     found = draft(
         cause,
         "{failure}",
         names={"failure": failure.sentence},
         facts=(("remedy", failure.remedy),),
-        evidence=(said,),
+        evidence=(evidence_of(failure, pool.name),),
         since_seconds=failure.since_seconds,
     )
     return finished(found, subject, gpus=pool.gpus_total)
+
+
+def evidence_of(failure: PoolFailure, pool: str) -> Evidence:
+    """What a verdict rests on that tells this failure."""
+    source = failure.source or f"pool {pool}"
+    return Evidence(source, failure.kind.value, failure.said or failure.sentence)
 
 
 def _standing(pool: Pool, demand: PoolDemand) -> str:

@@ -42,7 +42,7 @@ def page(verdict: Verdict, view: ClusterView) -> WhyPage:
     now_seconds = view.now_seconds
     first = [*_expected(verdict.expected, now_seconds), *_evidence(verdict, now_seconds)]
     first += [_named("Stages", line) for line in stages(verdict.subject, job, view)]
-    parts = [first, about(verdict.subject, view)]
+    parts = [first, about(verdict, view)]
     if job is not None:
         members = view.jobs.members(job.key)
         parts += [_counts(job), *_workloads(job, view.store, now_seconds), _pods(members)]

@@ -17,8 +17,9 @@ from cockpit.model.remembered import PastRun
 from cockpit.pools.index import pools_of
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.past_runs import runs_seen
+from cockpit.triage.pool_walk import evidence_of
 from cockpit.triage.turns import shape_name
-from cockpit.triage.verdict import Subject
+from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views import format as fmt
 from cockpit.views import node_page, queue_page
 from cockpit.views.pool_page import facts, head
@@ -87,8 +88,9 @@ def _wait(run: PastRun) -> float:
     return max(0.0, (run.started_seconds or run.submitted_seconds) - run.submitted_seconds)
 
 
-def about(subject: Subject, view: ClusterView) -> list[str]:
-    """Facts of what is no job; nothing for what is gone."""
+def about(verdict: Verdict, view: ClusterView) -> list[str]:
+    """Facts of what is no job, but for what the verdict tells; nothing for what is gone."""
+    subject = verdict.subject
     match subject.kind:
         case "node":
             return _node(subject.name, view)
@@ -97,7 +99,7 @@ def about(subject: Subject, view: ClusterView) -> list[str]:
         case "queue":
             return _queue(subject, view)
         case "pool":
-            return _pool(subject.name, view)
+            return _pool(verdict, view)
     return []
 
 
@@ -165,9 +167,9 @@ def _queue(subject: Subject, view: ClusterView) -> list[str]:
     return []
 
 
-def _pool(name: str, view: ClusterView) -> list[str]:
+def _pool(verdict: Verdict, view: ClusterView) -> list[str]:
     """What its page says, but for the ladder and the curves."""
-    pool = next((one for one in pools_of(view.store) if one.name == name), None)
+    pool = next((one for one in pools_of(view.store) if one.name == verdict.subject.name), None)
     if pool is None:
         return []
     known = view.known
@@ -176,5 +178,6 @@ def _pool(name: str, view: ClusterView) -> list[str]:
     used = fmt.of(pool.gpus_allocated if pool.is_use_known else None, pool.gpus_total)
     pairs = [Pair("pool", head(page)), Pair("GPUs", f"{used} allocated")]
     pairs += [Pair("resize", pool.why_not)] if pool.why_not else []
-    failures = (Pair("fails", f"{one.kind.value}: {one.sentence}; {one.remedy}") for one in page.failures)
+    others = [one for one in page.failures if evidence_of(one, pool.name) not in verdict.evidence]
+    failures = (Pair("fails", f"{one.kind.value}: {one.sentence}; {one.remedy}") for one in others)
     return _pairs([*pairs, *failures, *facts(page)])

@@ -18,6 +18,7 @@ from cockpit.views.why import lines
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
+from tests.tui.pools_estate import FailingEstate, PoolsApp
 from tests.tui.why_app import WhyApp, WhyEstate
 
 PATIENCE_SECONDS = 30.0
@@ -140,3 +141,15 @@ async def test_what_went_away_is_told() -> None:
         page.show()
         await settle(pilot)
         assert "no node of that name is known here" in looking.text(app)
+
+
+async def test_the_failure_of_a_pool_is_told_once() -> None:
+    app = PoolsApp(FailingEstate(), place="pools")
+    async with app.run_test(size=(140, 50)) as pilot:
+        await opened(app, pilot, "slash", *"b200", "enter", "w")
+        shown = looking.text(app)
+        for told in (
+            "the cloud has no machine of this type now",
+            "try another zone or machine type, or later",
+        ):
+            assert shown.count(told) == 1, shown
