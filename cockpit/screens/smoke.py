@@ -1,5 +1,6 @@
 """`U`: the form of a node's smoke test; what comes of it is told when it ends."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,13 @@ class SmokeScreen(SubmitScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There is no other template of it to pick."""
         return False if action == "template" else super().check_action(action, parameters)
+
+    def _fits(self, manifest: Mapping[str, Any]) -> list[str]:
+        """Another node is no help: the test is of this one."""
+        from cockpit.views.fit import fit_on_node
+
+        store, node = self.cockpit.cluster.store, self._values.get("node", self._node)
+        return fit_on_node(manifest, store, node, self._around[1], self.cockpit.default_namespace)
 
     def _submitted(self, outcome: Outcome) -> None:
         if not outcome.is_done or self._plan is None or self.app.screen is not self:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from cockpit_widgets import ChoiceDialog, Form, LogView
@@ -308,14 +308,17 @@ class SubmitScreen(FormPage):
 
     def _weigh(self) -> None:
         """Where the gang would go now, as lines."""
-        from cockpit.views.fit import fit_report
-
-        store, namespace = self.cockpit.cluster.store, self.cockpit.default_namespace
         if self._plan is None:
             self._fit = []
             return
-        told = fit_report(self._plan.calls[0].body, store, self._around[1], namespace)
+        told = self._fits(self._plan.calls[0].body)
         self._fit = [*told, *(f"! {line}" for line in self._conflicts(self._plan))]
+
+    def _fits(self, manifest: Mapping[str, Any]) -> list[str]:
+        from cockpit.views.fit import fit_report
+
+        store, namespace = self.cockpit.cluster.store, self.cockpit.default_namespace
+        return fit_report(manifest, store, self._around[1], namespace)
 
     def _conflicts(self, plan: Plan) -> tuple[str, ...]:
         return self.offered.conflicts(plan, self._around[1], self.cockpit.default_namespace)

@@ -5,13 +5,16 @@ from typing import Any
 
 from cockpit.fit.gang import FitAnswer, fit
 from cockpit.fit.pod_sets import pods_asked
+from cockpit.fit.remedies import DROPPED_BY
 from cockpit.fit.shape import Part
+from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.fit.topology_placement import MOST_DOMAINS, fit_together
-from cockpit.fit.words import fit_lines, unknown_words
+from cockpit.fit.words import fit_lines, push_words, unknown_words
 from cockpit.gangs.registry import required_levels
 from cockpit.jobs.planned import planned_gang
 from cockpit.jobs.render import queue_of
+from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.views.fleet import sees_all_pods
@@ -41,6 +44,33 @@ def fit_report(
     nodes = f"{claimable} node{'s' * (claimable != 1)}"
     unknown = f"cannot tell whether it fits now: {nodes} may serve this request through claims (DRA)"
     return [unknown, f"  without these: {lines[0]}", *lines[1:]]
+
+
+def fit_on_node(
+    manifest: Mapping[str, Any],
+    store: StoreReader,
+    name: str,
+    surroundings: Surroundings = UNKNOWN,
+    namespace: str = "",
+) -> list[str]:
+    """The same of a pod that is for that node alone: what is missing is told of this node, and no other one
+    would help."""
+    gang, snapshot = planned_gang(manifest, namespace), ClusterSnapshot(store, surroundings)
+    node = snapshot.nodes.get(name)
+    if node is None or len(gang) != 1 or not sees_all_pods(store):
+        return fit_report(manifest, store, surroundings, namespace)
+    answer = fit(store, gang, surroundings=surroundings)
+    resource, offered = answer.shape.gpu_resource, dict(node.allocatable).get(answer.shape.gpu_resource)
+    if not answer.missing or node.gpus_by_claim is not None or offered is None:
+        return fit_report(manifest, store, surroundings, namespace)
+    free = max(0, snapshot.free(node, (resource,))[0])
+    if free < answer.shape.gpus:
+        advice = f"ask for at most {free}, or wait" if free else "wait until some are"
+        has = f"node {name} has {free} of {offered} {resource_word(resource, offered)} free"
+        pushed = [] if answer.push is None else [f"  {push_words(answer.push)}"]
+        return [f"pending: {has}: {advice}", *pushed]
+    kept = tuple(one for one in answer.remedies if one.kind != DROPPED_BY["selector"])
+    return fit_lines(answer._replace(remedies=kept))
 
 
 def _by_claim_alone(store: StoreReader, answer: FitAnswer) -> int:
