@@ -184,11 +184,11 @@ def taint_words() -> Mapping[str, str]:
     return _all.taint_words
 
 
-def keep_annotations(node: Node) -> Mapping[str, str]:
+def keep_annotations(node: Node, decides: str = "") -> Mapping[str, str]:
     """By which annotation each owner that may take the node away lets it be, with the owner's name; those of
-    all where none of them knows the node."""
+    all where none of them knows the node, or `decides` (`Ownership.owner`) the size of its pool."""
     found = [one for one in _all.owners if one.keep_annotation]
-    own = [one for one in found if one.knows(node)]
+    own = [one for one in found if one.knows(node) or one.name == decides]
     return {one.keep_annotation: one.name for one in own or found}
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 OURS: Final = "gpu-cockpit/kept"
 """Names the annotations that the cockpit has set, so that only these are taken away again."""
 OURS_BY: Final = "gpu-cockpit/kept-by"
+_UNKNOWN: Final = "who takes its machine away is not known here: each of them is told"
 _MERGE: Final = "application/merge-patch+json"
 
 
@@ -38,19 +39,37 @@ def _plan_on(planning: "Planning", node: "Node") -> "Plan":
     from cockpit.local_state.audit import local_user
     from cockpit.pools import registry
 
-    wanted, there = registry.keep_annotations(node), registry.kept_by(node)
+    pool, decides = _pool_of(planning, node)
+    wanted, there = registry.keep_annotations(node, decides), registry.kept_by(node)
     new = {key: owner for key, owner in wanted.items() if key not in there}
     if not new:
         raise Unchanged(f"node {node.name} is already kept: {', '.join(wanted)}")
     owners = " and ".join(new.values())
     lines = [f"{owners} will not take it away while it is idle", *(f"annotation {key}=true" for key in new)]
     if len(wanted) > 1:
-        lines.append("who takes its machine away is not known here: each of them is told")
+        lines.append(f"{pool}: no autoscaler of it is seen, so each of them is told" if pool else _UNKNOWN)
     ours = sorted({*_ours(node), *new})
     notes: dict[str, Any] = dict.fromkeys(new, "true")
     notes |= {OURS: " ".join(ours), OURS_BY: f"{local_user()} {planning.at}"}
     warnings = ["it is cordoned: nothing new runs on it"] if node.unschedulable else []
     return _plan(node, notes, lines, warnings)
+
+
+def _pool_of(planning: "Planning", node: "Node") -> tuple[str, str]:
+    """What its pool is, "" where nobody knows, and the name of the owner that decides its size."""
+    from cockpit.pools import registry
+    from cockpit.pools.index import pool_object, pools_of
+    from cockpit.pools.plan import nodes_named
+
+    store = planning.store
+    pool = next((one for one in pools_of(store) if node.name in one.node_names), None)
+    if pool is None:
+        return "", ""
+    found, nodes = pool_object(store, pool), nodes_named(store, pool)
+    decides = registry.ownership(found, nodes, store).owner
+    if found is not None:
+        return f"its pool is {found.kind} {found.key}", decides
+    return f"its pool is one of {decides}" if registry.holder(None, nodes).is_somebody else "", decides
 
 
 def _plan_off(node: "Node") -> "Plan":
