@@ -214,8 +214,8 @@ async def ask_as_now(planning: Planning, name: str, terms: AskTerms) -> Plan:
         calls=calls,
         lines=lines,
         hold=taking.hold,
-        warnings=(*taking.warnings, *plan.warnings),
-        expects=await expected_of_growth(planning, pool, terms.nodes),
+        warnings=(*taking.lacks, *plan.warnings),
+        expects=(*taking.replaces, *await expected_of_growth(planning, pool, terms.nodes)),
     )
 
 
@@ -258,8 +258,8 @@ async def withdraw_as_now(planning: Planning, name: str) -> Plan:
         raise Unchanged(f"nothing of the cockpit asks for nodes of pool {pool.name}")
     taking = await take(planning.session, pool, planning.pools, now=pool.nodes_now, to=pool.nodes_now)
     held = () if taking.call is None else (taking.call,)
-    lines = [_told(one) for one in standing if not one.is_part]
-    lines.append("nodes that came stay while pods need them; their owner takes idle ones away")
+    whole = [one for one in standing if not one.is_part]
+    lines = [*map(_told, whole), "nodes that came stay while pods need them"]
     pods = {kind for _, kind, _ in API_KINDS.values()}
     if any(one.kind not in pods and not one.is_part for one in standing):
         lines.append("machines that were asked for go, drained first, also with work on them")
@@ -269,7 +269,12 @@ async def withdraw_as_now(planning: Planning, name: str) -> Plan:
         done=f"Withdrew what asked for nodes of pool {pool.name}",
         calls=(*held, *map(_delete, standing)),
         lines=tuple(lines),
-        warnings=taking.warnings,
+        expects=(
+            _later(pool, planning.store),
+            *taking.replaces,
+            *(f"{one.target} now: {one.state}" for one in whole if one.state),
+        ),
+        warnings=taking.lacks,
         shell=withdraw_line(pool, planning.context),
         hold=taking.hold,
         is_destructive=True,
@@ -280,7 +285,14 @@ def _told(one: StandingDemand) -> str:
     words = [one.target]
     words += [f"for {counted(one.nodes, 'node')}"] if one.nodes else []
     words += [f"by {one.by}"] if one.by else []
-    return " ".join(words) + (f" ({one.state})" if one.state else "")
+    return " ".join(words)
+
+
+def _later(pool: Pool, store: StoreReader) -> str:
+    """What becomes of nodes that nobody needs any more."""
+    found = pool_object(store, pool)
+    owner = registry.owner_named(registry.ownership(found, nodes_named(store, pool), store).owner)
+    return f"{owner.name if owner.is_somebody else 'their owner'} {owner.idle_words(found)}"
 
 
 def _delete(one: StandingDemand) -> Call:

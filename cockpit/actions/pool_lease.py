@@ -32,11 +32,18 @@ Notes = Mapping[str, str | None]
 
 
 class Taking(NamedTuple):
-    """How the pool is taken: the call, None where it cannot be, and why."""
+    """How the pool is taken: the call, None where it cannot be, and why; which change of ours in flight it
+    `replaces`, which may be over while a person reads."""
 
     call: Call | None
     hold: Hold
-    warnings: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All that a person has to know."""
+        return (*self.lacks, *self.replaces)
 
 
 def lease_name(pool: Pool) -> str:
@@ -77,7 +84,8 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
     if found is None:
         return Taking(_create(hold, namespace, name, notes, at_seconds), hold)
     own = f"your change {found.change} is in flight: this replaces it"
-    return Taking(_seize(hold, found, notes, at_seconds), hold, (own,) if is_taken else ())
+    call = _seize(hold, found, notes, at_seconds)
+    return Taking(call, hold, replaces=(own,) if is_taken else ())
 
 
 async def read_lease(session: Session, pool: Pool, namespace: str) -> LeaseRead:

@@ -301,6 +301,10 @@ class PoolOwner:
         demand. Only asked where `machine_kind` says so."""
         raise NotImplementedError
 
+    def idle_words(self, found: PoolObject | None) -> str:
+        """What it does later with nodes that idle: what follows its name in a sentence."""
+        return "removes idle nodes later by its own rules"
+
     def machine_lines(self, found: PoolObject) -> tuple[str, ...]:
         """What it does with such machines."""
         return ()

@@ -106,6 +106,10 @@ class ClusterAutoscaler(PoolOwner):
             read_seconds=status.read_seconds,
         )
 
+    def idle_words(self, found: PoolObject | None) -> str:
+        """What it was told as `--scale-down-unneeded-time` stands nowhere."""
+        return "removes nodes later, once they are unneeded for 10 min, unless it is told otherwise"
+
     def removal(
         self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
     ) -> Removal | None:

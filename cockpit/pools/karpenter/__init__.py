@@ -227,6 +227,15 @@ class Karpenter(PoolOwner):
         """NodeClaims as it makes them itself from the NodePool, so that it counts them among its own."""
         return claim_calls(template, wish, names)
 
+    def idle_words(self, found: PoolObject | None) -> str:
+        """Its `consolidateAfter`."""
+        after = found.disruption.after if found is not None and found.disruption is not None else ""
+        if after == "Never":
+            return "never removes idle nodes on its own (consolidateAfter Never): R gives them back"
+        if not after:
+            return super().idle_words(found)
+        return f"removes nodes later, once they idle for {after} (consolidateAfter)"
+
     def machine_lines(self, found: PoolObject) -> tuple[str, ...]:
         """It takes them away like any other once they idle."""
         return claim_lines(found)

@@ -1,24 +1,36 @@
 """Nodes asked for by demand: the plan, what refuses it, and its withdrawal."""
 
 import asyncio
+import copy
+import dataclasses
 from typing import Any
 
 import pytest
 
 from cockpit.actions.ask import AskTerms, ask_as_now, withdraw_as_now
+from cockpit.actions.plan_diff import confirmed
 from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.actions.pool_lease import lease_name
 from cockpit.actions.scale import scale_as_now
 from cockpit.actions.verbs.pool import AskOptions
 from cockpit.errors import BadInput, Unchanged
+from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.decode.leases import FROM, TO
 from cockpit.kube.resource import Resource
-from cockpit.model.pool import Pool, PoolObject, ResourceLimit
+from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
+from cockpit.model.batch import Batch
+from cockpit.model.plan import Plan
+from cockpit.model.pool import Disruption, Pool, PoolObject, ResourceLimit
+from cockpit.model.record import Kind
 from cockpit.pools.capacity import DemandWay, demand_name
-from tests.unit.actions.builders import Line
+from cockpit.pools.index import pool_named
+from tests.unit.actions.builders import REVIEWS, Line
 from tests.unit.pools.builders import node, store_of
 
 KARPENTER = "karpenter.sh/v1"
 PATH = "/apis/karpenter.sh/v1/nodepools"
-NAME = demand_name(Pool(name="spot", owner_group="karpenter.sh", owner_kind="NodePool", owner_key="spot"))
+SPOT = Pool(name="spot", owner_group="karpenter.sh", owner_kind="NodePool", owner_key="spot")
+NAME = demand_name(SPOT)
 BUFFERS = Resource("autoscaling.x-k8s.io", "v1beta1", "capacitybuffers", "CapacityBuffer", namespaced=True)
 CLASS = "/apis/scheduling.k8s.io/v1/priorityclasses/gpu-cockpit-placeholder"
 
@@ -132,9 +144,83 @@ def test_what_stands_refuses_a_second_one_and_is_withdrawn() -> None:
     call = plan.calls[-1]
     assert (call.method, call.path) == ("DELETE", f"/apis/batch/v1/namespaces/default/jobs/{NAME}")
     assert call.body["preconditions"] == {"uid": "u-job"}
-    assert "for 2 nodes" in plan.lines[0]
+    assert plan.lines == (
+        f"job default/{NAME} for 2 nodes by bob[2J",
+        "nodes that came stay while pods need them",
+    )
     with pytest.raises(Unchanged, match="nothing of the cockpit asks"):
         asyncio.run(withdraw_as_now(planning(pool()), "spot"))
+
+
+KARPENTER_SAYS = {
+    "30s": "Karpenter removes nodes later, once they idle for 30s (consolidateAfter)",
+    "Never": "Karpenter never removes idle nodes on its own (consolidateAfter Never): R gives them back",
+    "": "Karpenter removes idle nodes later by its own rules",
+}
+
+
+@pytest.mark.parametrize("after", KARPENTER_SAYS)
+def test_a_withdrawal_says_by_which_rule_nodes_go_later(after: str) -> None:
+    owner = pool(disruption=Disruption(after=after))
+    plan = asyncio.run(withdraw_as_now(planning(owner, objects=standing()), "spot"))
+    assert plan.expects[0] == KARPENTER_SAYS[after]
+
+
+def test_a_withdrawal_from_the_cluster_autoscaler_says_its_usual_rule() -> None:
+    one = node("n1", pool="spot", pool_label="pool", labels=(("pool", "spot"),))
+    group = ScaledGroup(name="eks-spot-1", minimum=0, maximum=4)
+    status = AutoscalerStatus(uid="s", name="s", groups=(group,), written_seconds=1e9, read_seconds=1e9)
+    store = store_of((one,))
+    store.apply(Batch(kind=Kind.AUTOSCALER, changed=(status,)))
+    tree = copy.deepcopy(standing())
+    tree["/apis/batch/v1/jobs"]["items"][0]["metadata"]["labels"]["gpu-cockpit/pool"] = demand_name(
+        pool_named(store, "spot")
+    )
+    session: Any = Line(objects=tree)
+    plan = asyncio.run(withdraw_as_now(Planning(store, session, lambda *_: None, "prod"), "spot"))
+    assert plan.expects[0] == (
+        "the cluster autoscaler removes nodes later, once they are unneeded for 10 min,"
+        " unless it is told otherwise"
+    )
+
+
+class Holding(Line):
+    """Where Leases may be written."""
+
+    async def request(self, method: str, path: str, **more: Any) -> Any:
+        if path == REVIEWS:
+            return ApiAnswer(201, body=b'{"status": {"allowed": true}}')
+        return await super().request(method, path, **more)
+
+
+def withdrawn_where_leases_are(objects: dict[str, Any]) -> Plan:
+    session: Any = Holding(objects=objects)
+    made = dataclasses.replace(planning(pool()), session=session)
+    return asyncio.run(withdraw_as_now(made, "spot"))
+
+
+def test_a_withdrawal_is_the_same_once_our_hold_ends_and_more_pods_run() -> None:
+    """What was read before yes, and what is there at yes: nothing is asked for again."""
+    path = f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{lease_name(SPOT)}"
+    lease = {
+        "metadata": {
+            "name": "x", "namespace": "default", "uid": "u", "resourceVersion": "7",
+            "annotations": {TO: "2", FROM: "0"},
+        },
+        "spec": {
+            "holderIdentity": "ann@h", "leaseDurationSeconds": 600,
+            "renewTime": "2999-01-01T00:00:00.000000Z",
+        },
+    }  # fmt: skip
+    before = {**standing(), path: lease}
+    plan = withdrawn_where_leases_are(before)
+    assert "your change from 0 to 2 nodes is in flight: this replaces it" in plan.told
+    after = copy.deepcopy(before)
+    del after[path]["spec"]["holderIdentity"]
+    after["/apis/batch/v1/jobs"]["items"][0]["status"] = {"active": 2, "ready": 2}
+    now = withdrawn_where_leases_are(after)
+    assert now.told != plan.told
+    assert confirmed(plan, now) is now
 
 
 @pytest.mark.parametrize(
