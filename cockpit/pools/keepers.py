@@ -31,6 +31,9 @@ class KeeperKind(enum.Enum):
     NEVER = "never consolidated"
     IN_USE = "in use"  # and only empty nodes are taken
     POOL_BUDGET = "budget of the pool"
+    NO_CONTROLLER = "a pod that nobody makes anew"
+    SYSTEM_POD = "a pod of kube-system without a budget"
+    MINIMUM = "minimum"
     OTHER = "its owner says so"
 
 
@@ -65,6 +68,9 @@ def keeper_words(one: Keeper) -> str:
         KeeperKind.IN_USE: f"{one.name} gives up empty nodes only, and {counted(one.pods, 'pod')} "
         f"{'is' if one.pods == 1 else 'are'} on it",
         KeeperKind.POOL_BUDGET: f"the disruption budget of {one.name} lets no node go now",
+        KeeperKind.NO_CONTROLLER: f"pod {one.pod} has no controller to make it anew",
+        KeeperKind.SYSTEM_POD: f"pod {one.pod} is of kube-system and has no disruption budget",
+        KeeperKind.MINIMUM: f"group {one.name} is at its minimum",
         KeeperKind.OTHER: one.said,
     }[one.kind]
 
@@ -100,10 +106,15 @@ def by_namespace(budgets: Iterable[Budget] | None) -> Budgets:
     return found
 
 
+def budgets_over(pod: Pod, budgets: Mapping[str, Sequence[Budget]]) -> list[Budget]:
+    """Those that the pod is under."""
+    labels = dict(pod.traits.labels)
+    return [one for one in budgets.get(pod.namespace, ()) if selects(one.selector, labels)]
+
+
 def keeping_budget(pod: Pod, budgets: Mapping[str, Sequence[Budget]]) -> Keeper | None:
     """Why the server would not let the pod be evicted now; None where it would."""
-    labels = dict(pod.traits.labels)
-    over = [one for one in budgets.get(pod.namespace, ()) if selects(one.selector, labels)]
+    over = budgets_over(pod, budgets)
     if len(over) > 1:
         names = ", ".join(sorted(f"{one.namespace}/{one.name}" for one in over))
         return Keeper(KeeperKind.BUDGETS, names, pod.key)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
+from cockpit.gangs.sentence import counted
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
 from cockpit.model.batch import Phase
 from cockpit.model.event import Event
@@ -22,7 +23,7 @@ from cockpit.pools.cluster_autoscaler.groups import group_of
 from cockpit.pools.cluster_autoscaler.removal import KEEP, is_going, keepers_of, removal_of
 from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, meaning, said_by
 from cockpit.pools.failure_classes import classed
-from cockpit.pools.keepers import Budgets, Keeper
+from cockpit.pools.keepers import Budgets, Keeper, KeeperKind
 from cockpit.pools.owner import (
     FailureClass,
     Nodes,
@@ -115,10 +116,11 @@ class ClusterAutoscaler(PoolOwner):
     ) -> Removal | None:
         """By the taints that it puts on nodes."""
         told = removal_of(node, now_seconds)
-        held = not is_going(node) and any(
-            one.is_sure for one in self.node_keepers(node, truth, now_seconds, budgets)
+        keepers = (
+            *self.node_keepers(node, truth, now_seconds, budgets),
+            *self.pool_keepers(node, truth, now_seconds),
         )
-        return None if held else told
+        return None if not is_going(node) and any(one.is_sure for one in keepers) else told
 
     def node_keepers(
         self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
@@ -129,6 +131,16 @@ class ClusterAutoscaler(PoolOwner):
         status = status_of(truth)
         is_its = status is not None and status.is_working and group_of(status, None, (node,)) is not None
         return keepers_of(node, truth.pods_on(node.name) if is_its else (), budgets)
+
+    def pool_keepers(self, node: Node, truth: StoreReader, now_seconds: float) -> tuple[Keeper, ...]:
+        """The minimum of its group."""
+        status = status_of(truth)
+        if status is None or not status.is_working or is_going(node):
+            return ()
+        group = group_of(status, None, (node,))
+        if group is None or group.minimum is None or group.target is None or group.target > group.minimum:
+            return ()
+        return (Keeper(KeeperKind.MINIMUM, f"{group.name} ({counted(group.minimum, 'node')})"),)
 
     def words(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[OwnerWords, ...]:
         """The group in its status, then its events about the group, the newest first."""

@@ -3,7 +3,8 @@
 Sources: kubernetes-sigs/cluster-autoscaler pkg/utils/taints/taints.go (the value of both taints is the
 second at which it was put there), pkg/FAQ.md (a node is unneeded for ten minutes by default before it goes),
 pkg/simulator/drainability/rules (pods of DaemonSets and static ones hold nothing; `safe-to-evict` is `false`,
-or a budget lets nobody go).
+a budget lets nobody go, or, unless `safe-to-evict` is `true`, a pod has no controller, or is of kube-system
+and under no budget, which a flag switches off).
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import label
-from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, keeping_budget
+from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, budgets_over, keeping_budget
 from cockpit.pools.owner import Removal
 
 GOING = "ToBeDeletedByClusterAutoscaler"
@@ -20,6 +21,7 @@ POD_KEEP = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 KEEP = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 UNNEEDED_SECONDS = 600.0
 _EXEMPT = ("DaemonSet", "Node")
+_SYSTEM = "kube-system"
 
 
 def removal_of(node: Node, now_seconds: float) -> Removal | None:
@@ -53,15 +55,29 @@ def keepers_of(node: Node, pods: Iterable[Pod], budgets: Budgets) -> tuple[Keepe
         for one in pods
         if not one.is_finished and one.deleting_seconds is None and one.owner_kind not in _EXEMPT
     ]
-    noted = [Keeper(KeeperKind.POD_NOTE, POD_KEEP, one.key) for one in counted if _bids_stay(one)]
+    noted = [hold for one in counted if (hold := _keeping_pod(one)) is not None]
     if budgets is None:
         return tuple(noted) or ((Keeper(KeeperKind.BUDGETS_UNREAD),) if counted else ())
-    held = (hold for one in counted if (hold := keeping_budget(one, budgets)) is not None)
+    held = [hold for one in counted if (hold := keeping_budget(one, budgets)) is not None]
+    if not any(one.key == THINKING for one in node.taints):  # then it was told that such pods hold nothing
+        held += [
+            Keeper(KeeperKind.SYSTEM_POD, pod=one.key)
+            for one in counted
+            if one.namespace == _SYSTEM and not _is_free(one) and not budgets_over(one, budgets)
+        ]
     return (*noted, *held)
 
 
-def _bids_stay(pod: Pod) -> bool:
-    return label(pod.stay_notes, POD_KEEP) == "false"
+def _keeping_pod(pod: Pod) -> Keeper | None:
+    if label(pod.stay_notes, POD_KEEP) == "false":
+        return Keeper(KeeperKind.POD_NOTE, POD_KEEP, pod.key)
+    if pod.owner_kind or _is_free(pod):
+        return None
+    return Keeper(KeeperKind.NO_CONTROLLER, pod=pod.key)
+
+
+def _is_free(pod: Pod) -> bool:
+    return label(pod.stay_notes, POD_KEEP) == "true"
 
 
 def _second(value: str) -> float | None:

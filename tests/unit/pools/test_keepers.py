@@ -204,7 +204,9 @@ def test_what_it_says_itself_is_told_last_and_not_for_long() -> None:
         assert bool(removal_pairs(ours(), store, NOW, ())) == is_told
 
 
-def autoscaled(pods: Iterable[Pod], *taints: Taint) -> tuple[Node, Store]:
+def autoscaled(
+    pods: Iterable[Pod], *taints: Taint, target: int | None = None, minimum: int | None = None
+) -> tuple[Node, Store]:
     one = replace(node("n", pool="h100"), taints=taints)
     store = store_of([one], pods)
     status = AutoscalerStatus(
@@ -212,7 +214,7 @@ def autoscaled(pods: Iterable[Pod], *taints: Taint) -> tuple[Node, Store]:
         name="cluster-autoscaler-status",
         written_seconds=NOW,
         read_seconds=NOW,
-        groups=(ScaledGroup(name="asg-h100-1"),),
+        groups=(ScaledGroup(name="asg-h100-1", target=target, minimum=minimum),),
     )
     store.apply(Batch(kind=Kind.AUTOSCALER, changed=(status,)))
     return one, store
@@ -231,12 +233,46 @@ def test_a_pod_that_is_not_safe_to_evict_holds_its_node_where_the_autoscaler_sca
     ):
         one, store = autoscaled([free])
         assert removal_pairs(one, store, NOW, ()) == []
-    one, store = autoscaled([member()])
+    one, store = autoscaled([member(owner_kind="Job")])
     assert "budget team-a/llm lets no pod go" in removal_pairs(one, store, NOW, (budget(),))[0].value
     one, store = autoscaled([unsafe], Taint("ToBeDeletedByClusterAutoscaler", "1", "NoSchedule"))
     assert removal_pairs(one, store, NOW, ())[0].name == "removal"
     alone = store_of([one], [unsafe])
     assert removal_pairs(node("n", pool="h100"), alone, NOW, ()) == [], "nobody is seen to scale it"
+
+
+THOUGHT_OF = Taint("DeletionCandidateOfClusterAutoscaler", "1", "PreferNoSchedule")
+CA_LEAVES = "The cluster autoscaler does not take it away: "
+
+
+def test_a_pod_that_nobody_makes_anew_holds_its_node() -> None:
+    bare = pod("shell", "n")
+    for taints in ((), (THOUGHT_OF,)):
+        one, store = autoscaled([bare], *taints)
+        (pair,) = removal_pairs(one, store, NOW, ())
+        assert pair.value == CA_LEAVES + "pod team-a/shell has no controller to make it anew"
+    one, store = autoscaled([replace(bare, stay_notes=((SAFE, "true"),))], THOUGHT_OF)
+    assert removal_pairs(one, store, NOW, ())[0].name == "removal"
+
+
+def test_a_pod_of_kube_system_without_a_budget_holds_its_node_unless_a_flag_says_otherwise() -> (
+    None
+):
+    dns = replace(member("dns-0", owner_kind="ReplicaSet"), namespace="kube-system")
+    one, store = autoscaled([dns])
+    (pair,) = removal_pairs(one, store, NOW, ())
+    assert pair.value == CA_LEAVES + "pod kube-system/dns-0 is of kube-system and has no disruption budget"
+    under = Budget("kube-system", "dns", selector_of({"matchLabels": {"job": "llm"}}), 1, 1)
+    assert removal_pairs(one, store, NOW, (under,)) == []
+    one, store = autoscaled([dns], THOUGHT_OF)
+    assert removal_pairs(one, store, NOW, ())[0].name == "removal"
+
+
+@pytest.mark.parametrize(("target", "is_held"), [(2, True), (3, False), (None, False)])
+def test_the_minimum_of_its_group_holds_a_node(target: int | None, is_held: bool) -> None:
+    one, store = autoscaled((), target=target, minimum=2)
+    said = CA_LEAVES + "group asg-h100-1 (2 nodes) is at its minimum"
+    assert [pair.value for pair in removal_pairs(one, store, NOW, ())] == [said] * is_held
 
 
 def test_the_page_of_a_pool_names_who_is_held_and_by_what() -> None:
