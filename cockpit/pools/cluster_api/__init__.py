@@ -12,6 +12,7 @@ from typing import ClassVar
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.gangs.sentence import counted
 from cockpit.k8s import labels as well_known
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
@@ -186,9 +187,8 @@ class ClusterApi(PoolOwner):
         """The machines are marked to go first, then the number is lowered (machineset_types.go)."""
         machines = machines_of(nodes, self.machines(found, nodes, truth))
         if found.replicas is None or found.replicas < len(machines):
-            raise BadInput(
-                f"{found.kind} {found.key} has a size of {found.replicas}: {len(machines)} to remove are more"
-            )
+            has = "an unknown number of nodes" if found.replicas is None else counted(found.replicas, "node")
+            raise BadInput(f"{found.kind} {found.key} has {has}, not {len(machines)} to remove")
         return (
             *self.choosing_calls(machines),
             *self.resize_calls(found, found.replicas - len(machines)),

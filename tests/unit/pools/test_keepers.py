@@ -255,9 +255,7 @@ def test_a_pod_that_nobody_makes_anew_holds_its_node() -> None:
     assert removal_pairs(one, store, NOW, ())[0].name == "removal"
 
 
-def test_a_pod_of_kube_system_without_a_budget_holds_its_node_unless_a_flag_says_otherwise() -> (
-    None
-):
+def test_a_pod_of_kube_system_without_a_budget_holds_its_node_unless_a_flag_says_otherwise() -> None:
     dns = replace(member("dns-0", owner_kind="ReplicaSet"), namespace="kube-system")
     one, store = autoscaled([dns])
     (pair,) = removal_pairs(one, store, NOW, ())
