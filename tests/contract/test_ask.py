@@ -27,8 +27,8 @@ from cockpit.store.store import Store
 from tests.bed.api import Api, Tree
 from tests.contract.conftest import defined
 from tests.contract.mirror import eventually
-from tests.contract.test_keys_and_rights import KINDS, loose
 from tests.contract.test_pool_holds import Yes
+from tests.contract.verb_objects import KINDS, loose
 from tests.unit.actions.builders import Lines
 
 NOW = 1_790_000_000.0

@@ -33,7 +33,7 @@ from tests.contract.conftest import Connect, defined
 from tests.contract.mirror import in_time
 from tests.contract.server import Server
 from tests.contract.shapes import binding, role
-from tests.contract.test_keys_and_rights import KINDS, loose
+from tests.contract.verb_objects import KINDS, loose
 from tests.unit.actions.builders import Lines
 
 NOW = 1_790_000_000.0
