@@ -70,7 +70,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     """The same for a person."""
     it = found["fleet"]
     duty = it.duty.value if isinstance(it.duty, Absent) else fmt.percent(it.duty)
-    allocated = f"{it.busy} busy, {it.idle_allocated} idle" + (
+    allocated = f"{it.busy} busy, {it.idle_allocated} at low duty" + (
         f", {it.allocated_unknown} allocated (duty unknown)" if it.allocated_unknown else ""
     )
     text = [

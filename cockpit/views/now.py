@@ -103,7 +103,7 @@ def header(
 
 
 def fleet_segments(found: Fleet) -> Segments:
-    """`312 nodes · 2,101/2,496 GPUs busy · 203 idle · 164 free · 28 lost · duty 71%`.
+    """`312 nodes · 2,101/2,496 GPUs busy · 203 low duty · 164 free · 28 lost · duty 71%`.
 
     GPUs are cards; MIG instances and replicas are told beside them as shares. Cards that are allocated while
     nobody knows what they do are told as such, never as idle or busy.
@@ -124,7 +124,8 @@ def fleet_segments(found: Fleet) -> Segments:
         if found.allocated_unknown:
             segments.append(StatusSegment(f"{found.allocated_unknown:,} allocated, duty n/c", "dim", 3))
         segments.append(
-            StatusSegment(f"{found.idle_allocated:,} idle", "warn" if found.idle_allocated else "dim", 3)
+            # not "idle": that is a job which has done nothing for an hour, or a node that nobody uses
+            StatusSegment(f"{found.idle_allocated:,} low duty", "warn" if found.idle_allocated else "dim", 3)
         )
     segments.append(StatusSegment("free unknown" if found.unseen else f"{found.free:,} free", "", 2))
     if found.lost:

@@ -115,7 +115,7 @@ def check_header(app: ScriptedApp, name: str) -> None:
     """Every piece of the status line stands whole, and the ones that matter stand at every width."""
     pieces = looking.header_pieces(app)
     whole = {
-        "prod-eu", "38 nodes", "200/276 GPUs busy", "4 idle", "62 free", "10 lost", "4 joining",
+        "prod-eu", "38 nodes", "200/276 GPUs busy", "4 low duty", "62 free", "10 lost", "4 joining",
         "duty 84%", "api 12 ms", "live", "ro", "rw",
     }  # fmt: skip
     heading = app.screen.heading if isinstance(app.screen, Place) else ""

@@ -352,7 +352,7 @@ async def test_without_prometheus_numbers_grow_old_and_come_back(fleet: Bed, tru
                 "GPUs allocated", "duty stale", "Fleet by duty: Prometheus at monitoring"
             )
             assert "GPUs busy" not in seen
-            assert " 0 idle " not in seen
+            assert " 0 low duty " not in seen
         finally:
             fleet.restart("prometheus")
         await app.until_text("GPUs busy", without=("backing off", "duty stale"), seconds=90.0)

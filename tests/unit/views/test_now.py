@@ -135,7 +135,7 @@ def words(segments: now.Segments) -> str:
 def test_the_header() -> None:
     left, right = now.header(Attached(cluster()), NOW, ViewState(namespace="team-a"))
     assert words(left) == (
-        "prod-eu · 4 nodes · 2/12 GPUs busy · 1 allocated, duty n/c · 1 idle · 3 free · 5 lost "
+        "prod-eu · 4 nodes · 2/12 GPUs busy · 1 allocated, duty n/c · 1 low duty · 3 free · 5 lost "
         "· 8 joining · duty 57% · namespace team-a"
     )
     assert words(right) == "api 12 ms · live · ro"
