@@ -74,6 +74,12 @@ class Marks:
             if api.request("GET", f"{collection(sort, SPACE)}/{NAME}").status == 404:
                 api.create(collection(sort, SPACE), tree)
 
+    def remove(self) -> None:
+        """Those of no namespace."""
+        for sort in SORTS:
+            if collection(sort, SPACE) == collection(sort):
+                self.api.delete(f"{collection(sort)}/{NAME}")
+
     def write(self, sort: Sort) -> int:
         """Write the object of that kind; answers the version that it has by then."""
         self._count += 1

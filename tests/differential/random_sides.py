@@ -122,6 +122,17 @@ class Side:
             self.last[label] = metadata
             self.whole[label] = tree
 
+    def remove(self) -> None:
+        """What it made that is of no namespace: whoever lists all of these would find it."""
+        for path in (one.path for one in SORTS if "/namespaces/NS/" not in path_of(one.path, "NS")):
+            for tree in self.api.items(path):
+                name = tree["metadata"]["name"]
+                if not name.endswith(f"-{self.space}"):
+                    continue
+                if tree["metadata"].get("finalizers"):
+                    self.api.merge(f"{path}/{name}", {"metadata": {"finalizers": None}})
+                self.api.delete(f"{path}/{name}")
+
     def _pages(self, step: Step) -> list[Any]:
         """Every page, of what the sequence has made: what the server itself told meanwhile is taken away."""
         end = time.monotonic() + 60
@@ -164,12 +175,13 @@ def _read(reply: Reply, *, is_watch: bool = False) -> Any:
         return reply.body.decode("utf-8", "replace")
 
 
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
 def prepared(api: Api) -> None:
     """The custom kind of the sequences is served."""
-    name = DEFINITION["metadata"]["name"]
-    base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    if api.request("GET", f"{base}/{name}").status == 404:
-        api.create(base, DEFINITION)
+    if api.request("GET", f"{_DEFINITIONS}/{DEFINITION['metadata']['name']}").status == 404:
+        api.create(_DEFINITIONS, DEFINITION)
     end = time.monotonic() + 30
     while api.request("GET", "/apis/random.test/v1/namespaces/default/widgets").status != 200:
         if time.monotonic() > end:
@@ -286,12 +298,23 @@ class Pair:
             space = f"r{time.monotonic_ns() % 10**9:09d}x{self._count}"
             real, mine = begun(self.apis[0], space, self._admission), begun(self.apis[1], space)
             pairs.append((real, mine, steps))
-        with ThreadPoolExecutor(self._at_once) as pool:
-            runs = [pool.submit(side.run, steps) for one, other, steps in pairs for side in (one, other)]
-            for run in runs:
-                run.result()
-        self.hear([one for one, _, _ in pairs], [other for _, other, _ in pairs])
+        try:
+            with ThreadPoolExecutor(self._at_once) as pool:
+                runs = [pool.submit(side.run, steps) for one, other, steps in pairs for side in (one, other)]
+                for run in runs:
+                    run.result()
+            self.hear([one for one, _, _ in pairs], [other for _, other, _ in pairs])
+        finally:
+            for real, mine, _ in pairs:
+                real.remove()
+                mine.remove()
         return [compared(mine, real, steps) for real, mine, steps in pairs]
+
+    def remove(self) -> None:
+        """What was made for all sequences and is of no namespace."""
+        for marks in self._marks:
+            marks.remove()
+            marks.api.delete(f"{_DEFINITIONS}/{DEFINITION['metadata']['name']}")
 
     def hear(self, *sides: Sequence[Side]) -> None:
         """What watchers are told of the sides, those of the real server first."""

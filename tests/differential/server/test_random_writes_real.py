@@ -13,6 +13,7 @@ import pytest
 
 from cockpit.sim.server.builtin.table import built_in
 from tests.bed.bed import Bed
+from tests.differential.random_hearing import NAME
 from tests.differential.random_objects import SORTS
 from tests.differential.random_sides import NOT_COMPARED, NOT_COMPARED_FIELDS, Pair, begun, compared
 from tests.differential.random_writes import Step, sequence
@@ -86,7 +87,9 @@ PATHS_NOT_DRAWN = {
 def pair(bed_apiserver: Bed) -> Iterator[Pair]:
     """The real server and the embedded one, both without controllers."""
     with embedded(has_quotas=False) as api:
-        yield Pair(bed_apiserver.api(), api)
+        pair = Pair(bed_apiserver.api(), api)
+        yield pair
+        pair.remove()
 
 
 def _told(seed: int, pair: Pair, steps: list[Step], first: list[str]) -> str:
@@ -129,6 +132,18 @@ def test_what_the_server_tells_of_addresses_is_no_difference_on_pages_or_in_watc
     pair.hear([real], [mine])
     assert compared(mine, real, steps) == []
     assert len(mine.answers[2]) == 1 and len(mine.told["C/events"]) == 2
+
+
+def test_no_node_of_a_sequence_stays_for_whoever_lists_all(pair: Pair) -> None:
+    held = {"metadata": {"name": "n1-NS", "finalizers": ["random.test/hold"]}}
+    steps: list[Step] = [
+        ("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", **held}, {}),
+        ("DELETE", "/api/v1/nodes/n1-NS", None, {}),
+        ("POST", "/api/v1/nodes", {"metadata": {"name": "n2-NS"}, "spec": {"unschedulable": True}}, {}),
+    ]
+    assert pair.differences([steps]) == [[]]
+    for api in pair.apis:
+        assert [one["metadata"]["name"] for one in api.items("/api/v1/nodes")] == [NAME]
 
 
 def test_a_sequence_is_the_same_every_time() -> None:
