@@ -219,7 +219,7 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         now = pool.nodes_now if pool.target is None else pool.target
         to = now - len(step.removes)
         taking = await take(planning.session, pool, planning.pools, now=now, to=to)
-        warnings += taking.warnings
+        warnings += taking.lacks
         held = () if taking.call is None else (taking.call,)
         hold = taking.hold
         still = tuple(still_closed(one.node) for one in step.removes)
@@ -230,7 +230,7 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         if pool.target is not None:
             lines.append(f"size of {_object_of(owner, pool)}: from {now} to {to} nodes")
             lines.append(f"undo: {scale_line(pool, now, planning.context)}")
-        expects = tuple(_idle_lines(planning, pool, step.removes))
+        expects = (*taking.replaces, *_idle_lines(planning, pool, step.removes))
     if not calls:
         raise Unchanged(_nothing(pool, store, step))
     what = counted(len(step.removes), "empty node") if step.removes else counted(len(back), "node")

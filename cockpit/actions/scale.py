@@ -162,10 +162,10 @@ async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Pl
         to=replicas,
     )
     calls = plan.calls if taking.call is None else (taking.call, *plan.calls)
-    warnings = (*taking.warnings, *plan.warnings)
+    warnings, expects = (*taking.lacks, *plan.warnings), (*taking.replaces, *plan.expects)
     held = (f"other cockpits are kept out by {taking.hold.target}",) if taking.call is not None else ()
     lines = (*plan.lines, *held)
-    return msgspec.structs.replace(plan, calls=calls, hold=taking.hold, warnings=warnings, lines=lines)
+    return msgspec.structs.replace(plan, calls=calls, hold=taking.hold, warnings=warnings, expects=expects, lines=lines)
 
 
 async def _expected(planning: Planning, pool: Pool, replicas: int) -> tuple[str, ...]:

@@ -54,8 +54,14 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
 class LeaseRead(NamedTuple):
     """What was read of a pool's Lease. `lease` None: there is none, or `trouble` says why it is not known, in
-    one sentence. `is_ours`: whoever sits here holds it."""
+    one sentence. `is_ours`: whoever sits here holds it. `is_old`: the pool's size was seen to change
+    since it was read, so that what it does not name may be in it by now."""
 
     lease: Lease | None = None
     trouble: str = ""
     is_ours: bool = False
+    is_old: bool = False
+
+
+NOT_READ = LeaseRead(is_old=True)
+"""Not read yet: it is being read."""

@@ -16,6 +16,7 @@ from cockpit.model.plan import Outcome
 from cockpit.model.pool import Pool, StandingRead
 from cockpit.model.record import Kind
 from cockpit.model.scaler import ScalersRead
+from cockpit.pools.ladder import Ladder
 from cockpit.pools.owner_log import log_pod, why_no_log
 from cockpit.screens.app_protocol import Cockpit
 from cockpit.screens.keymap import EVERYWHERE, bindings
@@ -92,6 +93,7 @@ class PoolScreen(NodesScreen):
         self._learnt = Learnt()
         self._has_log = False
         self._wanted: tuple[int | None, int] | None = None  # the size and machines to come, as last shown
+        self._changes = 0  # of these that were seen here
 
     def body(self) -> Iterable[Widget]:
         yield PoolPanel()
@@ -129,12 +131,21 @@ class PoolScreen(NodesScreen):
             cluster.verdicts.on_demand.want_budgets(now_seconds)
             self._learnt = seen_of(self.cockpit, pool, self._learnt)
             page = page_of(pool, cluster.store, cluster.jobs, now_seconds, self._learnt)
-            wanted = (pool.target, 0 if page.ladder is None else page.ladder.wanted)
-            if self._wanted not in (None, wanted):  # somebody asked, maybe elsewhere: who, and since when
+            if self._has_changed(pool, page.ladder):
+                page = page._replace(held=self._learnt.held)
                 self._read()
-            self._wanted = wanted
         self.query_one(PoolPanel).set_page(page, self.size.height)
         super().project()
+
+    def _has_changed(self, pool: Pool, ladder: Ladder | None) -> bool:
+        """Somebody asked, maybe elsewhere: who did is not known before it is read anew."""
+        wanted = (pool.target, 0 if ladder is None else ladder.wanted)
+        has_changed = self._wanted not in (None, wanted)
+        self._wanted = wanted
+        if has_changed:
+            self._changes += 1
+            self._learnt = self._learnt._replace(held=self._learnt.held._replace(is_old=True))
+        return has_changed
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.show)
@@ -178,20 +189,32 @@ class PoolScreen(NodesScreen):
             self.cockpit.run_soon(self._read_besides, "pool")
 
     async def _read_besides(self) -> None:
-        """The autoscalers of pods, who changes the pool; what may not be read is said on the page."""
+        """Who changes the pool, the autoscalers of pods; what may not be read is said on the page."""
+        await self._read_asked()
         try:
             scalers = await self.cockpit.api.read_scalers()
         except CockpitError as error:
             scalers = ScalersRead(trouble=error.sentence)
         pool = self.chosen_pool()
         if pool is not None:
-            self._learnt = self._learnt._replace(standing=await self._standing(pool))
             self.cockpit.cluster.outside.ask(pool)
             await self.cockpit.pool_watch.recall(pool.key)
-            self._learnt = self._learnt._replace(held=await self.cockpit.pool_changes.read(pool))
         self._learnt = self._learnt._replace(scalers=scalers)
         if not self.is_going:
             self._look_for_log()
+            self.show()
+
+    async def _read_asked(self) -> None:
+        """Who asked for the size. What was read before a change was seen is not what a later reading says."""
+        pool, changes = self.chosen_pool(), self._changes
+        if pool is None:
+            return
+        standing, held = await self._standing(pool), await self.cockpit.pool_changes.read(pool)
+        held = held._replace(is_old=changes != self._changes)
+        if held.is_old and not self._learnt.held.is_old:
+            return
+        self._learnt = self._learnt._replace(standing=standing, held=held)
+        if not self.is_going:
             self.show()
 
     async def _standing(self, pool: Pool) -> StandingRead:

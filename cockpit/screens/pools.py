@@ -21,7 +21,7 @@ from cockpit.screens.pool import PoolPanel, PoolScreen, seen_of
 from cockpit.screens.pool_rows import PoolRows
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import pools as view
-from cockpit.views.pool_told import Learnt, page_with
+from cockpit.views.pool_told import ON_ITS_PAGE, Learnt, page_with
 from cockpit.views.states import why_empty
 
 _FRAME_LINES = 5
@@ -78,7 +78,8 @@ class PoolsScreen(TablePlace):
         if pool is None or not is_tall:
             return
         cockpit, cluster = self.cockpit, self.cockpit.cluster
-        now_seconds, learnt = cockpit.clock.cluster_now(), seen_of(cockpit, pool, Learnt())
+        now_seconds = cockpit.clock.cluster_now()
+        learnt = seen_of(cockpit, pool, Learnt(held=ON_ITS_PAGE))
         page = page_with(pool, cluster.store, cluster.jobs, now_seconds, learnt, by_pool=self._demand)
         if pool.name != self._whose:
             self._whose = pool.name

@@ -28,12 +28,13 @@ _OVERDUE = {
 Line = tuple[Cell, ...]
 
 
-def ladder_lines(ladder: Ladder, width: int, now_seconds: float) -> list[Line]:
-    """`asked 14:02:10 ── accepted +1s ── ...`, broken between steps where it does not fit."""
+def ladder_lines(ladder: Ladder, width: int, now_seconds: float, unasked: str = "?") -> list[Line]:
+    """`asked 14:02:10 ── accepted +1s ── ...`, broken between steps where it does not fit. `unasked` stands
+    where nobody dated *asked*."""
     lines: list[list[Cell]] = [[]]
     used = 0
     for at, stamp in enumerate(ladder.stamps):
-        cell = _step(stamp, ladder, now_seconds)
+        cell = _step(stamp, ladder, now_seconds, unasked)
         joint = _JOINT if at else ""
         if at and used + len(joint) + width_of(cell.text) > width:
             lines.append([Cell(_JOINT.lstrip(), "dim")])
@@ -51,7 +52,7 @@ def has_failed(ladder: Ladder, now_seconds: float) -> bool:
     return is_broken or any(one.failure for one in ladder.machines)
 
 
-def _step(stamp: Stamp, ladder: Ladder, now_seconds: float) -> Cell:
+def _step(stamp: Stamp, ladder: Ladder, now_seconds: float, unasked: str) -> Cell:
     hang = ladder.hang
     if hang is not None and hang.step is stamp.step:
         failed = has_failed(ladder, now_seconds)
@@ -62,13 +63,15 @@ def _step(stamp: Stamp, ladder: Ladder, now_seconds: float) -> Cell:
     if not stamp.is_reached:
         done = ladder.done(stamp.step)
         return Cell(f"{stamp.step} {done}/{ladder.wanted}" if done else str(stamp.step), "dim")
+    if stamp.step is Rung.ASKED and stamp.at_seconds is None:
+        return Cell(f"{stamp.step} {unasked}", "good")
     return Cell(f"{stamp.step}{_when(stamp, ladder)}", "good")
 
 
 def _when(stamp: Stamp, ladder: Ladder) -> str:
     """From *asked* on; where nobody knows when that was, from the first step that is dated."""
     if stamp.at_seconds is None:
-        return " ?" if stamp.step is Rung.ASKED else ""
+        return ""
     first = next((one.at_seconds for one in ladder.stamps if one.at_seconds is not None), stamp.at_seconds)
     first = ladder.asked_seconds if ladder.asked_seconds is not None else first
     if stamp.at_seconds == first:

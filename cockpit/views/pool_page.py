@@ -218,10 +218,11 @@ def _waiting(page: PoolPage) -> Pair:
 
 
 def _change(page: PoolPage) -> list[Pair]:
-    """Who changes the pool now, or asked for the growth that is told; that it is not known only where
-    something is on its way."""
+    """Who changes the pool now, or asked for the growth that is told; that it is not known, or is read just
+    now, only where something is on its way."""
     held, lease = page.held, page.held.lease
-    if lease is not None and lease.is_in_force(page.now_seconds):
+    names_it = lease is not None and lease.asked(page.pool.target) is not None
+    if lease is not None and lease.is_in_force(page.now_seconds) and (names_it or not held.is_old):
         was, to = lease.from_nodes, lease.to_nodes
         word = "changing" if was is None or to is None else "growing" if to > was else "shrinking"
         who = "you are" if held.is_ours else f"{lease.holder} is"
@@ -229,16 +230,18 @@ def _change(page: PoolPage) -> list[Pair]:
         since = "" if lease.acquired_seconds is None else f" since {clock(lease.acquired_seconds)}"
         return [Pair("change", f"{who} {word} it{change}{since}", "info")]
     ladder, told = page.ladder, None
+    moves = page.pool.target not in (None, page.pool.nodes_now) or (ladder is not None and not ladder.is_over)
     if ladder is not None and ladder.asked is not None:
         told = f"{ladder.asked.by or 'somebody here'} asked for it at {clock(ladder.asked.at_seconds)}"
         if lease is not None and lease.asked(page.pool.target) == ladder.asked:
             told += f" ({lease.change})"
+    elif held.is_old:
+        told = "who asked for it is being read" if moves else None
     elif ladder is not None and not ladder.is_over and not held.trouble:
         told = "asked for by no cockpit: its owner grows it, or somebody set its size"
     if told is not None:
         return [Pair("change", told, "dim")]
-    moves = page.pool.target not in (None, page.pool.nodes_now)
-    if held.trouble and (moves or (page.ladder is not None and not page.ladder.is_over)):
+    if held.trouble and moves and not held.is_old:
         return [Pair("change", f"by whom is not known: {held.trouble}", "dim")]
     return []
 
@@ -349,7 +352,8 @@ def page_lines(page: PoolPage, width: int, height: int) -> list[Line]:
     is_short = height < MIDDLE_HEIGHT
     lines: list[Line] = [(Cell(line),) for line in _joined(head(page).split(_DOT), width)]
     if page.ladder is not None:
-        lines += ladder_lines(page.ladder, width, page.now_seconds)
+        unasked = "…" if page.held.is_old else "?"
+        lines += ladder_lines(page.ladder, width, page.now_seconds, unasked)
         most = 3 if is_short else 6 if height < TALL_HEIGHT else 16
         lines += machine_lines(page.ladder, width, most, page.now_seconds)
     lines += failure_lines(page.failures, width, page.now_seconds)

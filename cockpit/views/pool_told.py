@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cockpit.fit.surroundings import Budget
 from cockpit.model.job_reader import JobReader
-from cockpit.model.lease import LeaseRead
+from cockpit.model.lease import NOT_READ, LeaseRead
 from cockpit.model.node import Node
 from cockpit.model.pool import Pool, SizeAsked, StandingRead
 from cockpit.model.price import Prices
@@ -30,6 +30,8 @@ from cockpit.views.pool_page import PoolPage, SpotNotice, jobs_next
 
 MOST_WORDS = 3
 _WHOLE = (NodeStage.GPUS_UP, NodeStage.CORDONED)
+ON_ITS_PAGE = LeaseRead(trouble="that is read on the page of the pool")
+"""Of a pool that is told of in passing, where nothing is read for it."""
 
 
 class Learnt(NamedTuple):
@@ -44,7 +46,7 @@ class Learnt(NamedTuple):
     asked: SizeAsked | None = None  # by this session, where no Lease tells
     standing: StandingRead = StandingRead()
     no_log: str | None = None  # why the owner's log cannot be shown; None: nobody looked
-    held: LeaseRead = LeaseRead()  # who changes the pool
+    held: LeaseRead = NOT_READ  # who changes the pool
     empty_since: Mapping[str, float] = {}  # since when this session has seen nodes empty, by name
     budgets: Sequence[Budget] | None = None
 

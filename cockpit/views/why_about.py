@@ -23,7 +23,7 @@ from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views import format as fmt
 from cockpit.views import node_page, queue_page
 from cockpit.views.pool_page import facts, head
-from cockpit.views.pool_told import Learnt, page_of
+from cockpit.views.pool_told import ON_ITS_PAGE, Learnt, page_of
 from cockpit.views.queues import rows as queue_rows
 from cockpit.views.timeline import NOT_YET, Run, Step, steps
 
@@ -173,7 +173,7 @@ def _pool(verdict: Verdict, view: ClusterView) -> list[str]:
     if pool is None:
         return []
     known = view.known
-    learnt = Learnt(growths=known.growths, prices=known.prices)
+    learnt = Learnt(growths=known.growths, prices=known.prices, held=ON_ITS_PAGE)
     page = page_of(pool, view.store, view.jobs, view.now_seconds, learnt)
     used = fmt.of(pool.gpus_allocated if pool.is_use_known else None, pool.gpus_total)
     pairs = [Pair("pool", head(page)), Pair("GPUs", f"{used} allocated")]

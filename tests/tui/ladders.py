@@ -26,9 +26,9 @@ def hangs_at(screen: str) -> str:
 
 
 def until_hangs(terminal: Terminal, *steps: str, seconds: float) -> str:
-    """The screen while one of these is waited for."""
+    """The screen while one of these is waited for, once it is read who asked."""
     deadline = time.monotonic() + seconds
-    while hangs_at(screen := terminal.screen()) not in steps:
+    while hangs_at(screen := terminal.screen()) not in steps or "asked … ──" in screen:
         assert time.monotonic() < deadline, f"the ladder does not wait for one of {steps}\n{screen}"
         time.sleep(0.1)
     return screen

@@ -89,20 +89,25 @@ async def test_a_failed_machine_and_a_log_that_is_nowhere_say_so() -> None:
         assert "no pod of Karpenter" in " ".join(one.message for one in app._notifications)
 
 
+def lease_of(holder: str, to: int, taken: float = ASKED) -> dict[str, Any]:
+    """The Lease of a growth from 2 nodes, in force."""
+    notes = {"gpu-cockpit/from-nodes": "2", "gpu-cockpit/to-nodes": str(to)}
+    spec = {
+        "holderIdentity": holder,
+        "leaseDurationSeconds": 600,
+        "acquireTime": micro_time(taken),
+        "renewTime": micro_time(NOW - 60),
+    }
+    return {"metadata": {"uid": "u", "annotations": notes}, "spec": spec}
+
+
 class HeldApp(PoolsApp):
     """The pool is held for its growth from 2 to 4, by whom `holder` says; what is sent is kept."""
 
     def __init__(self, holder: str, *, to: int = 4, write: bool = False, taken: float = ASKED) -> None:
         super().__init__(PoolsEstate(), write=write)
         self.sent: list[Any] = []
-        notes = {"gpu-cockpit/from-nodes": "2", "gpu-cockpit/to-nodes": str(to)}
-        spec = {
-            "holderIdentity": holder,
-            "leaseDurationSeconds": 600,
-            "acquireTime": micro_time(taken),
-            "renewTime": micro_time(NOW - 60),
-        }
-        lease = {"metadata": {"uid": "u", "annotations": notes}, "spec": spec}
+        lease = lease_of(holder, to, taken)
         session: Any = self.attachment.session
         before = session.request
 
@@ -144,15 +149,116 @@ async def test_a_page_looks_at_its_age_and_reads_once_at_a_time(monkeypatch: pyt
     assert [set_up.count(one) for one in ("_read", "_tick")] == [1, 1]
 
 
+def resize(app: PoolsApp, replicas: int) -> None:
+    store: Any = app.attachment.store
+    (pool,) = (one for one in store.records(Kind.POOL).values() if one.name == "b200")
+    store.apply(Batch(kind=Kind.POOL, changed=(replace(pool, replicas=replicas),)))
+    app.redraw()
+
+
+class SlowLeaseApp(PoolsApp):
+    """Each reading of the pool's Lease waits until the test answers it: with a Lease, or with none."""
+
+    def __init__(self) -> None:
+        super().__init__(PoolsEstate())
+        self.readings: list[asyncio.Future[dict[str, Any] | None]] = []
+        session: Any = self.attachment.session
+        before = session.request
+
+        async def answer(method: str = "", path: str = "", *more: Any, **named: Any) -> SimpleNamespace:
+            if "/leases/gpu-cockpit-b200-" in path and method == "GET":
+                self.readings.append(asyncio.get_running_loop().create_future())
+                tree = await self.readings[-1]
+                return SimpleNamespace(status=404 if tree is None else 200, json=lambda: tree)
+            found: SimpleNamespace = await before(method, path, *more, **named)
+            return found
+
+        session.request = answer
+
+    async def until_read(self, pilot: Any, times: int) -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while len(self.readings) < times:
+                await pilot.pause(0.05)
+        await settle(pilot)
+
+    def says_that_it_reads(self) -> bool:
+        drawn = looking.text(self)
+        return (
+            "asked … ──" in drawn and "who asked for it is being read" in drawn and "no cockpit" not in drawn
+        )
+
+
+async def test_who_asked_is_said_only_by_a_lease_that_was_read_since() -> None:
+    app = SlowLeaseApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        for key in ("5", "slash", *"b200", "enter", "enter"):
+            await pilot.press(key)
+            await settle(pilot)
+        await app.until_read(pilot, 1)
+        assert app.says_that_it_reads(), looking.text(app)
+        app.readings[0].set_result(None)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while "asked for by no cockpit" not in looking.text(app):
+                await pilot.pause(0.05)
+        assert "asked ? ──" in looking.text(app)
+
+        resize(app, 5)
+        await app.until_read(pilot, 2)
+        assert app.says_that_it_reads(), looking.text(app)
+        resize(app, 6)
+        await app.until_read(pilot, 3)
+        app.readings[1].set_result(None)
+        await settle(pilot)
+        assert app.says_that_it_reads(), "that reading began before the size was seen to change"
+        app.readings[2].set_result(lease_of("alice@bastion", 6))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while "asked 14:05:40" not in looking.text(app):
+                await pilot.pause(0.05)
+        drawn = " ".join(looking.text(app).split())
+        assert "alice@bastion is growing it from 2 to 6 nodes since 14:05:40" in drawn
+
+        for one in app.readings[3:]:
+            one.set_result(None)
+
+
+async def test_a_reading_that_is_overtaken_is_not_told() -> None:
+    app = SlowLeaseApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        for key in ("5", "slash", *"b200", "enter", "enter"):
+            await pilot.press(key)
+            await settle(pilot)
+        await app.until_read(pilot, 1)
+        resize(app, 5)
+        await app.until_read(pilot, 2)
+        app.readings[1].set_result(lease_of("alice@bastion", 5))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while "asked 14:05:40" not in looking.text(app):
+                await pilot.pause(0.05)
+        app.readings[0].set_result(None)
+        await settle(pilot)
+        assert "asked 14:05:40" in looking.text(app), looking.text(app)
+
+
+async def test_beneath_the_pools_nothing_is_said_of_who_asked() -> None:
+    app = HeldApp("alice@bastion")
+    async with app.run_test(size=(200, 60)) as pilot:
+        await pilot.press("5")
+        await settle(pilot)
+        await pilot.press("down")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while "Pool b200" not in looking.text(app):
+                await pilot.pause(0.05)
+        drawn = looking.text(app)
+        assert "by whom is not known: that is read on the page of the pool" in drawn, drawn
+        assert "asked ? ──" in drawn and "no cockpit" not in drawn
+
+
 async def test_a_change_by_command_is_dated_at_once_while_the_page_is_open() -> None:
     app = HeldApp("alice@bastion", to=5)
     async with app.run_test(size=(120, 40)) as pilot:
         drawn = await open_page(pilot, app)
         assert "asked ?" in drawn, "the size that it has is not theirs"
-        store: Any = app.attachment.store
-        (pool,) = (one for one in store.records(Kind.POOL).values() if one.name == "b200")
-        store.apply(Batch(kind=Kind.POOL, changed=(replace(pool, replicas=5),)))
-        app.redraw()
+        resize(app, 5)
         async with asyncio.timeout(PATIENCE_SECONDS):
             while "asked 14:05:40" not in looking.text(app):
                 await pilot.pause(0.05)

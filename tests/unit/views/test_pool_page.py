@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from cockpit.model.lease import NOT_READ, Lease, LeaseRead
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool, SizeAsked
 from cockpit.model.price import MachinePrice, Prices
@@ -107,6 +108,35 @@ def test_a_late_step_is_marked_and_one_beyond_its_limit_crossed() -> None:
     assert late.tone == "bad" and "✗" in late.text
     failed = replace(LADDER, machines=(machine("m", {"asked": 0}, failure="InsufficientInstanceCapacity"),))
     assert cell(NOW, failed).tone == "bad"
+
+
+NOBODYS = replace(LADDER, asked=None, stamps=(Stamp(Rung.ASKED, is_reached=True), *LADDER.stamps[1:]))
+GROWING = Lease(
+    uid="l", resource_version="1", holder="ann@bastion", acquired_seconds=ASKED, renewed_seconds=NOW,
+    duration_seconds=600, from_nodes=40, to_nodes=42,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("held", "asked", "said"),
+    [
+        (LeaseRead(), "?", "asked for by no cockpit: its owner grows it, or somebody set its size"),
+        (NOT_READ, "…", "who asked for it is being read"),
+        (LeaseRead(trouble="denied"), "?", "by whom is not known: denied"),
+        (LeaseRead(trouble="denied", is_old=True), "…", "who asked for it is being read"),
+        (LeaseRead(replace(GROWING, to_nodes=41), is_old=True), "…", "who asked for it is being read"),
+        (LeaseRead(GROWING, is_old=True), "…", f"ann@bastion is growing it {GROWING.change} since 14:13:20"),
+    ],
+)  # fmt: skip
+def test_who_asked_is_told_by_what_was_read_since(held: LeaseRead, asked: str, said: str) -> None:
+    page = PoolPage(pool=POOL, now_seconds=NOW, ladder=NOBODYS, held=held)
+    assert f"asked {asked} ── accepted 14:13:21 ── " in whole_lines(page, 200, 50)[1]
+    assert next(one.value for one in facts(page) if one.name == "change") == said
+
+
+def test_of_a_pool_that_stands_still_nothing_is_being_read() -> None:
+    page = PoolPage(pool=replace(POOL, target=40), now_seconds=NOW, held=NOT_READ)
+    assert not [one for one in facts(page) if one.name == "change"]
 
 
 def test_steps_of_many_machines_are_counted() -> None:
