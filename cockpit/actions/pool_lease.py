@@ -40,11 +40,6 @@ class Taking(NamedTuple):
     lacks: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """All that a person has to know."""
-        return (*self.lacks, *self.replaces)
-
 
 def lease_name(pool: Pool) -> str:
     """A name that is the same in every cockpit, allowed for an object, and the pool's alone."""

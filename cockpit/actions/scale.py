@@ -165,7 +165,9 @@ async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Pl
     warnings, expects = (*taking.lacks, *plan.warnings), (*taking.replaces, *plan.expects)
     held = (f"other cockpits are kept out by {taking.hold.target}",) if taking.call is not None else ()
     lines = (*plan.lines, *held)
-    return msgspec.structs.replace(plan, calls=calls, hold=taking.hold, warnings=warnings, expects=expects, lines=lines)
+    return msgspec.structs.replace(
+        plan, calls=calls, hold=taking.hold, warnings=warnings, expects=expects, lines=lines
+    )
 
 
 async def _expected(planning: Planning, pool: Pool, replicas: int) -> tuple[str, ...]:
