@@ -249,6 +249,8 @@ class Attachment:
         self.store.apply(batch)
         if batch.kind == Kind.NODE:
             self.sightings.note(batch.changed, self.clock.cluster_now())
+        elif batch.kind == Kind.POD and self._listed.is_set():
+            self.sightings.note_pods(batch.changed, self.clock.cluster_now())
         if batch.kind == Kind.EVENT and (kept := kept_events(batch, self.store)) is not None:
             self.store.apply(kept)
         has_listed = batch.status is not None and not self._listed.is_set() and self.is_settled(BIG_LISTS)

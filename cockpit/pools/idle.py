@@ -19,6 +19,7 @@ from cockpit.model.pool import Machine, Pool
 from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
+from cockpit.pools.sightings import NO_SIGHTINGS, Sightings, keeps_from_idling
 from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of
 
 IDLE_SECONDS: Final = 1_800.0
@@ -27,7 +28,6 @@ RECLAIM: Final = "gpu-cockpit/reclaim"
 """On a node that a reclaim has cordoned: the key of its pool."""
 RECLAIM_AT: Final = "gpu-cockpit/reclaim-at"
 """When, in epoch seconds."""
-_STAYS: Final = ("DaemonSet", "Node")
 
 
 class IdleNode(NamedTuple):
@@ -53,12 +53,13 @@ class IdleNode(NamedTuple):
 class EmptyWatch:
     """Since when a session has seen nodes empty, by looks of its own; a gap between them begins anew.
 
-    What comes and goes between two looks is not seen: a reclaim asks the server before anything goes.
+    What comes and goes between two looks is known by `sightings`.
     """
 
-    def __init__(self, gap_seconds: float) -> None:
+    def __init__(self, gap_seconds: float, sightings: Sightings = NO_SIGHTINGS) -> None:
         """`gap_seconds`: after so long without a look nothing is known any more."""
         self._gap_seconds = gap_seconds
+        self._sightings = sightings
         self._looked_seconds: float | None = None
         self._seen: dict[str, tuple[str, float]] = {}  # name -> uid, since
 
@@ -79,6 +80,9 @@ class EmptyWatch:
             if not one.gpu_allocatable or gpus_allocated(store, one.name) or users_of(one.name, store):
                 continue
             uid, since = before.get(one.name, ("", now_seconds))
+            used = self._sightings.used(one.name)
+            if used is not None and used >= since:  # gone since; when, nobody noted
+                since = now_seconds
             self._seen[one.name] = (one.uid, since if uid == one.uid else now_seconds)
 
     @property
@@ -89,12 +93,7 @@ class EmptyWatch:
 
 def users_of(node: str, store: StoreReader) -> tuple[Pod, ...]:
     """Pods that keep the node from being idle."""
-    return tuple(
-        one
-        for one in store.pods_on(node)
-        if not one.is_finished and (one.asks_for_gpus or one.owner_kind not in _STAYS)
-        if not one.is_placeholder
-    )
+    return tuple(one for one in store.pods_on(node) if keeps_from_idling(one))
 
 
 def idle_nodes(

@@ -1,8 +1,12 @@
-"""When nodes were first seen with their GPUs: what no object dates."""
+"""When nodes were first seen with their GPUs, and last with work: what no object dates."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+
+_STAYS: Final = ("DaemonSet", "Node")
 
 
 class Sightings:
@@ -13,6 +17,7 @@ class Sightings:
         self._most = most
         self._seen: dict[str, float | None] = {}
         self._without: dict[str, None] = {}
+        self._used: dict[str, float] = {}
 
     def note(self, nodes: Iterable[Node], now_seconds: float) -> None:
         """Nodes as they are now, whenever something was heard of them."""
@@ -28,9 +33,30 @@ class Sightings:
             while len(table) > self._most:
                 del table[next(iter(table))]
 
+    def note_pods(self, pods: Iterable[Pod], now_seconds: float) -> None:
+        """Pods as they are now: those that use a node may be gone before anybody looks at it."""
+        for pod in pods:
+            if pod.node and keeps_from_idling(pod):
+                self._used.pop(pod.node, None)
+                self._used[pod.node] = now_seconds
+        while len(self._used) > self._most:
+            del self._used[next(iter(self._used))]
+
+    def used(self, node: str) -> float | None:
+        """When something was last heard of a pod that used it, None: never, or too long ago to be kept."""
+        return self._used.get(node)
+
     def at(self, uid: str) -> float | None:
         """When, None: never, or before anybody looked."""
         return self._seen.get(uid)
+
+
+def keeps_from_idling(pod: Pod) -> bool:
+    """Whether the pod is somebody's work: not of the node itself or of a DaemonSet without GPUs, not ended,
+    no placeholder of ours."""
+    return (
+        not pod.is_finished and (pod.asks_for_gpus or pod.owner_kind not in _STAYS) and not pod.is_placeholder
+    )
 
 
 NO_SIGHTINGS = Sightings()

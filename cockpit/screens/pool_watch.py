@@ -64,7 +64,7 @@ class PoolWatch:
         self._reclaims: tuple[Reclaim, ...] = ()
         self.growth_log = GrowthLog(self._app.cluster.sightings)
         self._asked: dict[str, SizeAsked] = {}
-        self.empty = EmptyWatch(gap_seconds=3 * LOOK_SECONDS)
+        self.empty = EmptyWatch(3 * LOOK_SECONDS, self._app.cluster.sightings)
         self._recalled: set[str] = set()
 
     def _follow(self) -> None:

@@ -2,6 +2,8 @@
 
 import random
 
+from msgspec.structs import replace
+
 from cockpit.attach import CATCH_UP_OBJECTS, Attachment, AttachOptions
 from cockpit.clock import ManualClock
 from cockpit.model.batch import Batch, Phase, StreamStatus
@@ -57,3 +59,15 @@ def test_the_big_lists_are_in_once_both_came_or_cannot_be_had_and_stay_it() -> N
     assert one.has_listed
     one.sink(status(Kind.POD, Phase.LISTING))
     assert one.has_listed
+
+
+def test_a_pod_that_is_gone_before_anybody_looks_has_used_its_node() -> None:
+    one = attachment([])
+    on_node = tuple(replace(pod, node="n1") for pod in pods(0, 1))
+    one.sink(Batch(kind=Kind.POD, changed=on_node))
+    assert one.sightings.used("n1") is None, "what a list tells is there to be looked at"
+    one.sink(status(Kind.NODE, Phase.LIVE))
+    one.sink(status(Kind.POD, Phase.LIVE))
+    one.sink(Batch(kind=Kind.POD, changed=on_node))
+    one.sink(Batch(kind=Kind.POD, removed=("uid-0",)))
+    assert one.sightings.used("n1") == one.clock.cluster_now()

@@ -16,6 +16,7 @@ from cockpit.model.record import Kind
 from cockpit.pools.capacity import BY_NOTE, NODES_NOTE, CapacityWish, DemandWay, plan_capacity
 from cockpit.pools.demand import waiting_pods
 from cockpit.pools.idle import EmptyWatch, users_of
+from cockpit.pools.sightings import Sightings
 from cockpit.triage.starters import starters
 from cockpit.views.pool_page import PoolPage, facts
 from tests.unit.pools.builders import node, pod, store_of
@@ -79,6 +80,23 @@ def test_a_node_that_only_holds_them_has_no_user_and_is_not_idle_yet() -> None:
     assert watch.since == {}, "what was asked for is not counted as idle while it is"
     store, _ = told([placeholder("sits", on="n1"), pod("works", "n1", gpus=1)])
     assert [one.name for one in users_of("n1", store)] == ["works"]
+
+
+def test_a_pod_that_comes_and_goes_between_two_looks_begins_the_time_anew() -> None:
+    store, _ = told([])
+    seen = Sightings()
+    watch = EmptyWatch(60.0, seen)
+    watch.look(store, AT)
+    seen.note_pods([pod("works", "n1", gpus=1)], AT + 10.0)
+    watch.look(store, AT + 30.0)
+    assert watch.since["n1"] == AT + 30.0, "it may have gone right before"
+    watch.look(store, AT + 60.0)
+    assert watch.since["n1"] == AT + 30.0
+    seen.note_pods(
+        [pod("exporter", "n1", 0, owner_kind="DaemonSet"), placeholder("sits", on="n1")], AT + 70.0
+    )
+    watch.look(store, AT + 90.0)
+    assert watch.since["n1"] == AT + 30.0, "nobody's work"
 
 
 def test_where_the_cluster_s_time_runs_faster_looks_further_apart_are_no_gap() -> None:
