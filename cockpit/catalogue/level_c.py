@@ -330,7 +330,7 @@ ROWS = (
         True,
         "autoscaler pkg/core/scaleup/orchestrator/executor.go",
         of_pod(
-            r"pod triggered scale-up: \[\{(?P<pool>\S+) (?P<before>\d+)->(?P<after>\d+)",
+            r"pod triggered scale-up: \[\{(?:\S*/)?(?P<pool>[^\s/]+) (?P<before>\d+)->(?P<after>\d+)",
             "pool {pool} grows from {before} to {after}",
         ),
         of_pod(r"pod triggered scale-up", "the autoscaler is adding a node for it"),

@@ -155,7 +155,7 @@ async def test_the_holder_may_replace_its_own_change_and_reads_so(
 ) -> None:
     await scaled(ground, session, "ada@one", 4)
     plan = await ground.making(session, "ada@one", 3)()
-    assert plan.warnings[0] == "your change from 2 to 4 nodes is in flight: this replaces it"
+    assert plan.expects[0] == "your change from 2 to 4 nodes is in flight: this replaces it"
     await scaled(ground, session, "ada@one", 3)
     assert (ground.replicas, ground.lease.transitions) == (3, 0)
 
