@@ -144,7 +144,9 @@ def test_quitting_does_not_wait_for_a_server_that_hangs(bare: Bed, opened: Opene
     terminal.until("live · ro")
     bare.signal("apiserver", signal.SIGSTOP)
     try:
-        terminal.keys("3", "y")
+        terminal.keys("3")
+        terminal.until("GPU model")
+        terminal.keys("y")
         terminal.until("reading Node/")
         terminal.keys("Escape")
         terminal.until("GPU model")
