@@ -106,9 +106,14 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
     """Uncordon the nodes that `shown` cordoned, those that are still there and ours, and take the marks off
     their machines. `expects` tells what came onto them.
 
-    Raises Unchanged where there is none.
+    Raises Unchanged where there is none, BadInput while the owner has yet to take nodes away: it would take
+    another one for each that is given back.
     """
     pool, store = await pool_as_now(planning, name)
+    owner = pool_object(store, pool)
+    present = max(pool.nodes_now, 0 if owner is None else owner.status_replicas or 0)
+    if pool.target is not None and present > pool.target:
+        raise BadInput(f"pool {pool.name} goes from {present} to {pool.target} nodes by another change")
     named = [one.target.removeprefix("node ") for one in shown.calls if _cordons(one)]
     back, told = list[Node](), list[str]()
     for one in [found for found in nodes_named(store, pool) if found.name in named]:

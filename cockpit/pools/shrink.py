@@ -125,10 +125,20 @@ def _choosing_calls(
     machines = _machines(found.empty[: found.going], store)
     if len(machines) != found.going:
         return None
+    all_ = holder.machines(owner, (), store)
     there = len(found.empty) + len(found.busy) + len(found.kept)
-    bare = [one for one in holder.machines(owner, (), store) if not one.node and one.deleting_seconds is None]
+    bare = [one for one in all_ if not one.node and one.deleting_seconds is None]
     less = there + len(bare) - replicas - found.going
-    return holder.choosing_calls((*list(reversed(bare))[: max(0, less)], *machines))
+    first = list(reversed(bare))[: max(0, less)]
+    calls = holder.choosing_calls((*first, *machines))
+    chosen = found.going + len(first) + sum(one.deleting_seconds is not None for one in all_)
+    known = max(owner.status_replicas or 0, len(all_))
+    if calls is not None and all_ and known - replicas > chosen:
+        raise BadInput(
+            f"{owner.kind} {owner.key} has {known} machines, and not all of them are seen here yet:"
+            " which of them would go is not known; try again"
+        )
+    return calls
 
 
 def refuse_kept(holder: PoolOwner, kept: Sequence[Node]) -> None:

@@ -59,6 +59,7 @@ class Store:
         self._statuses: dict[str, StreamStatus] = {}
         self._log = DeltaLog()
         self._pods = PodIndex()
+        self._read_pods: dict[str, Pod] = {}  # of `with_record`
         self._gpus = GpuIndex()
         self._nodes = NodeIndex()
         self._events = EventIndex(events_per_object, events_in_all)
@@ -311,11 +312,17 @@ class Store:
         object was read again because the watch is behind. It does not follow what comes in later."""
         seen = copy.copy(self)
         seen._tables = {**self._tables, kind: {**self.records(kind), record.uid: record}}
+        if isinstance(record, Pod):
+            seen._read_pods = {**self._read_pods, record.uid: record}
         return seen
 
     def pods_on(self, node: str) -> tuple[Pod, ...]:
         """Pods bound to a node, finished ones too, by namespace and name."""
-        return self._pods_in(self._pods.by_node.get(node))
+        uids = self._pods.by_node.get(node)
+        if self._read_pods:  # where each of them is, the index does not know
+            here = [uid for uid, one in self._read_pods.items() if one.node == node]
+            uids = (*(uid for uid in uids if uid not in self._read_pods), *here)
+        return self._pods_in(uids)
 
     def pods_of(self, owner_uid: str) -> tuple[Pod, ...]:
         """Pods whose controlling owner has that uid, by namespace and name."""

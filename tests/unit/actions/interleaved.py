@@ -279,7 +279,12 @@ class World:
             },
         }
         self.cluster.put(f"/api/v1/nodes/{name}", node)
-        self.cluster.touch(OWNER_PATH)  # it counts those that are ready
+        self.count()
+
+    def count(self) -> None:
+        """The owner notes how many machines it has."""
+        self.cluster.objects[OWNER_PATH]["status"] = {"replicas": len(list(self.cluster.under(MACHINES)))}
+        self.cluster.touch(OWNER_PATH)
 
     def _nodes(self) -> list[str]:
         return [path.rpartition("/")[2] for path, _ in self.cluster.under("/api/v1/nodes/")]
@@ -311,6 +316,7 @@ class World:
     def _drop(self, node: str) -> None:
         for path in (f"/api/v1/nodes/{node}", f"{MACHINES}/m-{node}", *self._pods(node)):
             self.cluster.drop(path)
+        self.count()
 
     def _is_open(self, node: str) -> bool:
         return not self._node(node)["spec"].get("unschedulable")

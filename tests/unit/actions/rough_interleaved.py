@@ -102,7 +102,7 @@ class RoughWorld(World):
         self.cluster.put(
             f"{MACHINES}/m-n{self.made}", {**machine, "metadata": {**about, "labels": labels}, "status": {}}
         )
-        self.cluster.touch(OWNER_PATH)  # it counts its machines
+        self.count()
         self.coming.append(f"n{self.made}")
 
     def arrive(self) -> None:
@@ -136,6 +136,7 @@ class RoughWorld(World):
             super()._drop(node)
         else:
             self.cluster.drop(f"{MACHINES}/m-{node}")
+            self.count()
 
     def again(self) -> None:
         """A request arrives a second time, late."""
