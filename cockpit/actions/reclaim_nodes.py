@@ -204,6 +204,8 @@ def uncordon_call(node: Node) -> Call:
 
 async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: NodeStep) -> Plan:
     """Remove what is still empty on the server, give back what is in use by now."""
+    if step.comes_back:
+        refuse_while_shrinking(pool, store)
     back = tuple(one for node in step.comes_back for one in giving_back(node, pool, store))
     lines = [f"uncordon {one.name}: {_use(one, store)}" for one in step.comes_back]
     warnings = list(_left(step))
@@ -261,6 +263,18 @@ def giving_back(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
     machine = None if owner is None else _machines(owner, store).get(node.name)
     marks = () if owner is None or machine is None else registry.holder(owner, ()).unmark_calls(machine)
     return (*marks, uncordon_call(node))
+
+
+def refuse_while_shrinking(pool: Pool, store: StoreReader) -> None:
+    """For each node that is given back while its owner has yet to take some away it would take another one,
+    with whatever works there. Raises BadInput."""
+    owner = pool_object(store, pool)
+    present = max(pool.nodes_now, 0 if owner is None else owner.status_replicas or 0)
+    if pool.target is not None and present > pool.target:
+        raise BadInput(
+            f"pool {pool.name} shrinks from {present} to {pool.target} now: nothing is uncordoned until that"
+            " is done"
+        )
 
 
 def _machines(owner: PoolObject, store: StoreReader) -> dict[str, Machine]:

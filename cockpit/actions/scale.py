@@ -5,10 +5,11 @@ from contextlib import suppress
 
 import msgspec
 
+from cockpit.actions.kubectl import place_of
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_lease import take
 from cockpit.actions.pool_reads import machines_as_read, nodes_as_read, owner_as_read
-from cockpit.actions.reclaim_nodes import giving_back, is_marked
+from cockpit.actions.reclaim_nodes import giving_back, is_marked, refuse_while_shrinking
 from cockpit.actions.shell import ask_line, scale_line, words_line
 from cockpit.actions.surroundings import Needs, ask_surroundings
 from cockpit.actions.verbs.node import back_line
@@ -110,11 +111,8 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
     another one for each that is given back.
     """
     pool, store = await pool_as_now(planning, name)
-    owner = pool_object(store, pool)
-    present = max(pool.nodes_now, 0 if owner is None else owner.status_replicas or 0)
-    if pool.target is not None and present > pool.target:
-        raise BadInput(f"pool {pool.name} goes from {present} to {pool.target} nodes by another change")
-    named = [one.target.removeprefix("node ") for one in shown.calls if _cordons(one)]
+    refuse_while_shrinking(pool, store)
+    named = [place_of(one.path).name for one in shown.calls if _cordons(one)]
     back, told = list[Node](), list[str]()
     for one in [found for found in nodes_named(store, pool) if found.name in named]:
         with suppress(Refused):  # gone, or another one of its name; a node goes with its machine

@@ -86,6 +86,18 @@ def test_a_node_that_somebody_came_onto_is_given_back() -> None:
     assert world._is_open(node)
 
 
+def test_nothing_is_given_back_while_its_owner_has_yet_to_take_nodes_away() -> None:
+    """It would take another one for it, with whatever works there."""
+    world = _empty()
+    node = _marked(world)
+    world.clock.advance(SETTLE_SECONDS + 1)
+    world._bind(node)
+    world.cluster.objects[OWNER_PATH]["spec"]["replicas"] -= 1
+    world.cluster.touch(OWNER_PATH)
+    with pytest.raises(BadInput, match="now: nothing is uncordoned until that is done"):
+        _planned(world)
+
+
 def test_since_when_nobody_knows_is_not_idle_for_half_an_hour() -> None:
     with pytest.raises(Unchanged, match="since when is not known"):
         _planned(_empty(), ReclaimTerms())

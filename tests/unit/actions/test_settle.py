@@ -146,7 +146,7 @@ def test_somebody_elses_size_in_between_is_not_undone(sets: bool) -> None:
         assert _closed(world) == []
     else:  # its owner would take another node, a busy one, too, for one that is given back
         assert len(_closed(world)) == 1
-        assert f"goes from {before} to {before - 1} nodes by another change" in outcome.sentence
+        assert f"shrinks from {before} to {before - 1} now: nothing is uncordoned" in outcome.sentence
     assert _size(world) == (before + 1 if sets else before - 1)
 
 
