@@ -34,11 +34,11 @@ from cockpit.pools.price import node_hourly
 from cockpit.pools.shrink import (
     SETTLE_SECONDS,
     kept_empty,
-    marking_call,
     most_at_once,
     node_call,
+    own_cordon_call,
     refuse_kept,
-    still_closed,
+    still_cordoned,
     taken_first,
 )
 from cockpit.pools.truth import nodes_of
@@ -175,7 +175,7 @@ def _cordoning(planning: Planning, pool: Pool, store: StoreReader, step: NodeSte
         way = _removal_calls(pool, owner, step.cordons, store)
     except BadInput as error:
         raise BadInput(f"pool {pool.name}: {error.sentence}") from None
-    calls = tuple(marking_call(one, pool, planning.pools.at_seconds) for one in nodes)
+    calls = tuple(own_cordon_call(one, pool, planning.pools.at_seconds) for one in nodes)
     gpus = sum(one.gpu_allocatable or 0 for one in nodes)
     lines = [
         f"cordon {counted(len(nodes), 'idle node')} ({counted(gpus, 'GPU')}): {_names(nodes)}",
@@ -224,7 +224,7 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         warnings += taking.lacks
         held = () if taking.call is None else (taking.call,)
         hold = taking.hold
-        still = tuple(still_closed(one.node) for one in step.removes)
+        still = tuple(still_cordoned(one.node) for one in step.removes)
         calls = (*held, *still, *back, *removal)
         nodes = [one.node for one in step.removes]
         gpus = sum(one.gpu_allocatable or 0 for one in nodes)

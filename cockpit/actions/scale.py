@@ -121,7 +121,9 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
             node = store.by_key(Kind.NODE, one.name)
             if isinstance(node, Node) and is_marked(node, pool):
                 back.append(node)
-                told += [f"{pod.key} came onto {node.name}" for pod in users_of(node.name, store)[:1]]
+                told += [
+                    f"{pod.key} was scheduled onto {node.name}" for pod in users_of(node.name, store)[:1]
+                ]
     if not back:
         raise Unchanged("no node is cordoned by it")
     what = ", ".join(one.name for one in back)

@@ -98,11 +98,11 @@ class Settling:
                 given = await carry_out(plan, self.session, self.audit, self.clock, perform=self.perform)
                 if given.is_done or not (given.refusal is not None and given.refusal.is_changed):
                     break
-            told = given.sentence if given.is_done else f"what was cordoned stays so: {given.sentence}"
+            told = given.sentence if given.is_done else f"the nodes stay cordoned: {given.sentence}"
         except Unchanged:
             return done
         except CockpitError as error:
-            told = f"what was cordoned stays so: {error.sentence}"
+            told = f"the nodes stay cordoned: {error.sentence}"
         return msgspec.structs.replace(done, sentence=f"nothing was removed: {why}; {told}")
 
 
@@ -110,4 +110,4 @@ def _other(shown: Plan, rest: Plan) -> str:
     """Why the rest is not what was confirmed."""
     now = {one.path for one in (*rest.deeds, *rest.later)}
     left = [one.target for one in shown.later if one.path not in now]
-    return f"{' and '.join(left)} would stay by now" if left else "the pool has been changed meanwhile"
+    return f"{' and '.join(left)} would no longer go" if left else "the pool has been changed meanwhile"

@@ -125,13 +125,13 @@ def idle_nodes(
                 since_seconds=since,
                 vouched=vouched,
                 why_kept=registry.bidden_to_stay(one, store, now_seconds),
-                reclaimed_seconds=closed_seconds(one) if is_marked else None,
+                reclaimed_seconds=when_cordoned(one) if is_marked else None,
             )
         )
     return tuple(found)
 
 
-def closed_seconds(node: Node) -> float | None:
+def when_cordoned(node: Node) -> float | None:
     """When the node was cordoned, None where nobody says: the mark of a reclaim was dated when a person
     asked, the server wrote it when the answer came."""
     return node.cordoned_seconds or _seconds(label(node.annotations, RECLAIM_AT))

@@ -12,10 +12,10 @@ from cockpit.pools.index import gpus_per_node
 from cockpit.pools.shrink import (
     SETTLE_SECONDS,
     Shrinking,
-    marking_call,
     most_at_once,
+    own_cordon_call,
     shrink_of,
-    still_closed,
+    still_cordoned,
     typed_for,
 )
 from cockpit.pools.truth import gpus_allocated, nodes_of
@@ -66,12 +66,12 @@ def plan_scale(
     done = f"{'Growing' if word == 'Grow' else 'Shrinking'} pool {pool.name} from {now} to {replicas}"
     calls, later = sizes, tuple[Call, ...]()
     if found is not None:
-        calls = (*map(still_closed, found.victims), *found.calls, *sizes)
+        calls = (*map(still_cordoned, found.victims), *found.calls, *sizes)
     if found is not None and found.open:
         at_seconds = now_seconds if asked_seconds is None else asked_seconds
-        calls = tuple(marking_call(one, pool, at_seconds) for one in found.open)
+        calls = tuple(own_cordon_call(one, pool, at_seconds) for one in found.open)
         later = (*found.calls, *sizes)
-        done = f"Cordoned {_names(found.open)} of pool {pool.name}; looking again in {SETTLE_SECONDS:g} s"
+        done = f"Cordoned {_names(found.open)} of pool {pool.name}; checking again in {SETTLE_SECONDS:g} s"
     return Plan(
         verb="scale",
         title=f"{word} pool {pool.name} from {now} to {replicas}",
@@ -165,7 +165,7 @@ def _shrink(
             " else uncordoned"
         )
     elif found.going and not found.victims:
-        lines.append("its owner chooses among them: a pod that comes onto one meanwhile may be drained")
+        lines.append("its owner chooses which: a pod scheduled there meanwhile may be evicted")
     free = sum(one.gpu_allocatable or 0 for one in (*found.empty, *found.busy))
     if free:
         lines.append(f"GPUs of the pool: {free} now")

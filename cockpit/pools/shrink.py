@@ -17,7 +17,7 @@ from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.drain_mark import still_there
-from cockpit.pools.idle import RECLAIM, RECLAIM_AT, closed_seconds
+from cockpit.pools.idle import RECLAIM, RECLAIM_AT, when_cordoned
 from cockpit.pools.owner import MERGE_PATCH, PoolOwner
 from cockpit.pools.truth import is_use_known, nodes_of
 
@@ -135,8 +135,8 @@ def _choosing_calls(
     known = max(owner.status_replicas or 0, len(all_))
     if calls is not None and all_ and known - replicas > chosen:
         raise BadInput(
-            f"{owner.kind} {owner.key} has {known} machines, and not all of them are seen here yet:"
-            " which of them would go is not known; try again"
+            f"{owner.kind} {owner.key} has {known} machines, and not all of them are listed here yet:"
+            " try again"
         )
     return calls
 
@@ -169,25 +169,25 @@ def is_settled(node: Node, pool: Pool, now_seconds: float) -> bool:
     """Whether no pod can come onto it any more. Of a cordon that is not ours nobody may say since when."""
     if not node.unschedulable:
         return False
-    closed = closed_seconds(node)
+    closed = when_cordoned(node)
     if closed is None:
         return label(node.annotations, RECLAIM) != pool.key
     return now_seconds - closed >= SETTLE_SECONDS
 
 
-def marking_call(node: Node, pool: Pool, now_seconds: float) -> Call:
+def own_cordon_call(node: Node, pool: Pool, now_seconds: float) -> Call:
     """Cordon it as ours; a cordon that somebody else has set stays theirs."""
     is_theirs = node.unschedulable and label(node.annotations, RECLAIM) != pool.key
-    return closing_call(node, None if is_theirs else {RECLAIM: pool.key, RECLAIM_AT: str(int(now_seconds))})
+    return cordon_call(node, None if is_theirs else {RECLAIM: pool.key, RECLAIM_AT: str(int(now_seconds))})
 
 
-def still_closed(node: Node) -> Call:
+def still_cordoned(node: Node) -> Call:
     """Cordoned as it was when its pods were read: who has uncordoned it since is met by the version."""
     mark = label(node.annotations, RECLAIM)
-    return closing_call(node, {RECLAIM: mark} if mark else None)
+    return cordon_call(node, {RECLAIM: mark} if mark else None)
 
 
-def closing_call(node: Node, marks: Mapping[str, str | None] | None = None) -> Call:
+def cordon_call(node: Node, marks: Mapping[str, str | None] | None = None) -> Call:
     """Have no pod placed on it any more, as it was when it was read: who wrote it since is met by the
     version."""
     return node_call(node, True, marks or {})

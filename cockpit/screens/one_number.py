@@ -89,4 +89,9 @@ class OneNumberScreen(FormPage):
 
     def _done(self, outcome: Outcome) -> None:
         if outcome.is_done:
+            self._leave_form()
+
+    def _leave_form(self) -> None:
+        """Once, also where the person has left it meanwhile."""
+        if self.app.screen is self:
             self.dismiss(None)

@@ -54,7 +54,15 @@ class ScaleScreen(PoolNumberScreen):
 
     def carry(self) -> None:
         options = NodesOptions(self._text)
-        act(self.app, SCALE, (self._pool,), options, say=self.say_problem, then=self._done)
+        act(
+            self.app,
+            SCALE,
+            (self._pool,),
+            options,
+            say=self.say_problem,
+            then=self._done,
+            begun=self._leave_form,
+        )
 
 
 class AskScreen(PoolNumberScreen):

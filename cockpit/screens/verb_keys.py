@@ -45,12 +45,14 @@ def act(
     *,
     say: Say,
     then: Then,
+    begun: Callable[[], None] = lambda: None,
     shell: str = "",
 ) -> None:
     """Plan the verb for these, show it, on yes carry it out, and hand the outcome to `then`.
 
     A plan that cannot be is said. Where it would do something else by yes, nothing is done: it is shown again
-    with what changed. `shell` is the command line that finds what is meant by another way than by names.
+    with what changed. `begun` is called once the first step of several is done. `shell` is the command line
+    that finds what is meant by another way than by names.
     """
     cockpit = cockpit_of(app)
 
@@ -61,6 +63,7 @@ def act(
 
         def underway(sentence: str) -> None:
             app.notify(sentence, markup=False, timeout=8)
+            begun()
 
         return await carry_verb(intent, fresh, cockpit.audit, cockpit.clock, asker=asker, underway=underway)
 

@@ -15,6 +15,7 @@ from cockpit.kube.resource import NODES, PODS
 from cockpit.local_state.audit import Audit
 from cockpit.model.plan import Call
 from cockpit.pools.idle import RECLAIM
+from cockpit.screens.pools import PoolsScreen
 from tests.tui.embedded import embedded
 from tests.tui.on_the_bed import until
 from tests.tui.test_busy_on_the_embedded_cluster import HERE, SPACE, Seen, opened
@@ -58,9 +59,11 @@ async def test_what_is_cordoned_and_still_empty_goes_under_one_yes(cluster: Clus
         shown = await ask_for_one_node(screen)
         assert "removed 10 s later if still empty" in shown
         await screen.press("y")
+        await screen.until("the form is left", lambda _: isinstance(screen.app.screen, PoolsScreen) or None)
+        assert len(screen.remarks) == 1, "not only once it is over"
         await screen.until("it goes", lambda _: len(screen.remarks) > 1 or None)
         first, last = screen.remarks
-        assert first.startswith("Cordoned gpu-") and first.endswith("of pool gpu; looking again in 10 s")
+        assert first.startswith("Cordoned gpu-") and first.endswith("of pool gpu; checking again in 10 s")
         assert last == "Shrinking pool gpu from 2 to 1" and await size_of(cluster) == 1
         name = first.split()[1]
     await asyncio.to_thread(until, "its node goes", lambda: name not in names_in(cluster) or None)
@@ -92,9 +95,11 @@ async def test_a_pod_that_comes_onto_it_meanwhile_keeps_it(
     async with opened(cluster, tmp_path, "pools") as screen:
         await ask_for_one_node(screen)
         await screen.press("y")
+        await screen.until("it has begun", lambda _: screen.remarks or None)
+        await screen.press("3")  # the person goes on with something else
         await screen.until("it is told", lambda _: len(screen.remarks) > 1 or None)
         node = screen.remarks[0].split()[1]
-        told = f"nothing was removed: team-a/late came onto {node}; uncordoned {node}"
+        told = f"nothing was removed: team-a/late was scheduled onto {node}; uncordoned {node}"
         assert screen.remarks[1] == told
     assert await size_of(cluster) == 2
     for one in await nodes_of(cluster):

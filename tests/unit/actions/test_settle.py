@@ -95,7 +95,9 @@ def test_a_node_that_a_pod_came_onto_is_given_back_and_nothing_goes() -> None:
     assert outcome.state == "refused"
     (pod,) = [path.rpartition("/")[2] for path, _ in world.cluster.under("/pods/")]
     node = world.cluster.objects[f"/pods/{pod}"]["spec"]["nodeName"]
-    assert outcome.sentence == f"nothing was removed: team-a/{pod} came onto {node}; uncordoned {node}"
+    assert (
+        outcome.sentence == f"nothing was removed: team-a/{pod} was scheduled onto {node}; uncordoned {node}"
+    )
     assert (_closed(world), _marks(world), _size(world)) == ([], [], before)
     assert RECLAIM not in world._node(node)["metadata"]["annotations"]
     assert not _is_held(world)

@@ -135,7 +135,7 @@ def test_where_none_stays_all_are_cordoned_first_whoever_chooses() -> None:
     assert [one.path for one in plan.calls] == ["/api/v1/nodes/a", "/api/v1/nodes/b"]
     assert [one.body["spec"] for one in plan.later] == [{"replicas": 0}]
     some = _plan(store_of(nodes, pools=[deployment(replicas=2)]), 1)
-    assert "its owner chooses among them: a pod that comes onto one meanwhile may be drained" in some.lines
+    assert "its owner chooses which: a pod scheduled there meanwhile may be evicted" in some.lines
 
 
 def test_where_nobody_chooses_a_busy_node_keeps_the_pool_as_it_is() -> None:
