@@ -68,13 +68,16 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a verb: one outcome, and that of each where they were many. `hold` is what is to be kept
-    until what was begun is over."""
+    """What became of a verb: one outcome, and that of each where they were many."""
 
     outcome: Outcome
     results: tuple[Result, ...] = ()
     left_out: tuple[str, ...] = ()
-    hold: Hold | None = None
+
+    @property
+    def holds(self) -> tuple[Hold, ...]:
+        """What is to be kept until what was begun is over."""
+        return tuple(one.hold for one in self._each if one.hold is not None)
 
     @property
     def goes_on(self) -> tuple[DrainOrder, ...]:
@@ -129,9 +132,7 @@ async def carry_verb(
             back=prepared.back,
             underway=underway,
         )
-        if outcome is None or not outcome.is_done:
-            return None if outcome is None else Done(outcome)
-        return Done(outcome, hold=prepared.plan.hold)
+        return None if outcome is None else Done(outcome)
     many = await conduct_all(prepared, session, audit, clock, asker=asker, told=told)
     if many is None:
         return None
@@ -266,7 +267,8 @@ async def conduct(
     """Try the plan dry, ask, and carry it out as `again` makes it by then; None where the person said no.
 
     Where it would do something else by then it is shown again, or Differs is raised where nobody reads it.
-    Where it has a `later` that follows in time, or its cordons are taken `back`. `audit` is called after yes.
+    Where it has a `later` that follows in time; where nothing can go what it did to nodes is taken `back`.
+    `audit` is called after yes.
     Raises what it and `again` raise: then nothing was done.
     """
     changes: tuple[str, ...] = ()
@@ -284,9 +286,9 @@ async def conduct(
             outcome = await carry_replanned(
                 confirmed.what, again, session, log, clock, reads=reads, perform=perform
             )
-            if not confirmed.what.later or again is None or back is None:
+            if again is None or back is None:
                 return outcome
-            if outcome.is_done:
+            if outcome.is_done and confirmed.what.later:
                 underway(outcome.sentence)
             rest = Settling(
                 shown=confirmed.what,

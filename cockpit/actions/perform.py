@@ -8,13 +8,13 @@ import asyncio
 import copy
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Final, Protocol, cast, runtime_checkable
 
 import msgspec
 
 from cockpit.actions.order import needs_earlier
 from cockpit.actions.outside import marked, outside_trouble
-from cockpit.actions.pool_lease import release_call
+from cockpit.actions.pool_lease import RENEW_SECONDS, release_call
 from cockpit.actions.refusals import explain
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, NoConnection, NotTried, Refused
@@ -208,6 +208,9 @@ async def carry_out(
     return await run.go()
 
 
+_LAPSED: Final = "the answers took so long that the hold of the pool may have lapsed; try again"
+
+
 class _Run:
     """One carrying out of one plan."""
 
@@ -295,8 +298,12 @@ class _Run:
     async def _in_order(self) -> Outcome:
         gone, done = 0, self._done
         warnings: list[str] = []
+        begun = self._clock.now()  # goes on while this host sleeps
         for number, call in enumerate(self._plan.calls, 1):
-            one = await self._noted(_marked(call, self._audit_id))
+            if self._may_have_lapsed(begun):
+                one = Outcome(state="refused", sentence=_LAPSED)
+            else:
+                one = await self._noted(_marked(call, self._audit_id))
             warnings += one.warnings
             if one.state == "unchanged":
                 gone += 1
@@ -316,7 +323,13 @@ class _Run:
             warnings=tuple(warnings),
             goes_on=self._plan.goes_on,
             gives_back=self._plan.gives_back,
+            hold=self._plan.hold,
         )
+
+    def _may_have_lapsed(self, begun: float) -> bool:
+        """Whether so much time went by that somebody else may have the pool, and have changed it."""
+        hold = self._plan.hold
+        return hold is not None and bool(hold.path) and abs(self._clock.now() - begun) > RENEW_SECONDS
 
     async def _give_back(self, number: int) -> None:
         """What the first call took is free again where the deed behind it was not done."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from cockpit.actions.planning import PoolTerms
+from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.errors import BadInput, Refused
 from cockpit.kube.access import read_verdict
 from cockpit.kube.decode.leases import BY, FROM, TO, lease_record
@@ -60,6 +60,7 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
         path=LEASES.path(namespace, name),
         target=f"lease {namespace}/{name}",
         holder=who,
+        taken=micro_time(at_seconds),
     )
     answer = await session.request("GET", hold.path)
     if answer.status == 403:
@@ -77,10 +78,21 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
         return _unheld(hold, lacks)
     notes = {TO: str(to), FROM: None if now is None else str(now), BY: who}
     if found is None:
-        return Taking(_create(hold, namespace, name, notes, at_seconds), hold)
+        return Taking(_create(hold, namespace, name, notes), hold)
     own = f"your change {found.change} is in flight: this replaces it"
-    call = _seize(hold, found, notes, at_seconds)
+    call = _seize(hold, found, notes)
     return Taking(call, hold, replaces=(own,) if is_taken else ())
+
+
+async def refuse_while_changed(planning: Planning, pool: Pool) -> None:
+    """A node that a removal has closed is not opened while the removal may be on its way, by whomever.
+
+    Raises BadInput, NoConnection.
+    """
+    terms = planning.pools
+    found = (await read_lease(planning.session, pool, terms.lease_namespace)).lease
+    if found is not None and found.is_in_force(terms.lease_seconds):
+        raise BadInput(_taken(pool, found))
 
 
 async def read_lease(session: Session, pool: Pool, namespace: str) -> LeaseRead:
@@ -109,6 +121,7 @@ def hold_of(pool: Pool, lease: Lease, namespace: str) -> Hold | None:
         path=LEASES.path(namespace, name),
         target=f"lease {namespace}/{name}",
         holder=lease.holder,
+        taken="" if lease.acquired_seconds is None else micro_time(lease.acquired_seconds),
     )
 
 
@@ -153,33 +166,32 @@ def micro_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _spec(hold: Hold, at_seconds: float, transitions: int) -> dict[str, object]:
-    now = micro_time(at_seconds)
+def _spec(hold: Hold, transitions: int) -> dict[str, object]:
     return {
         "holderIdentity": hold.holder,
         "leaseDurationSeconds": LEASE_SECONDS,
-        "acquireTime": now,
-        "renewTime": now,
+        "acquireTime": hold.taken,
+        "renewTime": hold.taken,
         "leaseTransitions": transitions,
     }
 
 
-def _create(hold: Hold, namespace: str, name: str, notes: Notes, at_seconds: float) -> Call:
+def _create(hold: Hold, namespace: str, name: str, notes: Notes) -> Call:
     said = {key: value for key, value in notes.items() if value is not None}
     body = {
         "apiVersion": LEASES.api_version,
         "kind": LEASES.kind,
         "metadata": {"name": name, "namespace": namespace, "annotations": said},
-        "spec": _spec(hold, at_seconds, 0),
+        "spec": _spec(hold, 0),
     }
     return Call(method="POST", path=LEASES.path(namespace), body=body, target=hold.target)
 
 
-def _seize(hold: Hold, lease: Lease, notes: Notes, at_seconds: float) -> Call:
+def _seize(hold: Hold, lease: Lease, notes: Notes) -> Call:
     guard = {"uid": lease.uid, "resourceVersion": lease.resource_version}
     body = {
         "metadata": {**guard, "annotations": dict(notes)},
-        "spec": _spec(hold, at_seconds, lease.transitions + (lease.holder != hold.holder)),
+        "spec": _spec(hold, lease.transitions + (lease.holder != hold.holder)),
     }
     return Call(method="PATCH", path=hold.path, body=body, content_type=_MERGE, target=hold.target)
 
@@ -200,8 +212,7 @@ def release_call(hold: Hold, at_seconds: float) -> Call:
 
 
 def _own(hold: Hold, *operations: dict[str, object]) -> Call:
-    # another session of the same user and host may have begun another change since
-    change = "/metadata/annotations/" + TO.replace("/", "~1")
-    tests = ((change, str(hold.to)), ("/spec/holderIdentity", hold.holder))
+    # another session of the same user and host may have begun a change since, also to the same size
+    tests = (("/spec/acquireTime", hold.taken), ("/spec/holderIdentity", hold.holder))
     body = [*({"op": "test", "path": path, "value": value} for path, value in tests), *operations]
     return Call(method="PATCH", path=hold.path, body=body, content_type=_JSON_PATCH, target=hold.target)

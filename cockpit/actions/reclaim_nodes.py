@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from cockpit.actions.planning import Planning
-from cockpit.actions.pool_lease import take
+from cockpit.actions.pool_lease import refuse_while_changed, take
 from cockpit.actions.pool_reads import pool_nodes_as_read
 from cockpit.actions.shell import scale_line
 from cockpit.actions.verbs.node import back_line
@@ -21,13 +21,21 @@ from cockpit.gangs.sentence import counted
 from cockpit.kube.resource import NODES
 from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
-from cockpit.model.pool import Machine, Pool, PoolObject
+from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.remembered import Reclaim
 from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.idle import IDLE_SECONDS, RECLAIM, RECLAIM_AT, IdleNode, idle_nodes, users_of
+from cockpit.pools.closing import (
+    closed_call,
+    giving_back,
+    is_marked,
+    machines_by_node,
+    own_cordon_call,
+    refuse_while_shrinking,
+)
+from cockpit.pools.idle import IDLE_SECONDS, IdleNode, idle_nodes, is_tainted, users_of
 from cockpit.pools.index import pool_again, pool_object
 from cockpit.pools.owner import PoolOwner
 from cockpit.pools.price import node_hourly
@@ -35,11 +43,9 @@ from cockpit.pools.shrink import (
     SETTLE_SECONDS,
     kept_empty,
     most_at_once,
-    node_call,
-    own_cordon_call,
     refuse_kept,
-    still_cordoned,
     taken_first,
+    unmarking_calls,
 )
 from cockpit.pools.truth import nodes_of
 from cockpit.triage.idle_jobs import minutes_words
@@ -160,11 +166,6 @@ def _is_node(call: Call) -> bool:
     return call.path.startswith(NODES.path())
 
 
-def is_marked(node: Node, pool: Pool) -> bool:
-    """Whether a reclaim of this pool cordoned it, and it still stands so."""
-    return node.unschedulable and (RECLAIM, pool.key) in node.annotations and node.deleting_seconds is None
-
-
 # ---- the first step
 
 
@@ -194,11 +195,6 @@ def _cordoning(planning: Planning, pool: Pool, store: StoreReader, step: NodeSte
     )
 
 
-def uncordon_call(node: Node) -> Call:
-    """Pods are placed on it again, and the mark goes."""
-    return node_call(node, None, {RECLAIM: None, RECLAIM_AT: None})
-
-
 # ---- the second step
 
 
@@ -206,6 +202,8 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
     """Remove what is still empty on the server, give back what is in use by now."""
     if step.comes_back:
         refuse_while_shrinking(pool, store)
+    if any(map(is_tainted, step.comes_back)):
+        await refuse_while_changed(planning, pool)
     back = tuple(one for node in step.comes_back for one in giving_back(node, pool, store))
     lines = [f"uncordon {one.name}: {_use(one, store)}" for one in step.comes_back]
     warnings = list(_left(step))
@@ -224,8 +222,8 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         warnings += taking.lacks
         held = () if taking.call is None else (taking.call,)
         hold = taking.hold
-        still = tuple(still_cordoned(one.node) for one in step.removes)
-        calls = (*held, *still, *back, *removal)
+        still = tuple(closed_call(one.node) for one in step.removes)
+        calls = (*held, *still, *back, *(one for one in removal if one not in back))
         nodes = [one.node for one in step.removes]
         gpus = sum(one.gpu_allocatable or 0 for one in nodes)
         lines.append(f"remove {counted(len(nodes), 'empty node')} ({counted(gpus, 'GPU')}): {_names(nodes)}")
@@ -257,31 +255,6 @@ def _given_back(one: IdleNode, pool: Pool, now_seconds: float) -> Reclaim:
     return Reclaim(pool.key, f"node {one.node.name}", now_seconds, hours)
 
 
-def giving_back(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
-    """Take the mark off its machine, then have pods placed on it again."""
-    owner = pool_object(store, pool)
-    machine = None if owner is None else _machines(owner, store).get(node.name)
-    marks = () if owner is None or machine is None else registry.holder(owner, ()).unmark_calls(machine)
-    return (*marks, uncordon_call(node))
-
-
-def refuse_while_shrinking(pool: Pool, store: StoreReader) -> None:
-    """For each node that is given back while its owner has yet to take some away it would take another one,
-    with whatever works there. Raises BadInput."""
-    owner = pool_object(store, pool)
-    present = max(pool.nodes_now, 0 if owner is None else owner.status_replicas or 0)
-    if pool.target is not None and present > pool.target:
-        raise BadInput(
-            f"pool {pool.name} shrinks from {present} to {pool.target} now: nothing is uncordoned until that"
-            " is done"
-        )
-
-
-def _machines(owner: PoolObject, store: StoreReader) -> dict[str, Machine]:
-    """The machines of the pool by their node."""
-    return {one.node: one for one in registry.holder(owner, ()).machines(owner, (), store) if one.node}
-
-
 def _removal_calls(
     pool: Pool, owner: PoolObject | None, nodes: Sequence[IdleNode], store: StoreReader
 ) -> tuple[Call, ...]:
@@ -299,7 +272,10 @@ def _removal_calls(
     if owner.replicas is not None and holder.takes_empty_first:  # the number is lowered, and it chooses
         refuse_kept(holder, kept_empty(pool, store))
         taken_first(holder, [one.node for one in nodes], len(nodes), store)
-    return holder.removal_calls(owner, [one.node for one in nodes], store)
+    machines = machines_by_node(owner, store)
+    chosen = [machines[one.node.name] for one in nodes if one.node.name in machines]
+    removal = holder.removal_calls(owner, [one.node for one in nodes], store)
+    return (*unmarking_calls(owner, chosen, store), *removal)
 
 
 # ---- words

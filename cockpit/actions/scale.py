@@ -7,9 +7,8 @@ import msgspec
 
 from cockpit.actions.kubectl import place_of
 from cockpit.actions.planning import Planning, PoolTerms
-from cockpit.actions.pool_lease import take
+from cockpit.actions.pool_lease import refuse_while_changed, take
 from cockpit.actions.pool_reads import machines_as_read, nodes_as_read, owner_as_read
-from cockpit.actions.reclaim_nodes import giving_back, is_marked, refuse_while_shrinking
 from cockpit.actions.shell import ask_line, scale_line, words_line
 from cockpit.actions.surroundings import Needs, ask_surroundings
 from cockpit.actions.verbs.node import back_line
@@ -24,8 +23,9 @@ from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
+from cockpit.pools.closing import closes, giving_back, is_marked, opening, refuse_while_shrinking
 from cockpit.pools.forecast import cost_line, forecast, time_line
-from cockpit.pools.idle import RECLAIM, users_of
+from cockpit.pools.idle import RECLAIM, is_tainted, users_of
 from cockpit.pools.index import gpus_per_node, pool_again, pool_named, pool_object
 from cockpit.pools.plan import MOST_ADDED, nodes_named, plan_scale
 from cockpit.pools.shrink import shrink_of
@@ -104,36 +104,48 @@ async def _with_victims(planning: Planning, pool: Pool, replicas: int, store: St
 
 
 async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
-    """Uncordon the nodes that `shown` cordoned, those that are still there and ours, and take the marks off
-    their machines. `expects` tells what came onto them.
+    """Take back what `shown` did to nodes before it was to remove them: uncordon those that it cordoned until
+    they had settled, and open those that it closed as far as they were open before; our marks on their
+    machines go, too. `expects` tells what came onto them.
 
-    Raises Unchanged where there is none, BadInput while the owner has yet to take nodes away: it would take
-    another one for each that is given back.
+    Raises Unchanged where there is none, BadInput while the owner has yet to take nodes away (it would take
+    another one for each that is given back) or another cockpit is at it.
     """
+    cordoned = {place_of(one.path).name for one in shown.calls if shown.later and _cordons(one)}
+    closed = {place_of(one.path).name for one in shown.calls if closes(one)}
+    if not (cordoned or closed):
+        raise Unchanged("no node is cordoned by it")
     pool, store = await pool_as_now(planning, name)
     refuse_while_shrinking(pool, store)
-    named = [place_of(one.path).name for one in shown.calls if _cordons(one)]
-    back, told = list[Node](), list[str]()
-    for one in [found for found in nodes_named(store, pool) if found.name in named]:
+    back, told, calls = list[str](), list[str](), list[Call]()
+    for one in [found for found in nodes_named(store, pool) if found.name in cordoned | closed]:
         with suppress(Refused):  # gone, or another one of its name; a node goes with its machine
             store = await nodes_as_read(planning.session, store, (one,))
             store = await machines_as_read(planning.session, store, (one.name,))
             node = store.by_key(Kind.NODE, one.name)
-            if isinstance(node, Node) and is_marked(node, pool):
-                back.append(node)
+            if not isinstance(node, Node):
+                continue
+            if is_tainted(node):
+                await refuse_while_changed(planning, pool)
+            if node.name not in cordoned:
+                calls += opening(node, pool, store)
+                continue
+            calls += giving_back(node, pool, store)
+            if is_marked(node, pool):
+                back.append(node.name)
                 told += [
                     f"{pod.key} was scheduled onto {node.name}" for pod in users_of(node.name, store)[:1]
                 ]
-    if not back:
+    if not calls:
         raise Unchanged("no node is cordoned by it")
-    what = ", ".join(one.name for one in back)
+    done = f"uncordoned {', '.join(back)}" if back else f"cordoned as before: {', '.join(sorted(closed))}"
     return Plan(
         verb="scale",
-        title=f"Uncordon {what} of pool {pool.name}",
-        done=f"uncordoned {what}",
-        calls=tuple(call for one in back for call in giving_back(one, pool, store)),
+        title=f"Give nodes of pool {pool.name} back: {done}",
+        done=done,
+        calls=tuple(calls),
         expects=tuple(told),
-        shell=back_line([one.name for one in back], planning.context),
+        shell=back_line(back or sorted(closed), planning.context),
     )
 
 

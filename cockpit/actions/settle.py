@@ -18,13 +18,14 @@ from cockpit.actions.pool_lease import release_call
 from cockpit.actions.replan import TRIES
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
-from cockpit.model.plan import Outcome, Plan
+from cockpit.model.plan import Hold, Outcome, Plan
 from cockpit.model.session import Session
 from cockpit.pools.shrink import SETTLE_SECONDS
 
 
 class Back(Protocol):
-    """Makes the plan that takes back what the calls of `shown` cordoned, from what the server says by now."""
+    """Makes the plan that takes back what the calls of `shown` did to nodes, from what the server says by
+    now."""
 
     def __call__(self, shown: Plan, /, *, reads: bool = ...) -> Awaitable[Plan]: ...
 
@@ -45,18 +46,23 @@ class Settling:
 
     async def go(self, first: Outcome) -> Outcome:
         """What becomes of it after its calls ended as `first`. Never raises for what a cluster may answer."""
-        if first.state == "unchanged":
+        if first.state == "unchanged" or not (self.shown.later or first.state == "refused"):
             return first
+        if not self.shown.later:
+            return await self._taken_back(first, self.shown)
+        done, sent = first, self.shown
         try:
-            done = await self._rest(await self._settled()) if first.is_done else first
+            if first.is_done:
+                done, sent = await self._rest(await self._settled())
         except CockpitError as error:
             done = Outcome(state="refused", sentence=error.sentence)
-            await self._release()
+            await self._release(first.hold)
         if done.is_done:
             return done
         if first.is_done and done.state == "failed":  # the size may have been set: who goes stays cordoned
             return msgspec.structs.replace(done, sentence=f"{done.sentence}; the nodes stay cordoned")
-        return await self._taken_back(done)
+        calls = (*self.shown.calls, *sent.calls)
+        return await self._taken_back(done, msgspec.structs.replace(self.shown, calls=calls))
 
     async def _settled(self) -> Plan:
         """The rest once the cluster's time says that the nodes have settled: ours may differ from it."""
@@ -67,8 +73,9 @@ class Settling:
                 break
         return now
 
-    async def _rest(self, rest: Plan) -> Outcome:
-        """Its calls change nothing more when they are sent twice: it goes on after what moved in between."""
+    async def _rest(self, rest: Plan) -> tuple[Outcome, Plan]:
+        """How it ended, and what was sent of it last. Its calls change nothing more when they are sent twice:
+        it goes on after what moved in between."""
         later = self.shown.later
         for _ in range(TRIES):
             if rest.later or not does_the_same(later, rest.deeds[-len(later) :]):
@@ -78,28 +85,27 @@ class Settling:
             if done.is_done or not is_moved:
                 break
             rest = await self.again(reads=True)
-        return done
+        return done, rest
 
-    async def _release(self) -> None:
+    async def _release(self, hold: Hold | None) -> None:
         """Whoever waits for the pool may have it: nothing of it is under way any more."""
-        hold = self.shown.hold
         if hold is not None and hold.path:
             call = release_call(hold, self.clock.cluster_now())
             plan = Plan(verb=self.shown.verb, title=f"Give pool {hold.pool} back", calls=(call,))
             await carry_out(plan, self.session, self.audit, self.clock, perform=self.perform)
 
-    async def _taken_back(self, done: Outcome) -> Outcome:
+    async def _taken_back(self, done: Outcome, sent: Plan) -> Outcome:
         """`done`, and what became of the nodes."""
         why = done.sentence
         try:
             for _ in range(TRIES):
-                plan = await self.back(self.shown, reads=True)
+                plan = await self.back(sent, reads=True)
                 why = "; ".join(plan.expects) or why
                 given = await carry_out(plan, self.session, self.audit, self.clock, perform=self.perform)
                 if given.is_done or not (given.refusal is not None and given.refusal.is_changed):
                     break
             told = given.sentence if given.is_done else f"the nodes stay cordoned: {given.sentence}"
-        except Unchanged:
+        except Unchanged:  # nothing of it was done
             return done
         except CockpitError as error:
             told = f"the nodes stay cordoned: {error.sentence}"

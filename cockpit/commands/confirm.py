@@ -134,7 +134,7 @@ async def confirm_and_carry(
     if done is not None and done.gives_back:
         note([said] if (said := await remember_reclaims(fresh().session, done.gives_back)) else [])
     code = _code(prompt, None if done is None else done.outcome)
-    hold = None if done is None else done.hold
+    hold = None if done is None else done.outcome.hold
     return code if then is None or hold is None else await then(hold)
 
 

@@ -45,6 +45,7 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
     path: str = ""  # of the Lease below the API server
     target: str = ""  # "lease default/gpu-cockpit-h100-1f2e3d4c": what a person calls it
     holder: str = ""  # user@host
+    taken: str = ""  # when, as the Lease has it: the same holder may have taken it anew since
 
 
 class AwaitedJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +124,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Of one that is done: what is not over with it."""
     gives_back: tuple[Reclaim, ...] = ()
     """Of one that is done: what was reclaimed."""
+    hold: Hold | None = None
+    """Of one that is done: what is kept until what was begun is over."""
 
     @property
     def is_done(self) -> bool:

@@ -13,12 +13,13 @@ is not known is not idle.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from cockpit.model.node import Node
+from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, Pool
 from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
+from cockpit.pools.owner import REMOVAL_TAINT
 from cockpit.pools.sightings import NO_SIGHTINGS, Sightings, keeps_from_idling
 from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of
 
@@ -28,6 +29,8 @@ RECLAIM: Final = "gpu-cockpit/reclaim"
 """On a node that a reclaim has cordoned: the key of its pool."""
 RECLAIM_AT: Final = "gpu-cockpit/reclaim-at"
 """When, in epoch seconds."""
+REMOVAL: Final = Taint(REMOVAL_TAINT, "", "NoSchedule")
+"""On a node that is about to be removed: no pod comes to it even where somebody uncordons it."""
 
 
 class IdleNode(NamedTuple):
@@ -118,7 +121,7 @@ def idle_nodes(
     found = []
     for one in empty:
         since, vouched = _since(one, store, machines.get(one.name), (watched_since or {}).get(one.name))
-        is_marked = one.unschedulable and label(one.annotations, RECLAIM) == pool.key
+        is_marked = (one.unschedulable or is_tainted(one)) and label(one.annotations, RECLAIM) == pool.key
         found.append(
             IdleNode(
                 node=one,
@@ -129,6 +132,11 @@ def idle_nodes(
             )
         )
     return tuple(found)
+
+
+def is_tainted(node: Node) -> bool:
+    """Whether it bears the taint of a removal."""
+    return any(one.key == REMOVAL.key for one in node.taints)
 
 
 def when_cordoned(node: Node) -> float | None:

@@ -34,6 +34,8 @@ from cockpit.pools.keepers import Budgets, Keeper
 
 Nodes = Sequence[Node]
 MERGE_PATCH = "application/merge-patch+json"
+REMOVAL_TAINT = "gpu-cockpit/removal"
+"""Key of the taint of a node that a cockpit is about to have removed, whoever owns its pool."""
 _MOST_NAMED = 4
 
 
@@ -279,8 +281,14 @@ class PoolOwner:
         raise NotImplementedError
 
     def unmark_calls(self, machine: Machine) -> tuple[Call, ...]:
-        """Take back what `removal_calls` noted on a machine that is to stay; () where it notes nothing."""
+        """Take back what `choosing_calls` and `removal_calls` noted on a machine that is to stay; () where it
+        bears nothing of ours."""
         return ()
+
+    def mark_of(self, machine: Machine) -> str:
+        """The annotation, whoever set it, by which the machine goes before others when its pool shrinks; ""
+        where it bears none."""
+        return ""
 
     def no_room(self, found: PoolObject, nodes: int, gpus: int | None) -> str:
         """Why it would not add so many nodes, of so many GPUs each where that is known; "" where it may."""

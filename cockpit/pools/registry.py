@@ -24,7 +24,7 @@ from cockpit.pools.eks import Eks
 from cockpit.pools.karpenter import Karpenter
 from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, by_namespace, held_lines
 from cockpit.pools.node_labels import NodeLabels
-from cockpit.pools.owner import Nodes, Ownership, PoolFailure, PoolOwner, Removal
+from cockpit.pools.owner import REMOVAL_TAINT, Nodes, Ownership, PoolFailure, PoolOwner, Removal
 
 NODE_LABELS = NodeLabels()
 """Stands for pools that nobody else knows."""
@@ -36,8 +36,9 @@ class _Owners:
     def __init__(self, owners: Sequence[PoolOwner]) -> None:
         self.owners = tuple(owners)
         self.by_name: Mapping[str, PoolOwner] = {one.name: one for one in (*owners, NODE_LABELS)}
-        self.going_taints = frozenset(key for one in owners for key in one.going_taints)
-        self.taint_words = {key: words for one in owners for key, words in one.taint_words.items()}
+        self.going_taints = frozenset({REMOVAL_TAINT, *(key for one in owners for key in one.going_taints)})
+        own = {REMOVAL_TAINT: "a cockpit was about to remove it"}
+        self.taint_words = own | {key: words for one in owners for key, words in one.taint_words.items()}
         self.kept_reasons = frozenset(reason for one in owners for reason in one.kept_reasons)
         self.watched = tuple(kind for one in owners for kind in (*one.pool_kinds, *one.watched))
         # asked for every pool, so only those that have an answer

@@ -6,7 +6,7 @@ other is empty) they are cordoned first and looked at again once no pod can come
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from cockpit.errors import BadInput
@@ -17,8 +17,8 @@ from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.drain_mark import still_there
-from cockpit.pools.idle import RECLAIM, RECLAIM_AT, when_cordoned
-from cockpit.pools.owner import MERGE_PATCH, PoolOwner
+from cockpit.pools.idle import RECLAIM, when_cordoned
+from cockpit.pools.owner import PoolOwner
 from cockpit.pools.truth import is_use_known, nodes_of
 
 LARGE_RATIO: Final = 0.10
@@ -59,7 +59,8 @@ def shrink_of(
     busy = tuple(one for one in nodes if still_there(one.name, store))
     kept = kept_empty(pool, store)
     free = (one for one in nodes if one not in busy and one not in kept)
-    empty = tuple(sorted(free, key=lambda one: _order(one, pool)))
+    marked = _marked_nodes(owner, store)
+    empty = tuple(sorted(free, key=lambda one: (one.name not in marked, *_order(one, pool))))
     found = Shrinking(going, empty, busy, kept)
     if not going:
         return found._replace(calls=_choosing_calls(owner, found, replicas, store) or ())
@@ -127,10 +128,13 @@ def _choosing_calls(
         return None
     all_ = holder.machines(owner, (), store)
     there = len(found.empty) + len(found.busy) + len(found.kept)
-    bare = [one for one in all_ if not one.node and one.deleting_seconds is None]
+    bare = [one for one in reversed(all_) if not one.node and one.deleting_seconds is None]
     less = there + len(bare) - replicas - found.going
-    first = list(reversed(bare))[: max(0, less)]
+    bare.sort(key=lambda one: not holder.mark_of(one))
+    first = bare[: max(0, less)]
     calls = holder.choosing_calls((*first, *machines))
+    if calls is not None and (first or machines):
+        calls = (*unmarking_calls(owner, (*first, *machines), store), *calls)
     chosen = found.going + len(first) + sum(one.deleting_seconds is not None for one in all_)
     known = max(owner.status_replicas or 0, len(all_))
     if calls is not None and all_ and known - replicas > chosen:
@@ -139,6 +143,29 @@ def _choosing_calls(
             " try again"
         )
     return calls
+
+
+def unmarking_calls(owner: PoolObject, chosen: Sequence[Machine], store: StoreReader) -> tuple[Call, ...]:
+    """Take our marks off machines that are not chosen: what was interrupted or refused left them, and they
+    would go first. Raises BadInput where somebody else's mark has one go that is not chosen."""
+    holder = registry.holder(owner, ())
+    uids = {one.uid for one in chosen}
+    others = [
+        one
+        for one in holder.machines(owner, (), store)
+        if one.uid not in uids and one.deleting_seconds is None and holder.mark_of(one)
+    ]
+    calls = list[Call]()
+    for one in others:
+        found = holder.unmark_calls(one)
+        if not found:
+            where = f" (node {one.node})" if one.node else ""
+            raise BadInput(
+                f"{one.kind.lower()} {one.key}{where} would go first: annotation {holder.mark_of(one)};"
+                " take that off, or have it go first"
+            )
+        calls += found
+    return tuple(calls)
 
 
 def refuse_kept(holder: PoolOwner, kept: Sequence[Node]) -> None:
@@ -175,39 +202,6 @@ def is_settled(node: Node, pool: Pool, now_seconds: float) -> bool:
     return now_seconds - closed >= SETTLE_SECONDS
 
 
-def own_cordon_call(node: Node, pool: Pool, now_seconds: float) -> Call:
-    """Cordon it as ours; a cordon that somebody else has set stays theirs."""
-    is_theirs = node.unschedulable and label(node.annotations, RECLAIM) != pool.key
-    return cordon_call(node, None if is_theirs else {RECLAIM: pool.key, RECLAIM_AT: str(int(now_seconds))})
-
-
-def still_cordoned(node: Node) -> Call:
-    """Cordoned as it was when its pods were read: who has uncordoned it since is met by the version."""
-    mark = label(node.annotations, RECLAIM)
-    return cordon_call(node, {RECLAIM: mark} if mark else None)
-
-
-def cordon_call(node: Node, marks: Mapping[str, str | None] | None = None) -> Call:
-    """Have no pod placed on it any more, as it was when it was read: who wrote it since is met by the
-    version."""
-    return node_call(node, True, marks or {})
-
-
-def node_call(node: Node, unschedulable: bool | None, marks: Mapping[str, str | None]) -> Call:
-    """Cordon it, or not (None), with these annotations."""
-    about = {"uid": node.uid, "resourceVersion": node.resource_version}
-    return Call(
-        method="PATCH",
-        path=f"/api/v1/nodes/{node.name}",
-        body={
-            "metadata": about | ({"annotations": dict(marks)} if marks else {}),
-            "spec": {"unschedulable": unschedulable},
-        },
-        content_type=MERGE_PATCH,
-        target=f"node {node.name}",
-    )
-
-
 def taken_first(holder: PoolOwner, empty: Sequence[Node], going: int, store: StoreReader) -> tuple[Node, ...]:
     """The nodes that an owner who takes empty ones first calls empty, too.
 
@@ -229,6 +223,12 @@ def taken_first(holder: PoolOwner, empty: Sequence[Node], going: int, store: Sto
 def _machines(nodes: tuple[Node, ...], store: StoreReader) -> list[Machine]:
     by_node: dict[str, Machine] = {one.node: one for one in store.records(Kind.MACHINE).values() if one.node}
     return [by_node[one.name] for one in nodes if one.name in by_node]
+
+
+def _marked_nodes(owner: PoolObject, store: StoreReader) -> frozenset[str]:
+    """Nodes whose machines go first as it is."""
+    holder = registry.holder(owner, ())
+    return frozenset(one.node for one in holder.machines(owner, (), store) if holder.mark_of(one))
 
 
 def _order(node: Node, pool: Pool) -> tuple[bool, bool, float, str]:

@@ -110,8 +110,8 @@ async def _to_the_end(
     tell(app, done.outcome, then)
     if done.gives_back:
         await cockpit_of(app).pool_watch.reclaimed(done.gives_back)
-    if done.hold is not None:
-        cockpit_of(app).pool_changes.follow(done.hold)
+    for hold in done.holds:
+        cockpit_of(app).pool_changes.follow(hold)
     for order in done.goes_on:
         cockpit_of(app).drains.begin(order)
     if verb is not None and done.results and (not done.outcome.is_done or done.left_out):

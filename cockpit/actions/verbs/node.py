@@ -11,13 +11,12 @@ from cockpit.actions.verbs.verb import Verb, Words
 if TYPE_CHECKING:
     from cockpit.actions.planning import Planning
     from cockpit.model.node import Node
-    from cockpit.model.plan import Plan
+    from cockpit.model.plan import Call, Plan
     from cockpit.model.right import Right, Ways
 
 _UPGRADE: Final = "nvidia.com/gpu-driver-upgrade-state"  # NVIDIA k8s-operator-libs pkg/upgrade/consts.go
 _UPGRADE_ENDS: Final = ("", "upgrade-done", "upgrade-failed")
 _AGAIN: Final = "schedulable again"
-_MERGE: Final = "application/merge-patch+json"
 
 
 async def plan_to_cordon(planning: "Planning", node: "Node", _options: Any) -> "Plan":
@@ -32,44 +31,81 @@ async def plan_to_cordon(planning: "Planning", node: "Node", _options: Any) -> "
 
 
 async def plan_to_uncordon(planning: "Planning", node: "Node", _options: Any) -> "Plan":
-    """Pods are placed on the node again. Raises Unchanged where it is not cordoned."""
+    """Pods are placed on the node again, and its machine goes before no other any more.
+
+    Raises Unchanged where it is not cordoned, BadInput while its machine is on its way out.
+    """
     from cockpit.errors import Unchanged
 
     now = await as_now(planning, node)
-    if not now.unschedulable:
+    if not _is_closed(now):
         raise Unchanged(f"node {now.name} is not cordoned")
     lines = ["new pods are scheduled on it again", *_told_free(planning.store, (now,), _AGAIN)]
     warnings = [*_owners(now), *_notes(now)]
     if now.ready != "True":
         warnings.append("it is not Ready: no pod is scheduled on it until it is")
-    return _plan("uncordon", now, None, lines, warnings)
+    plan = _plan("uncordon", now, None, lines, warnings)
+    marks = await _marks_of_machine(planning, now)
+    if not marks:
+        return plan
+    from msgspec.structs import replace
+
+    return replace(plan, calls=(*marks, *plan.calls))
+
+
+def _is_closed(node: "Node") -> bool:
+    """Whether no pod is placed on it, by its cordon or because it was about to be removed from here."""
+    from cockpit.pools.idle import is_tainted
+
+    return node.unschedulable or is_tainted(node)
+
+
+async def _marks_of_machine(planning: "Planning", node: "Node") -> "tuple[Call, ...]":
+    """Takes off what a reclaim or a shrink of ours that was broken off left on its machine: whoever shrinks
+    the pool next would have it go first, with whatever works there by then.
+
+    Raises BadInput while one is on its way.
+    """
+    from cockpit.actions.pool_lease import refuse_while_changed
+    from cockpit.pools.closing import refuse_while_shrinking, unmarking
+    from cockpit.pools.idle import RECLAIM, is_tainted
+    from cockpit.pools.index import pools_of
+
+    if not (is_tainted(node) or any(key == RECLAIM for key, _ in node.annotations)):
+        return ()
+    pool = next((one for one in pools_of(planning.store) if node.name in one.node_names), None)
+    if pool is None:
+        return ()
+    if is_tainted(node):
+        await refuse_while_changed(planning, pool)
+    calls = unmarking(node, pool, planning.store)
+    if calls:
+        refuse_while_shrinking(pool, planning.store)
+    return calls
 
 
 def _plan(
     verb: str, node: "Node", unschedulable: bool | None, lines: Sequence[str], warnings: Sequence[str]
 ) -> "Plan":
-    from cockpit.kube.resource import NODES
-    from cockpit.model.plan import Call, Plan
-    from cockpit.pools import drain_mark
-    from cockpit.pools.idle import RECLAIM, RECLAIM_AT
+    from msgspec.structs import replace
 
-    guard: dict[str, Any] = {"uid": node.uid, "resourceVersion": node.resource_version}
+    from cockpit.model.plan import Plan
+    from cockpit.pools import drain_mark
+    from cockpit.pools.closing import node_call
+    from cockpit.pools.idle import RECLAIM, RECLAIM_AT, is_tainted
+
+    marks: dict[str, str | None] = {}
     if not unschedulable and any(key.startswith(drain_mark.PREFIX) for key, _ in node.annotations):
         from cockpit.actions.drain.stop import WITHOUT_MARK
 
-        guard["annotations"] = WITHOUT_MARK
+        marks |= WITHOUT_MARK
     if not unschedulable and any(key == RECLAIM for key, _ in node.annotations):
         # a mark that stays would have the node removed once somebody else cordons it
-        guard["annotations"] = {**guard.get("annotations", {}), RECLAIM: None, RECLAIM_AT: None}
-    call = Call(
-        method="PATCH",
-        path=NODES.path(name=node.name),
-        body={"metadata": guard, "spec": {"unschedulable": unschedulable}},
-        content_type=_MERGE,
-        target=f"node {node.name}",
-        kubectl=(verb,),
-    )
-    return Plan(verb=verb, title="", calls=(call,), lines=tuple(lines), warnings=tuple(warnings))
+        marks |= {RECLAIM: None, RECLAIM_AT: None}
+    call = node_call(node, unschedulable, marks, is_going=None if unschedulable else False)
+    kubectl = () if not unschedulable and is_tainted(node) else (verb,)
+    calls = (replace(call, kubectl=kubectl),)
+    return Plan(verb=verb, title="", calls=calls, lines=tuple(lines), warnings=tuple(warnings))
 
 
 def back_line(names: Sequence[str], context: str) -> str:
@@ -209,7 +245,7 @@ UNCORDON = Verb(
     plan=plan_to_uncordon,
     needs=_needs,
     many_lines=_many_uncordoned,
-    is_for=lambda node: bool(node.unschedulable),
+    is_for=_is_closed,
 )
 
 

@@ -205,7 +205,7 @@ async def plan_to_scale(planning: "Planning", pool: "Pool", options: NodesOption
 
 
 async def plan_to_give_back(planning: "Planning", pool: "Pool", shown: "Plan") -> "Plan":
-    """Uncordon what a shrink has cordoned and does not remove."""
+    """Open what a shrink or a reclaim has closed and does not remove."""
     from cockpit.actions.scale import give_back_as_now
 
     return await give_back_as_now(planning, pool.key, shown)
@@ -319,6 +319,7 @@ RECLAIM = Verb(
         Flag("--confirm", "confirm", "with --jobs: what is typed where jobs are deleted", "TEXT"),
     ),
     plan=plan_to_reclaim,
+    back=plan_to_give_back,
     needs=_needs_to_reclaim,
     takes_many=False,
     is_repeatable=False,

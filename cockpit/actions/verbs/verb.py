@@ -77,8 +77,8 @@ class Verb:
     """From what is known, one thing and the options to the calls. Raises BadInput where it cannot be,
     Unchanged where it is so already."""
     back: Callable[["Planning", Any, "Plan"], Awaitable["Plan"]] | None = None
-    """Of one whose plans have a `later`: takes back what the calls of that plan cordoned. Raises Unchanged
-    where nothing of it is left."""
+    """Of one that has nodes go: takes back what the calls of that plan did to them. Raises Unchanged where
+    nothing of it is left."""
     needs: Callable[["Planning", Any], Sequence["Right"]] = field(default=lambda _planning, _thing: ())
     """The rights without which its calls would be refused; reads nothing from the server."""
     needs_any: Callable[["Planning", Sequence[Any]], "Ways"] | None = None

@@ -42,6 +42,7 @@ DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
 AUTOSCALER_MINIMUM = well_known.AUTOSCALER_MINIMUM
 AUTOSCALER_MAXIMUM = well_known.AUTOSCALER_MAXIMUM
 DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
+_OURS = "gpu-cockpit"  # any value marks it: this one says whose mark it is
 GPUS_HINT = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
 _CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 _TOPOLOGY_NAME = "topology.cluster.x-k8s.io/deployment-name"
@@ -177,7 +178,11 @@ class ClusterApi(PoolOwner):
 
     def choosing_calls(self, machines: Sequence[Machine]) -> tuple[Call, ...]:
         """The mark that a set looks for first (api/core/v1beta2/machineset_types.go)."""
-        return tuple(_marked(one, "yes") for one in machines)
+        return tuple(_marked(one, label(one.annotations, DELETE_MACHINE) or _OURS) for one in machines)
+
+    def mark_of(self, machine: Machine) -> str:
+        """That mark."""
+        return DELETE_MACHINE if label(machine.annotations, DELETE_MACHINE) else ""
 
     def resize_rights(self, found: PoolObject) -> Ways:
         """To patch that."""
@@ -196,7 +201,7 @@ class ClusterApi(PoolOwner):
 
     def unmark_calls(self, machine: Machine) -> tuple[Call, ...]:
         """The mark would outlive a write of the number that was refused, and meet whoever shrinks next."""
-        return (_marked(machine, None),) if label(machine.annotations, DELETE_MACHINE) else ()
+        return (_marked(machine, None),) if label(machine.annotations, DELETE_MACHINE) == _OURS else ()
 
     def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
         """The annotation from which the autoscaler reads the maximum."""

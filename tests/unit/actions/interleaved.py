@@ -100,8 +100,8 @@ class Cockpit:
             self.told.append(error.sentence)
             return
         self.told.append(f"{outcome.state}: {outcome.sentence}")
-        if outcome.is_done and shown.hold is not None:
-            await self._follow(shown.hold)
+        if outcome.hold is not None:
+            await self._follow(outcome.hold)
 
     def planner(self) -> FreshPlanning:
         """What plans are made on from this moment on."""
@@ -127,8 +127,6 @@ class Cockpit:
                 await Pause()
 
         outcome = await carry_replanned(shown, make, self, Lines(), self.clock)
-        if not shown.later:
-            return outcome
         rest = Settling(
             shown=shown, again=make, back=back, session=self, audit=Lines(), clock=self.clock, sleep=sleep
         )
@@ -313,13 +311,20 @@ class World:
         """Its machine is marked: from here on its owner drains it, which is not played here."""
         return DELETE_MACHINE in self.cluster.objects[f"{MACHINES}/m-{node}"]["metadata"]["annotations"]
 
+    def _is_shrinking(self) -> bool:
+        """There are more machines than the owner is to have."""
+        wanted = int(self.cluster.objects[OWNER_PATH]["spec"]["replicas"])
+        return len(list(self.cluster.under(MACHINES))) > wanted
+
     def _drop(self, node: str) -> None:
         for path in (f"/api/v1/nodes/{node}", f"{MACHINES}/m-{node}", *self._pods(node)):
             self.cluster.drop(path)
         self.count()
 
     def _is_open(self, node: str) -> bool:
-        return not self._node(node)["spec"].get("unschedulable")
+        """Whether the scheduler places pods on it."""
+        spec = self._node(node)["spec"]
+        return not spec.get("unschedulable") and not spec.get("taints")
 
     # ---- acts
 
@@ -390,8 +395,14 @@ class World:
             self._drop(self.rng.choice(nodes))
 
     def uncordon(self) -> None:
-        """Somebody uncordons a node, whoever cordoned it."""
-        closed = [one for one in self._nodes() if not self._is_open(one) and not self._is_going(one)]
+        """Somebody uncordons a node, whoever cordoned it; not one that its owner takes away by now, for it
+        drains that first."""
+        is_shrinking = self._is_shrinking()
+        closed = [
+            one
+            for one in self._nodes()
+            if self._node(one)["spec"].get("unschedulable") and not (is_shrinking and self._is_going(one))
+        ]
         if closed:
             node = self.rng.choice(closed)
             self._node(node)["spec"].pop("unschedulable")

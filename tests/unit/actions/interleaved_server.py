@@ -134,11 +134,14 @@ class Server:
             return
         change = {key: value for key, value in call.body.items() if key != "metadata"}
         notes, before = call.body["metadata"].get("annotations"), found.get("spec", {}).get("replicas", 0)
-        if "unschedulable" in change.get("spec", {}):
+        was = copy.deepcopy(found)
+        _merge(found, change | ({"metadata": {"annotations": notes}} if notes else {}))
+        if found == was:  # a write that changes nothing makes no new version
+            return
+        if found.get("spec", {}).get("unschedulable") != was.get("spec", {}).get("unschedulable"):
             found["metadata"]["managedFields"] = [
                 {"time": micro_time(self.clock.now()), "fieldsV1": {"f:spec": {"f:unschedulable": {}}}}
             ]
-        _merge(found, change | ({"metadata": {"annotations": notes}} if notes else {}))
         self.touch(path)
         if path.startswith(LEASES):
             self._leased(who, call.body)

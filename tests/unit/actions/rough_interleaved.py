@@ -109,7 +109,7 @@ class RoughWorld(World):
         """The node of a machine that was made a while ago joins; one that is to go does not boot in the time
         that its owner takes to see it."""
         machines = dict(self.cluster.under(MACHINES))
-        is_shrinking = len(machines) > self.cluster.objects[OWNER_PATH]["spec"]["replicas"]
+        is_shrinking = self._is_shrinking()
         coming = [one for one in self.coming if f"{MACHINES}/m-{one}" in machines]
         coming = [one for one in coming if not (is_shrinking and self._is_going(one))]
         self.coming = coming

@@ -1,5 +1,6 @@
 """Nodes that nobody uses are cordoned, looked at again, and only then removed."""
 
+import copy
 from typing import Any
 
 import msgspec
@@ -10,11 +11,11 @@ from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.reclaim_nodes import ReclaimTerms, next_step, plan_nodes
 from cockpit.errors import BadInput, Unchanged
 from cockpit.kube.answer import ApiAnswer
-from cockpit.model.plan import Plan
+from cockpit.model.plan import Outcome, Plan
 from cockpit.model.pool import Machine
 from cockpit.pools.index import pool_named
 from cockpit.pools.shrink import SETTLE_SECONDS
-from tests.unit.actions.builders import REVIEWS, Line, store_of
+from tests.unit.actions.builders import REVIEWS, Line, refused, store_of
 from tests.unit.actions.interleaved import World
 from tests.unit.actions.interleaved_server import DELETE_MACHINE, OWNER_PATH
 from tests.unit.actions.test_verb_rights import DEMAND, idle_node, tree_of
@@ -71,7 +72,7 @@ def test_a_node_that_is_still_empty_goes_with_its_machine_and_the_number() -> No
     assert plan.is_destructive and node in plan.lines[0]
     _send(world, plan)
     machine: Any = world.cluster.objects[f"/apis/cluster.x-k8s.io/v1beta1/namespaces/capi/machines/m-{node}"]
-    assert machine["metadata"]["annotations"] == {DELETE_MACHINE: "yes"}
+    assert machine["metadata"]["annotations"] == {DELETE_MACHINE: "gpu-cockpit"}
     assert world.cluster.objects[OWNER_PATH]["spec"]["replicas"] == before - 1
 
 
@@ -166,3 +167,39 @@ def test_so_many_go_at_once_as_is_stated(stated: int | None, most: int | None, g
     planning = Planning(store, World(1).cockpits[0], lambda *_: None, "prod", pools=pools)
     step = next_step(pool_named(store, "h100"), store, planning, ReclaimTerms(0.0, most))
     assert (len(step.cordons), step.beyond) == (goes, 20 - goes)
+
+
+def test_a_removal_that_is_refused_leaves_the_node_as_it_was_cordoned() -> None:
+    """No mark that would have it go with the work of others, no taint that nobody knows of."""
+    world = _empty()
+    cockpit, write = world.cockpits[0], world.cluster.write
+    node = _marked(world)
+    before = copy.deepcopy(world._node(node)["spec"])
+    world.clock.advance(SETTLE_SECONDS + 1)
+
+    def refusing(who: str, call: Any) -> None:
+        if call.path.endswith("/scale"):
+            assert world._node(node)["spec"]["taints"] and world._is_going(node)
+            raise refused(403, "Forbidden", "a webhook says no")
+        write(who, call)
+
+    world.cluster.write = refusing  # type: ignore[method-assign]
+    planning = cockpit.planner()
+
+    async def make(*, reads: bool = False) -> Plan:
+        pool = pool_named(cockpit.store, "h100")
+        return await plan_nodes(planning(reads=reads), pool, ReclaimTerms(0.0, 1))
+
+    async def all_of_it() -> Outcome:
+        return await cockpit.carry(await make(), make, planning)
+
+    work = all_of_it()
+    while True:
+        cockpit.sync()
+        try:
+            work.send(None)
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            break
+    assert outcome.state == "refused" and outcome.sentence.endswith(f"; cordoned as before: {node}")
+    assert not world._is_going(node) and world._node(node)["spec"] == before

@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
+from cockpit.actions.verbs.node import plan_to_uncordon
+from cockpit.errors import BadInput
+from cockpit.model.node import Node
 from cockpit.model.plan import Outcome, Plan
+from cockpit.model.record import Kind
 from cockpit.pools.idle import RECLAIM
+from cockpit.pools.index import pool_named
 from cockpit.pools.shrink import SETTLE_SECONDS
 from tests.unit.actions.builders import refused
 from tests.unit.actions.interleaved import Cockpit, World
@@ -157,3 +162,158 @@ def test_a_node_that_vanishes_meanwhile_is_told() -> None:
     before = _size(world)
     _, outcome = _to_the_end(world, before - 1, lambda one: one._drop(_closed(one)[0]))
     assert not outcome.is_done and _size(world) == before and outcome.sentence
+
+
+def test_a_host_that_slept_before_the_size_was_sent_removes_nothing() -> None:
+    """Somebody may have uncordoned what goes since it was looked at."""
+    world = _empty()
+    before, write = _size(world), world.cluster.write
+
+    def sleeping(who: str, call: Any) -> None:
+        write(who, call)
+        if call.path.startswith(MACHINES):
+            world.clock.advance(300.0)
+
+    world.cluster.write = sleeping  # type: ignore[method-assign]
+    _, outcome = _to_the_end(world, before - 1)
+    assert outcome.state == "refused" and "took so long" in outcome.sentence
+    assert (_closed(world), _marks(world), _size(world)) == ([], [], before)
+    assert not _is_held(world)
+
+
+def test_a_mark_goes_also_where_somebody_has_uncordoned_the_node_by_then() -> None:
+    world = _empty()
+    before, write = _size(world), world.cluster.write
+
+    def uncordoning(who: str, call: Any) -> None:
+        if call.path.endswith("/scale"):
+            world.uncordon()
+            raise refused(403, "Forbidden", "a webhook says no")
+        write(who, call)
+
+    world.cluster.write = uncordoning  # type: ignore[method-assign]
+    _, outcome = _to_the_end(world, before - 1)
+    assert outcome.state == "refused"
+    assert (_closed(world), _marks(world), _size(world)) == ([], [], before)
+
+
+def _mark(world: World, node: str, value: str) -> None:
+    machine = f"{MACHINES}/m-{node}"
+    world.cluster.objects[machine]["metadata"]["annotations"][DELETE_MACHINE] = value
+    world.cluster.touch(machine)
+
+
+def test_a_mark_of_ours_that_was_left_behind_has_no_busy_node_go() -> None:
+    world = _empty()
+    busy, before = world._nodes()[0], _size(world)
+    world._bind(busy)
+    _mark(world, busy, "gpu-cockpit")
+    _, outcome = _to_the_end(world, before - 1)
+    assert outcome.is_done
+    (node,) = _closed(world)
+    assert node != busy and _marks(world) == [f"{MACHINES}/m-{node}"]
+
+
+def test_somebody_elses_mark_on_a_busy_node_refuses_a_shrink_and_stays() -> None:
+    world = _empty()
+    busy, before = world._nodes()[0], _size(world)
+    world._bind(busy)
+    _mark(world, busy, "true")
+    with pytest.raises(BadInput, match=rf"machine capi/m-{busy} .node {busy}. would go first: annotation"):
+        _to_the_end(world, before - 1)
+    assert (_closed(world), _marks(world), _size(world)) == ([], [f"{MACHINES}/m-{busy}"], before)
+
+
+def test_a_node_that_somebody_marked_goes_before_others() -> None:
+    world = _empty()
+    node, before = world._nodes()[0], _size(world)
+    _mark(world, node, "true")
+    _, outcome = _to_the_end(world, before - 1)
+    assert outcome.is_done and _closed(world) == [node]
+    assert world.cluster.objects[f"{MACHINES}/m-{node}"]["metadata"]["annotations"][DELETE_MACHINE] == "true"
+
+
+def test_to_uncordon_a_node_takes_our_mark_off_its_machine() -> None:
+    world = _empty()
+    cockpit = world.cockpits[0]
+    node = world._nodes()[0]
+    tree = world._node(node)
+    tree["spec"]["unschedulable"] = True
+    tree["metadata"]["annotations"][RECLAIM] = _pool_key(world)
+    world.cluster.touch(f"/api/v1/nodes/{node}")
+    _mark(world, node, "gpu-cockpit")
+    cockpit.sync()
+    record = cockpit.store.by_key(Kind.NODE, node)
+    assert isinstance(record, Node)
+    plan = _made(plan_to_uncordon(cockpit.planner()(), record, None))
+    for call in plan.calls:
+        world.cluster.write(cockpit.session, call)
+    assert (_closed(world), _marks(world)) == ([], [])
+
+
+def test_a_node_whose_machine_is_on_its_way_out_is_not_uncordoned() -> None:
+    world = _empty()
+    before = _size(world)
+    _to_the_end(world, before - 1)
+    cockpit = world.cockpits[0]
+    cockpit.sync()
+    record = cockpit.store.by_key(Kind.NODE, _closed(world)[0])
+    assert isinstance(record, Node)
+    with pytest.raises(BadInput, match=f"is being changed by {cockpit.user} since"):
+        _made(plan_to_uncordon(cockpit.planner()(), record, None))
+    for path, _ in list(world.cluster.under(LEASES)):
+        world.cluster.drop(path)
+    with pytest.raises(BadInput, match="nothing is uncordoned until that is done"):
+        _made(plan_to_uncordon(cockpit.planner()(), record, None))
+
+
+def test_a_node_that_is_uncordoned_just_before_it_goes_takes_no_pod() -> None:
+    world = _empty()
+    before, write = _size(world), world.cluster.write
+
+    def uncordoning(who: str, call: Any) -> None:
+        write(who, call)
+        if call.path.startswith(MACHINES):
+            world.uncordon()
+
+    world.cluster.write = uncordoning  # type: ignore[method-assign]
+    _, outcome = _to_the_end(world, before - 1)
+    assert outcome.is_done and _size(world) == before - 1
+    (node,) = _closed(world)
+    assert "unschedulable" not in world._node(node)["spec"]
+
+
+def test_what_a_removal_closed_is_open_again_once_it_is_given_back() -> None:
+    """Also where somebody else had cordoned it: that cordon stays, and the other taints."""
+    world = _empty()
+    node, before, write = world._nodes()[0], _size(world), world.cluster.write
+    other = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+    world._node(node)["spec"] |= {"unschedulable": True, "taints": [other]}
+    world.cluster.touch(f"/api/v1/nodes/{node}")
+
+    def refusing(who: str, call: Any) -> None:
+        if call.path.endswith("/scale"):
+            assert len(world._node(node)["spec"]["taints"]) == 2
+            raise refused(403, "Forbidden", "a webhook says no")
+        write(who, call)
+
+    world.cluster.write = refusing  # type: ignore[method-assign]
+    _, outcome = _to_the_end(world, before - 1)
+    assert outcome.state == "refused"
+    assert world._node(node)["spec"] == {"unschedulable": True, "taints": [other]}
+    assert (_marks(world), _size(world)) == ([], before)
+
+
+def _pool_key(world: World) -> str:
+    world.cockpits[0].sync()
+    return pool_named(world.cockpits[0].store, "h100").key
+
+
+def _made(work: Any) -> Plan:
+    """A plan that asks for nothing."""
+    while True:
+        try:
+            work.send(None)
+        except StopIteration as end:
+            found: Plan = end.value
+            return found

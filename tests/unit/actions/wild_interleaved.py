@@ -9,10 +9,12 @@ from collections.abc import Callable
 from cockpit.actions.limit import limit_as_now
 from cockpit.actions.reclaim_nodes import ReclaimTerms, plan_nodes
 from cockpit.actions.scale import scale_as_now
+from cockpit.actions.verbs.node import plan_to_cordon, plan_to_uncordon
 from cockpit.clock import ManualClock
-from cockpit.errors import CockpitError
+from cockpit.errors import BadInput, CockpitError
 from cockpit.model.plan import Plan
 from cockpit.pools.index import pool_named
+from cockpit.pools.truth import nodes_of
 from tests.unit.actions.interleaved import Cockpit
 from tests.unit.actions.interleaved_server import MAXIMUM, OWNER_PATH, Pause, Tree
 from tests.unit.actions.rough_interleaved import RoughCockpit, RoughWorld, Skewed
@@ -37,8 +39,8 @@ class FarOff(Skewed):
 class WildCockpit(RoughCockpit):
     """One terminal of one person."""
 
-    leanings = (3, 4, 2, 1)
-    """How often it grows, shrinks, reclaims, moves the maximum."""
+    leanings = (6, 8, 4, 2, 1, 1)
+    """How often it grows, shrinks, reclaims, moves the maximum, cordons or uncordons a node."""
 
     def __init__(self, name: str, world: "WildWorld") -> None:
         super().__init__(name, world, 0.0)
@@ -47,18 +49,22 @@ class WildCockpit(RoughCockpit):
         self.clock = FarOff(world.clock, rng.uniform(-10.0, 10.0), rng.uniform(-HOURS_OFF, HOURS_OFF))
 
     async def act(self) -> None:
-        """Grow, shrink, reclaim or move the maximum; read the plan, say yes, follow."""
+        """Do one of these; read the plan, say yes, follow."""
         size = int(self.cluster.objects[OWNER_PATH]["spec"]["replicas"])
-        verb = self.rng.choices(("grow", "shrink", "reclaim", "limit"), self.leanings)[0]
-        to = size + self.rng.choice((1, 1, 2, 3)) * (-1 if verb == "shrink" else 1)
-        most, ceiling = self.rng.randint(1, 2), self.rng.randint(1, MAXIMUM + 2)
-        size = int(self.cluster.objects[OWNER_PATH]["spec"]["replicas"])
-        verb = self.rng.choices(("grow", "shrink", "reclaim", "limit"), (3, 3, 3, 1))[0]
+        verbs = ("grow", "shrink", "reclaim", "limit", "cordon", "uncordon")
+        verb = self.rng.choices(verbs, self.leanings)[0]
         to = size + self.rng.choice((1, 1, 2, 3)) * (-1 if verb == "shrink" else 1)
         most, ceiling = self.rng.randint(1, 2), self.rng.randint(1, MAXIMUM + 2)
         planning = self.planner()
+        nodes = list(nodes_of(self.store))
+        node = self.rng.choice(nodes) if nodes else None
 
         async def make(*, reads: bool = False) -> Plan:
+            if verb in ("cordon", "uncordon"):
+                if node is None:
+                    raise BadInput("there is no node")
+                plan = plan_to_cordon if verb == "cordon" else plan_to_uncordon
+                return await plan(planning(reads=reads), node, None)
             if verb == "reclaim":
                 terms = ReclaimTerms(0.0, most)
                 return await plan_nodes(planning(reads=reads), pool_named(self.store, "h100"), terms)
@@ -80,8 +86,8 @@ class WildCockpit(RoughCockpit):
             return
         self.told.append(f"{outcome.state}: {outcome.sentence}")
         self.wild.verbs[f"{verb} {outcome.state}"] += 1
-        if outcome.is_done and shown.hold is not None:
-            await self._follow(shown.hold)
+        if outcome.hold is not None:
+            await self._follow(outcome.hold)
 
 
 class WildWorld(RoughWorld):

@@ -167,7 +167,7 @@ def test_chosen_machines_go_guarded_and_are_not_replaced() -> None:
         capi.removal_calls(deployment(replicas=3), (some,), store)
     store.apply(Batch(kind=Kind.MACHINE, changed=(machine,)))
     marked, scaled = capi.removal_calls(deployment(replicas=3), (some,), store)
-    assert marked.body["metadata"]["annotations"] == {"cluster.x-k8s.io/delete-machine": "yes"}
+    assert marked.body["metadata"]["annotations"] == {"cluster.x-k8s.io/delete-machine": "gpu-cockpit"}
     assert scaled.body["spec"] == {"replicas": 2}
     with pytest.raises(BadInput, match="has 0 nodes"):
         capi.removal_calls(deployment(replicas=0), (some,), store)

@@ -88,7 +88,7 @@ def test_empty_nodes_are_chosen_where_the_owner_lets_us() -> None:
     assert mark.body["metadata"] == {
         "uid": "uid-m-b",
         "resourceVersion": "5",
-        "annotations": {"cluster.x-k8s.io/delete-machine": "yes"},
+        "annotations": {"cluster.x-k8s.io/delete-machine": "gpu-cockpit"},
     }
     assert scale.path.endswith("/scale") and scale.body["spec"] == {"replicas": 3}
     assert plan.lines[3] == "cordoned first: b; removed 10 s later if still empty, else uncordoned"
