@@ -14,7 +14,7 @@ import msgspec
 
 from cockpit.actions.order import needs_earlier
 from cockpit.actions.outside import marked, outside_trouble
-from cockpit.actions.pool_lease import RENEW_SECONDS, release_call
+from cockpit.actions.pool_lease import RENEW_SECONDS, give_up_call
 from cockpit.actions.refusals import explain
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, NoConnection, NotTried, Refused
@@ -332,10 +332,10 @@ class _Run:
         return hold is not None and bool(hold.path) and abs(self._clock.now() - begun) > RENEW_SECONDS
 
     async def _give_back(self, number: int) -> None:
-        """What the first call took is free again where the deed behind it was not done."""
+        """What the first call took is given up where the deed behind it was not done."""
         hold = self._plan.hold
         if hold is not None and hold.path and number > 1:
-            await self._noted(release_call(hold, self._clock.cluster_now()))
+            await self._noted(give_up_call(hold, self._clock.cluster_now()))
 
     async def _one(self, call: Call) -> Outcome:
         try:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+import msgspec
+
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.errors import BadInput, Refused
 from cockpit.kube.access import read_verdict
@@ -79,9 +81,11 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
     notes = {TO: str(to), FROM: None if now is None else str(now), BY: who}
     if found is None:
         return Taking(_create(hold, namespace, name, notes), hold)
+    if not is_taken:
+        return Taking(_seize(hold, found, notes), hold)
     own = f"your change {found.change} is in flight: this replaces it"
-    call = _seize(hold, found, notes)
-    return Taking(call, hold, replaces=(own,) if is_taken else ())
+    hold = msgspec.structs.replace(hold, replaces=found)
+    return Taking(_seize(hold, found, notes), hold, replaces=(own,))
 
 
 async def refuse_while_changed(planning: Planning, pool: Pool) -> None:
@@ -209,6 +213,31 @@ def release_call(hold: Hold, at_seconds: float) -> Call:
         {"op": "replace", "path": "/spec/renewTime", "value": micro_time(at_seconds)},
         {"op": "replace", "path": "/spec/leaseDurationSeconds", "value": 1},
     )
+
+
+def give_up_call(hold: Hold, at_seconds: float) -> Call:
+    """What was to be done behind it is not: give it back, to the change that it replaced where one is in
+    flight; refused where somebody else has it by now."""
+    before = hold.replaces
+    if before is None or before.acquired_seconds is None:
+        return release_call(hold, at_seconds)
+    said = {TO: before.to_nodes, FROM: before.from_nodes}
+    notes: list[dict[str, object]] = [
+        {"op": "add", "path": f"/metadata/annotations/{_pointer(key)}", "value": str(nodes)}
+        for key, nodes in said.items()
+        if nodes is not None
+    ]
+    return _own(
+        hold,
+        *notes,
+        {"op": "replace", "path": "/spec/acquireTime", "value": micro_time(before.acquired_seconds)},
+        {"op": "replace", "path": "/spec/renewTime", "value": micro_time(at_seconds)},
+    )
+
+
+def _pointer(key: str) -> str:
+    """RFC 6901."""
+    return key.replace("~", "~0").replace("/", "~1")
 
 
 def _own(hold: Hold, *operations: dict[str, object]) -> Call:

@@ -14,7 +14,7 @@ import msgspec
 from cockpit.actions.perform import AuditLog, Perform, carry_out
 from cockpit.actions.plan_diff import does_the_same
 from cockpit.actions.planning import Make
-from cockpit.actions.pool_lease import release_call
+from cockpit.actions.pool_lease import give_up_call
 from cockpit.actions.replan import TRIES
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
@@ -56,9 +56,9 @@ class Settling:
                 done, sent = await self._rest(await self._settled())
         except CockpitError as error:
             done = Outcome(state="refused", sentence=error.sentence)
-            await self._release(first.hold)
         if done.is_done:
             return done
+        await self._give_up(first.hold)
         if first.is_done and done.state == "failed":  # the size may have been set: who goes stays cordoned
             return msgspec.structs.replace(done, sentence=f"{done.sentence}; the nodes stay cordoned")
         calls = (*self.shown.calls, *sent.calls)
@@ -87,10 +87,10 @@ class Settling:
             rest = await self.again(reads=True)
         return done, rest
 
-    async def _release(self, hold: Hold | None) -> None:
+    async def _give_up(self, hold: Hold | None) -> None:
         """Whoever waits for the pool may have it: nothing of it is under way any more."""
         if hold is not None and hold.path:
-            call = release_call(hold, self.clock.cluster_now())
+            call = give_up_call(hold, self.clock.cluster_now())
             plan = Plan(verb=self.shown.verb, title=f"Give pool {hold.pool} back", calls=(call,))
             await carry_out(plan, self.session, self.audit, self.clock, perform=self.perform)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from cockpit.model.lease import Lease
 from cockpit.model.refusal import Refusal
 from cockpit.model.remembered import Reclaim
 
@@ -46,6 +47,9 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""  # "lease default/gpu-cockpit-h100-1f2e3d4c": what a person calls it
     holder: str = ""  # user@host
     taken: str = ""  # when, as the Lease has it: the same holder may have taken it anew since
+    replaces: Lease | None = None
+    """That of a change of the same holder that is in flight: its hold stands again where the deed is not
+    done."""
 
 
 class AwaitedJob(msgspec.Struct, frozen=True, kw_only=True):

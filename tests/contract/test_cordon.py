@@ -22,8 +22,10 @@ from cockpit.kube.decode.decoders import NODE
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch
 from cockpit.model.node import Node
-from cockpit.model.plan import Plan
+from cockpit.model.plan import Call, Plan
 from cockpit.model.record import Kind
+from cockpit.pools.closing import closed_call
+from cockpit.pools.idle import REMOVAL
 from cockpit.store.store import Store
 from tests.bed.api import Api
 from tests.contract.conftest import Connect
@@ -349,6 +351,41 @@ async def test_a_server_takes_both_and_a_dry_run_changes_nothing(
     outcome = await conduct(await make(), make, session, Lines, ManualClock(0.0), asker=Yes())
     assert outcome is not None and outcome.is_done, outcome
     assert not (await asyncio.to_thread(machine)).unschedulable
+
+
+async def test_a_node_that_is_closed_for_its_removal_stays_so_until_it_is_opened_from_here(
+    session: ApiSession, admin: Api, space: str, machine: Callable[[], Node]
+) -> None:
+    """Whoever uncordons it leaves the taint of the removal, and to open it leaves every other taint."""
+    other = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+    path = f"/api/v1/nodes/{space}"
+    admin.merge(path, {"spec": {"taints": [other]}})
+
+    async def sent(call_of: Callable[[Node], Call]) -> Node:
+        for _ in range(20):  # a controller may have written to the node in between
+            call = call_of(await asyncio.to_thread(machine))
+            plan = Plan(verb="reclaim", title="", calls=(call,))
+            outcome = await carry_out(plan, session, Lines(), ManualClock(0.0))
+            if not outcome.is_moved:
+                break
+        assert outcome.is_done, outcome
+        return await asyncio.to_thread(machine)
+
+    def taints(one: Node) -> set[str]:  # others than those of controllers
+        return {taint.key for taint in one.taints if not taint.key.startswith("node.kubernetes.io/")}
+
+    closed = await sent(closed_call)
+    assert closed.unschedulable and taints(closed) == {"nvidia.com/gpu", REMOVAL.key}
+    admin.merge(path, {"spec": {"unschedulable": None}})
+    opened = await asyncio.to_thread(machine)
+    assert not opened.unschedulable and REMOVAL.key in taints(opened)
+    assert UNCORDON.is_for is not None and UNCORDON.is_for(opened)
+    make = making(UNCORDON, opened, session)
+    outcome = await conduct(await make(), make, session, Lines, ManualClock(0.0), asker=Yes())
+    assert outcome is not None and outcome.is_done, outcome
+    after = await asyncio.to_thread(machine)
+    assert not after.unschedulable and taints(after) == {"nvidia.com/gpu"}
+    assert other in admin.get(path)["spec"]["taints"]
 
 
 async def test_a_version_that_moved_on_is_read_and_another_node_of_the_name_is_left_alone(

@@ -84,6 +84,7 @@ def thing(admin: Api, space: str) -> Iterator[Thing]:
 
 
 LOOSE: Tree = {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+MARKED: Tree = {"spec": {**LOOSE["spec"], "properties": {"mark": {"type": "string", "enum": ["this"]}}}}
 
 
 async def test_another_version_becomes_the_stored_one(admin: Api, thing: Thing) -> None:
@@ -114,13 +115,19 @@ async def test_another_version_becomes_the_stored_one(admin: Api, thing: Thing) 
 async def test_the_old_version_can_go_once_nothing_is_stored_in_it(admin: Api, thing: Thing) -> None:
     await thing.serve(_version("v1", LOOSE, storage=True), _version("v2", LOOSE, storage=False))
     admin.create(thing.path("v1"), thing.tree("old", {"n": 1}))
-    only = {"spec": {"versions": [_version("v2", LOOSE, storage=True)]}}
+    only = {"spec": {"versions": [_version("v2", MARKED, storage=True)]}}
     refused = admin.request("PATCH", thing.definition, only, content_type=MERGE)
     assert refused.status == 422
     assert "status.storedVersions[0]" in {one["field"] for one in refused.json()["details"]["causes"]}
-    both = [_version("v1", LOOSE, storage=False), _version("v2", LOOSE, storage=True)]
+    both = [_version("v1", LOOSE, storage=False), _version("v2", MARKED, storage=True)]
     admin.merge(thing.definition, {"spec": {"versions": both}})
-    await thing.until_served("v2")
+
+    def is_stored_in_v2() -> bool:
+        """v2 is served before: only what the new definition forbids tells that it is in force."""
+        other = thing.tree("probe", {"mark": "else"}, "v2")
+        return admin.request("POST", thing.path("v2"), other, query=[("dryRun", "All")]).status == 422
+
+    await eventually(is_stored_in_v2, "the new versions are in force")
     admin.merge(thing.path("v2", "old"), {"spec": {"n": 2}})  # written anew, in v2
     admin.merge(f"{thing.definition}/status", {"status": {"storedVersions": ["v2"]}})
     admin.merge(thing.definition, only)

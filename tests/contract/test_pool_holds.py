@@ -196,6 +196,37 @@ async def test_a_refused_deed_gives_the_pool_back(ground: Ground, session: ApiSe
     await scaled(ground, session, "bo@two", 5)
 
 
+async def test_a_change_that_was_to_replace_another_and_is_refused_leaves_the_pool_to_that_one(
+    ground: Ground, session: ApiSession
+) -> None:
+    """Two terminals of one person: what the first has begun goes on, and nobody else may have the pool."""
+    first = await scaled(ground, session, "ada@one", 4)
+    before = ground.lease
+    plan = await ground.making(session, "ada@one", 3, NOW + 60)()
+    ground.admin.merge(ground.machines.path(ground.space, "h100"), {"metadata": {"labels": {"a": "b"}}})
+    outcome = await carry_out(plan, session, Lines(), ManualClock(NOW + 60))
+    assert (outcome.state, ground.replicas) == ("refused", 4)
+    after = ground.lease
+    assert (after.holder, after.change, after.acquired_seconds) == ("ada@one", before.change, NOW)
+    assert first.hold is not None
+    renewed = Plan(verb="scale", title="hold", calls=(renew_call(first.hold, NOW + 90),))
+    assert (await carry_out(renewed, session, Lines(), ManualClock(NOW + 90))).is_done
+    with pytest.raises(BadInput, match="ada@one"):
+        await ground.making(session, "bo@two", 5, NOW + 100)()
+
+
+async def test_of_two_changes_of_one_person_to_the_same_size_each_gives_back_its_own(
+    ground: Ground, session: ApiSession
+) -> None:
+    first = await scaled(ground, session, "ada@one", 4)
+    ground.admin.merge(ground.machines.path(ground.space, "h100"), {"spec": {"replicas": 2}})
+    await scaled(ground, session, "ada@one", 4, NOW + 60)
+    assert first.hold is not None
+    given = Plan(verb="scale", title="hold", calls=(release_call(first.hold, NOW + 70),))
+    assert (await carry_out(given, session, Lines(), ManualClock(NOW + 70))).state == "refused"
+    assert ground.lease.holder == "ada@one"
+
+
 async def test_a_hold_is_renewed_and_given_back_by_its_holder_alone(
     ground: Ground, session: ApiSession
 ) -> None:

@@ -61,6 +61,7 @@ class Server:
         self._seen: tuple[int, Store] | None = None
         self.skew_seconds = 0.0  # how far apart the clocks of two cockpits may be
         self._flights: set[str] = set()  # who has changed the size and not given the pool back
+        self._replaced: set[str] = set()
         self._held: dict[str, float] = {}  # when each took or renewed the Lease, as it says
 
     def put(self, path: str, tree: Tree) -> None:
@@ -168,7 +169,11 @@ class Server:
             self._flights.discard(who)
             return
         if isinstance(body, dict):  # taken anew: what else this person has in flight is replaced
-            self._flights -= {one for one in self._flights if person(one) == person(who)}
+            self._replaced = {one for one in self._flights if person(one) == person(who)}
+            self._flights -= self._replaced
+        elif any(one["path"] == "/spec/acquireTime" and one["op"] == "replace" for one in body):
+            self._flights |= self._replaced  # it goes on
+            return
         renewed = body["spec"]["renewTime"] if isinstance(body, dict) else body[-1]["value"]
         self._held[who] = from_text(renewed) or 0.0
 
@@ -181,7 +186,7 @@ class Server:
                 at = at[key]
             if one["op"] == "test" and at.get(last) != one["value"]:
                 raise refused(422, "Invalid", "test failed")
-            if one["op"] == "replace":
+            if one["op"] in ("add", "replace"):
                 at[last] = one["value"]
             elif one["op"] == "remove":
                 at.pop(last, None)
