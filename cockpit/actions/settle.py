@@ -18,7 +18,7 @@ from cockpit.actions.pool_lease import give_up_call
 from cockpit.actions.replan import TRIES
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
-from cockpit.model.plan import Hold, Outcome, Plan
+from cockpit.model.plan import Call, Hold, Outcome, Plan
 from cockpit.model.session import Session
 from cockpit.pools.shrink import SETTLE_SECONDS
 
@@ -50,10 +50,10 @@ class Settling:
             return first
         if not self.shown.later:
             return await self._taken_back(first, self.shown)
-        done, sent = first, self.shown
+        done, sent = first, [*self.shown.calls]
         try:
             if first.is_done:
-                done, sent = await self._rest(await self._settled())
+                done = await self._rest(await self._settled(), sent)
         except CockpitError as error:
             done = Outcome(state="refused", sentence=error.sentence)
         if done.is_done:
@@ -61,8 +61,7 @@ class Settling:
         await self._give_up(first.hold)
         if first.is_done and done.state == "failed":  # the size may have been set: who goes stays cordoned
             return msgspec.structs.replace(done, sentence=f"{done.sentence}; the nodes stay cordoned")
-        calls = (*self.shown.calls, *sent.calls)
-        return await self._taken_back(done, msgspec.structs.replace(self.shown, calls=calls))
+        return await self._taken_back(done, msgspec.structs.replace(self.shown, calls=tuple(sent)))
 
     async def _settled(self) -> Plan:
         """The rest once the cluster's time says that the nodes have settled: ours may differ from it."""
@@ -73,19 +72,20 @@ class Settling:
                 break
         return now
 
-    async def _rest(self, rest: Plan) -> tuple[Outcome, Plan]:
-        """How it ended, and what was sent of it last. Its calls change nothing more when they are sent twice:
-        it goes on after what moved in between."""
+    async def _rest(self, rest: Plan, sent: list[Call]) -> Outcome:
+        """Its calls, which are added to `sent`, change nothing more when they are sent twice: it goes on
+        after what moved in between."""
         later = self.shown.later
         for _ in range(TRIES):
             if rest.later or not does_the_same(later, rest.deeds[-len(later) :]):
                 raise Refused(_other(self.shown, rest))
+            sent += rest.calls
             done = await carry_out(rest, self.session, self.audit, self.clock, perform=self.perform)
             is_moved = done.refusal is not None and done.refusal.is_changed
             if done.is_done or not is_moved:
                 break
             rest = await self.again(reads=True)
-        return done, rest
+        return done
 
     async def _give_up(self, hold: Hold | None) -> None:
         """Whoever waits for the pool may have it: nothing of it is under way any more."""
