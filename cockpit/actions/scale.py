@@ -101,6 +101,8 @@ async def _with_victims(planning: Planning, pool: Pool, replicas: int, store: St
             return store
         read.update(one.name for one in fresh)
         store = await nodes_as_read(planning.session, store, fresh)
+        if planning.reads:  # a mark of ours may be on them since
+            store = await machines_as_read(planning.session, store, [one.name for one in fresh])
 
 
 async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:

@@ -20,6 +20,7 @@ from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
 from cockpit.model.plan import Call, Hold, Outcome, Plan
 from cockpit.model.session import Session
+from cockpit.pools.closing import closes
 from cockpit.pools.shrink import SETTLE_SECONDS
 
 
@@ -48,12 +49,12 @@ class Settling:
         """What becomes of it after its calls ended as `first`. Never raises for what a cluster may answer."""
         if first.state == "unchanged" or not (self.shown.later or first.state == "refused"):
             return first
-        if not self.shown.later:
-            return await self._taken_back(first, self.shown)
         done, sent = first, [*self.shown.calls]
         try:
             if first.is_done:
                 done = await self._rest(await self._settled(), sent)
+            elif _is_moved(first) and any(map(closes, sent)):  # by its owner, which writes its status
+                done = await self._rest(await self.again(reads=True), sent)
         except CockpitError as error:
             done = Outcome(state="refused", sentence=error.sentence)
         if done.is_done:
@@ -75,14 +76,13 @@ class Settling:
     async def _rest(self, rest: Plan, sent: list[Call]) -> Outcome:
         """Its calls, which are added to `sent`, change nothing more when they are sent twice: it goes on
         after what moved in between."""
-        later = self.shown.later
+        later = self.shown.later or self.shown.deeds
         for _ in range(TRIES):
             if rest.later or not does_the_same(later, rest.deeds[-len(later) :]):
                 raise Refused(_other(self.shown, rest))
             sent += rest.calls
             done = await carry_out(rest, self.session, self.audit, self.clock, perform=self.perform)
-            is_moved = done.refusal is not None and done.refusal.is_changed
-            if done.is_done or not is_moved:
+            if not _is_moved(done):
                 break
             rest = await self.again(reads=True)
         return done
@@ -102,7 +102,7 @@ class Settling:
                 plan = await self.back(sent, reads=True)
                 why = "; ".join(plan.expects) or why
                 given = await carry_out(plan, self.session, self.audit, self.clock, perform=self.perform)
-                if given.is_done or not (given.refusal is not None and given.refusal.is_changed):
+                if not _is_moved(given):
                     break
             told = given.sentence if given.is_done else f"the nodes stay cordoned: {given.sentence}"
         except Unchanged:  # nothing of it was done
@@ -110,6 +110,11 @@ class Settling:
         except CockpitError as error:
             told = f"the nodes stay cordoned: {error.sentence}"
         return msgspec.structs.replace(done, sentence=f"nothing was removed: {why}; {told}")
+
+
+def _is_moved(done: Outcome) -> bool:
+    """Whether an object is newer than what was sent, and nothing else."""
+    return done.refusal is not None and done.refusal.is_changed
 
 
 def _other(shown: Plan, rest: Plan) -> str:
