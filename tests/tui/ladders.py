@@ -9,10 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.bed.api import Api
 from tests.tui.terminal import Terminal
 
 Tree = Mapping[str, Any]
 STEPS = ("asked", "accepted", "launching", "launched", "joined", "ready", "GPUs up", "used")
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+SENT_SECONDS = 30.0
 CUT_SECONDS = 2.0
 """What a clock and a span on the screen lose together: each is cut to whole seconds."""
 _STEP = re.compile(rf"({'|'.join(STEPS)})(?: (\d\d:\d\d:\d\d)| \+((?:\d+[hms])+))?(?= |$)")
@@ -107,7 +110,16 @@ def born(tree: Tree) -> float:
     return seconds_of(tree["metadata"]["creationTimestamp"])
 
 
-def asked(folder: Path, path: str) -> float:
+def asked(api: Api, folder: Path, path: str) -> float:
+    """When the change was asked for, by the Lease that its first call took; the call to `path` came soon
+    after, as long as a busy machine takes for it."""
+    held = [one for one in api.items(LEASES) if one["metadata"]["name"].startswith("gpu-cockpit-")]
+    at = max(seconds_of(one["spec"]["acquireTime"]) for one in held)
+    assert -CUT_SECONDS <= sent(folder, path) - at <= SENT_SECONDS, held
+    return at
+
+
+def sent(folder: Path, path: str) -> float:
     """When the call to this path returned, by the last audit line of it."""
     (file,) = folder.rglob("audit.jsonl")
     lines = [json.loads(line) for line in file.read_text().splitlines()]

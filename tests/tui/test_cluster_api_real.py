@@ -143,7 +143,7 @@ def climbs(terminal: Terminal, ground: Ground, folder: Path) -> str:
     name = str(until("a second machine", second, SECONDS)["metadata"]["name"])
     machine = until("it is asked for", lambda: phase(ground, name, "Provisioning"), SECONDS)
     truth = {
-        "asked": ladders.asked(folder, f"{DEPLOYMENTS}/{POOL}/scale"),
+        "asked": ladders.asked(ground.api, folder, f"{DEPLOYMENTS}/{POOL}/scale"),
         "accepted": ladders.born(machine),
         "launching": ladders.seconds_of(machine["status"]["lastUpdated"]),
     }
@@ -295,7 +295,7 @@ def test_the_maximum_is_raised_and_lowered_by_key(ground: Ground, opened: Opened
         ladders.sets_the_maximum(terminal, POOL, before, after)
         until("the object has it", lambda count=str(after): most(count), SECONDS)  # type: ignore[misc]
         terminal.until(f"maximum {after}")
-        assert ladders.asked(tmp_path, f"{DEPLOYMENTS}/{POOL}") > 0
+        assert ladders.sent(tmp_path, f"{DEPLOYMENTS}/{POOL}") > 0
     assert ground.deployment()["spec"]["replicas"] == 1, "only the bound was set"
 
     terminal.keys("M")

@@ -36,7 +36,6 @@ CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 POOLS = "/apis/karpenter.sh/v1/nodepools"
 BUFFERS = "/apis/autoscaling.x-k8s.io/v1beta1/namespaces/default/capacitybuffers"
 TEMPLATES = "/api/v1/namespaces/default/podtemplates"
-LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 PLACEHOLDERS = "/apis/batch/v1/namespaces/default/jobs"
 BOOTING, NO_DRIVER = objects.HOLDS
 KEEP = "karpenter.sh/do-not-disrupt"
@@ -208,7 +207,7 @@ def test_a_pool_of_a_stated_size_grows_for_a_job_and_shrinks_when_it_idles(
     terminal.keys("Escape")
     terminal.until("· jobs ·")
     open_pool(terminal, "steady")
-    truth = {"asked": ladders.asked(tmp_path, f"{POOLS}/steady/scale")}
+    truth = {"asked": ladders.asked(ground.api, tmp_path, f"{POOLS}/steady/scale")}
     born = climbs(terminal, ground, second, truth)
     is_used(terminal, ground, second, "llm", truth)
     until_body_shows(terminal, born, "8/8")
@@ -321,7 +320,7 @@ def test_a_pool_at_zero_grows_for_a_job_and_goes_back_to_zero(
     terminal.keys("y")
     (claim,) = until("a machine is claimed", lambda: ground.claims() or None, SECONDS)
     terminal.until("pool cold", "Nodes of the pool")
-    truth = {"asked": ladders.asked(tmp_path, f"{POOLS}/cold/scale")}
+    truth = {"asked": ladders.asked(ground.api, tmp_path, f"{POOLS}/cold/scale")}
     node = climbs(terminal, ground, claim, truth)
     is_used(terminal, ground, claim, "llm", truth)
     given_back(terminal, ground, "llm", "cold", node)
@@ -369,7 +368,11 @@ def withdraws(terminal: Terminal, ground: Ground, pool: str) -> None:
     """The same key takes it back once the machine has come, which stays; before, the change is in flight."""
 
     def is_over() -> bool | None:
-        held = [one for one in ground.api.items(LEASES) if one["metadata"]["name"].startswith("gpu-cockpit")]
+        held = [
+            one
+            for one in ground.api.items(ladders.LEASES)
+            if one["metadata"]["name"].startswith("gpu-cockpit")
+        ]
         return None if any(one["spec"].get("holderIdentity") for one in held) else True
 
     until("the change is over", is_over, SECONDS)
@@ -410,7 +413,8 @@ def test_nodes_are_asked_for_by_demand_withdrawn_and_given_back(
 
     until("the NodePool has it", lambda: True if limits() == {"nodes": "2"} else None, SECONDS)
     claim = asks_for_a_node(terminal, ground, "burst")
-    truth = {"asked": ladders.asked(tmp_path, BUFFERS)}
+    (buffer,) = ground.api.items(BUFFERS)
+    truth = {"asked": max(ladders.asked(ground.api, tmp_path, BUFFERS), ladders.born(buffer))}
     node = climbs(terminal, ground, claim, truth)
     ground.let_on(node, NO_DRIVER)
     until("its GPUs are there", lambda: ground.has_gpus(claim), SECONDS)
