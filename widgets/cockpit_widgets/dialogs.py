@@ -17,6 +17,7 @@ from cockpit_widgets.glyphs import BARRED_GLYPH
 from cockpit_widgets.help_layout import DANGER_GLYPH, help_lines
 from cockpit_widgets.key_footer import KeyFooter
 from cockpit_widgets.line_input import LineInput
+from cockpit_widgets.question import Question
 from cockpit_widgets.resource_table import ResourceTable
 from cockpit_widgets.text import plain, wrap
 from cockpit_widgets.types import Cell, ChoiceItem, HelpEntry, KeyHint
@@ -73,7 +74,7 @@ class _Box(Vertical):
         self.set_class(danger, "-danger")
 
 
-class ConfirmDialog(CalmFocus, ModalScreen[bool]):
+class ConfirmDialog(CalmFocus, Question):
     """Show what would happen and ask. The default is no.
 
     Without `danger` enter says yes too. With `danger` only `y` or the confirm key says yes, and enter says
@@ -179,6 +180,7 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         self._text.set_paragraphs(_paragraphs(*self._body, folds=self._folds))
         self._text.scroll_home(animate=False)
         self._renew_keys()
+        self.ask_anew()
 
     def settle(self, verdict: Cell, *, may_confirm: bool = True, keeps_yes: bool = True) -> None:
         """The check is over. With `may_confirm` a yes counts, also one that was noted where `keeps_yes`."""
@@ -194,6 +196,17 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
 
     def _renew_keys(self, *, asked: bool = False) -> None:
         self._keys.set_hints(self._hints(asked=asked))
+
+    @property
+    def is_drawn(self) -> bool:
+        return self._text.is_drawn or not any(self._body)  # some have a title alone
+
+    def says_no(self, key: str) -> bool:
+        return key == "escape" or (key in {"n", "q"} and not self._typed)
+
+    def tell_blind(self) -> None:
+        ahead = KeyHint("", "keys typed ahead are no answer", 3, enabled=False)
+        self._keys.set_hints([*self._hints(), ahead])
 
     def _hints(self, *, asked: bool = False) -> list[KeyHint]:
         if not self._may_confirm:

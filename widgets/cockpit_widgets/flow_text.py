@@ -49,6 +49,8 @@ class FlowText(ScrollView, can_focus=False):
         self._palette = Palette(self)
         self._lines: list[Line] = []
         self._lines_width = 0
+        self.is_drawn = False
+        """Whether a line of the text as it is now was drawn."""
 
     def flow(self, width: int) -> list[Line]:
         """The lines in `width` cells."""
@@ -73,6 +75,7 @@ class FlowText(ScrollView, can_focus=False):
             if count != len(before):
                 self.virtual_size = Size(0, count)
             self.refresh(layout=count != len(before))
+        self.is_drawn = False
 
     def _lines_in(self, width: int) -> list[Line]:
         if self._lines_width != width:
@@ -93,6 +96,7 @@ class FlowText(ScrollView, can_focus=False):
         self._palette.clear()
 
     def render_line(self, y: int) -> Strip:
+        self.is_drawn = True
         width = self.scrollable_content_region.width
         lines = self._lines_in(self._text_width())
         row = y + self.scroll_offset.y
