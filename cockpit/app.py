@@ -32,11 +32,11 @@ from cockpit.screens.key_rights import tell_missing
 from cockpit.screens.keymap import VERB
 from cockpit.screens.now import NowScreen
 from cockpit.screens.now_watch import BEHIND_SECONDS, Files, NowWatch
+from cockpit.screens.orderly import OrderlyApp
 from cockpit.screens.place import Place
 from cockpit.screens.pool_changes import PoolChanges
 from cockpit.screens.pool_watch import PoolWatch
 from cockpit.screens.row_reads import RowReads
-from cockpit.screens.steady import SteadyApp
 from cockpit.store.signal import Signal
 from cockpit.terminal import end_with_terminal
 from cockpit.views.view_state import ViewState
@@ -70,7 +70,7 @@ class AppOptions:
     first_note: str = ""
 
 
-class CockpitApp(SteadyApp):
+class CockpitApp(OrderlyApp):
     """The cockpit. Screens see it through `cockpit.screens.app_protocol.Cockpit`."""
 
     TITLE = "cockpit"
@@ -196,7 +196,7 @@ class CockpitApp(SteadyApp):
             self.exit()
             return
         self._is_leaving = True
-        self.run_soon(self._ask_to_leave, "leave")
+        self.open_soon(self._ask_to_leave, "leave")
 
     async def _ask_to_leave(self) -> None:
         from cockpit_widgets import ConfirmDialog
@@ -297,12 +297,12 @@ class CockpitApp(SteadyApp):
     def open_verb(self, place: Any, verb: "Verb", things: Sequence[Any]) -> None:
         from cockpit.screens.openers import open_verb
 
-        self.run_soon(partial(open_verb, place, verb, things), verb.name)
+        self.open_soon(partial(open_verb, place, verb, things), verb.name)
 
     def open_clone(self, place: Any, job: "Job", changed: Mapping[str, str]) -> None:
         from cockpit.screens.openers import open_changed_clone
 
-        self.run_soon(partial(open_changed_clone, place, job, changed), "clone")
+        self.open_soon(partial(open_changed_clone, place, job, changed), "clone")
 
     def open_results(self, verb: str, results: "Sequence[Result]", left_out: Sequence[str]) -> None:
         from cockpit.screens.results import ResultsScreen
@@ -353,17 +353,17 @@ class CockpitApp(SteadyApp):
     def choose_namespace(self) -> None:
         from cockpit.screens.palette import pick_namespace
 
-        self.run_soon(partial(pick_namespace, self), "namespace")
+        self.open_soon(partial(pick_namespace, self), "namespace")
 
     def choose_context(self) -> None:
         from cockpit.screens.palette import pick_context
 
-        self.run_soon(partial(pick_context, self), "context")
+        self.open_soon(partial(pick_context, self), "context")
 
     def open_palette(self) -> None:
         from cockpit.screens.palette import open_palette
 
-        self.run_soon(partial(open_palette, self), "palette")
+        self.open_soon(partial(open_palette, self), "palette")
 
     # ---- what needs a human, over time (cockpit.screens.now_watch)
 
@@ -467,7 +467,7 @@ class CockpitApp(SteadyApp):
     def enter_pod(self, pod: Pod) -> None:
         from cockpit.screens.enter import enter_pod
 
-        self.run_soon(partial(enter_pod, self, pod), "enter")
+        self.open_soon(partial(enter_pod, self, pod), "enter")
 
     def audit(self) -> "Audit":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""

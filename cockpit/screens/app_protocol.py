@@ -316,6 +316,9 @@ class Cockpit(Pages, Changes, Protocol):
     def run_soon(self, work: WorkType[None], name: str) -> None:
         """`work` is a coroutine function or a `partial` of one: dropped before it began, none was made."""
 
+    def open_soon(self, work: WorkType[None], name: str) -> None:
+        """The same for what a key opens: keys typed behind it wait until it asks something, or is over."""
+
 
 def cockpit_of(app: App[Any]) -> Cockpit:
     """The app, seen through the narrow interface. Raises TypeError when it is not a cockpit."""

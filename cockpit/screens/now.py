@@ -241,7 +241,7 @@ class NowScreen(Place):
         elif one is None or one.is_resolved:
             self.say("no problem under the cursor to acknowledge")
         else:
-            self.cockpit.run_soon(partial(acknowledge, self.app, one), "acknowledge")
+            self.cockpit.open_soon(partial(acknowledge, self.app, one), "acknowledge")
 
     def action_metric(self) -> None:
         self._metric = self._metric.next
