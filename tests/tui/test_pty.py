@@ -122,6 +122,35 @@ def test_a_form_with_input_is_not_left_by_a_key_of_the_app(size: tuple[int, int]
         assert terminal.ends() == 0
 
 
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("3y", (" prod-eu · Node/gpu-a100-00 · ", "this server does not serve Node of v1")),
+        ("5S", (" prod-eu · scale pool a100", "now 12, requested 13", "type another number")),
+        ("5S16\r", ("Grow pool a100 from 13 to 16", "the cluster would accept it", "y or enter scale")),
+        ("2/sweep-12\rw", (" prod-eu · why job team-c/sweep-12 ", "esc back")),
+        ("7" + 20 * "j" + "w", (" prod-eu · why pod team-b/vision-pretrain-launcher-x7k2p ",)),
+        ("2Ky", ("Kill replicaset team-d/assistant-5d4f", "y kill", "keys typed ahead are no answer")),
+    ],
+    ids=ascii,
+)
+def test_keys_in_one_packet_do_what_they_do_one_by_one(
+    keys: str, words: tuple[str, ...], size: tuple[int, int]
+) -> None:
+    with scripted("--write", "--growing", size=size) as terminal:
+        terminal.shows("team-c/sweep-12", "enter open")
+        terminal.press(keys)
+        lines = terminal.shows(*words)
+        assert len(lines) == size[1]
+        assert not any("does nothing on this page" in line for line in lines)
+        terminal.press("ctrl+c")
+        if keys.startswith("5S1"):
+            terminal.shows("Leave the cockpit?")
+            terminal.press("ctrl+c")
+        assert terminal.ends() == 0
+
+
 @pytest.mark.parametrize("place", ["now", "jobs", "queues", "events", "pods"])
 def test_names_cannot_take_the_terminal_over(place: str) -> None:
     with scripted("--place", place, "--hostile", size=(200, 60)) as terminal:
