@@ -14,7 +14,7 @@ import msgspec
 
 from cockpit.actions.order import needs_earlier
 from cockpit.actions.outside import marked, outside_trouble
-from cockpit.actions.pool_lease import RENEW_SECONDS, give_up_call
+from cockpit.actions.pool_lease import give_up_call, may_have_lapsed
 from cockpit.actions.refusals import explain
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, NoConnection, NotTried, Refused
@@ -298,10 +298,9 @@ class _Run:
     async def _in_order(self) -> Outcome:
         gone, done = 0, self._done
         warnings: list[str] = []
-        begun = self._clock.now()  # goes on while this host sleeps
         for number, call in enumerate(self._plan.calls, 1):
-            if self._may_have_lapsed(begun):
-                one = Outcome(state="refused", sentence=_LAPSED)
+            if may_have_lapsed(self._plan.hold, self._clock):
+                one = Outcome(state="refused", sentence=_LAPSED, is_moved=True)
             else:
                 one = await self._noted(_marked(call, self._audit_id))
             warnings += one.warnings
@@ -316,6 +315,10 @@ class _Run:
         if gone == len(self._plan.calls):
             sentence = f"{self._plan.calls[0].target} is already gone"
             return Outcome(state="unchanged", sentence=sentence, audit_id=self._audit_id)
+        hold = self._plan.hold
+        if hold is not None and hold.is_brief:
+            await self._give_back(len(self._plan.calls))
+            hold = None
         return Outcome(
             state="done",
             sentence=done,
@@ -323,16 +326,11 @@ class _Run:
             warnings=tuple(warnings),
             goes_on=self._plan.goes_on,
             gives_back=self._plan.gives_back,
-            hold=self._plan.hold,
+            hold=hold,
         )
 
-    def _may_have_lapsed(self, begun: float) -> bool:
-        """Whether so much time went by that somebody else may have the pool, and have changed it."""
-        hold = self._plan.hold
-        return hold is not None and bool(hold.path) and abs(self._clock.now() - begun) > RENEW_SECONDS
-
     async def _give_back(self, number: int) -> None:
-        """What the first call took is given up where the deed behind it was not done."""
+        """What the first call took is given up where the deed behind it was not done, or is all."""
         hold = self._plan.hold
         if hold is not None and hold.path and number > 1:
             await self._noted(give_up_call(hold, self._clock.cluster_now()))

@@ -13,9 +13,11 @@ from typing import Final, NamedTuple
 import msgspec
 
 from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.clock import Clock
 from cockpit.errors import BadInput, Refused
 from cockpit.kube.access import read_verdict
 from cockpit.kube.decode.leases import BY, FROM, TO, lease_record
+from cockpit.kube.decode.times import from_text
 from cockpit.kube.resource import Resource
 from cockpit.local_state.audit import local_user
 from cockpit.model.lease import Lease, LeaseRead
@@ -48,8 +50,11 @@ def lease_name(pool: Pool) -> str:
     return f"gpu-cockpit-{pool.mark}"
 
 
-async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | None, to: int) -> Taking:
-    """How to take the pool for a change from `now` to `to` nodes.
+async def take(
+    session: Session, pool: Pool, terms: PoolTerms, *, now: int | None, to: int, briefly: bool = False
+) -> Taking:
+    """How to take the pool for a change from `now` to `to` nodes; `briefly` for what its calls do alone, and
+    not while any change is in flight.
 
     Raises BadInput where another cockpit has it, NoConnection.
     """
@@ -63,6 +68,7 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
         target=f"lease {namespace}/{name}",
         holder=who,
         taken=micro_time(at_seconds),
+        is_brief=briefly,
     )
     answer = await session.request("GET", hold.path)
     if answer.status == 403:
@@ -72,7 +78,7 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
         return _unheld(hold, f"{hold.target} cannot be read")
     found = None if tree is None else lease_record(tree)
     is_taken = found is not None and found.is_in_force(at_seconds)
-    if found is not None and is_taken and found.holder != who:
+    if found is not None and is_taken and (briefly or found.holder != who):
         raise BadInput(_taken(pool, found))
     verb = "create" if found is None else "patch"
     lacks = await _lacks(session, Right(verb, LEASES.group, LEASES.plural, "", namespace))
@@ -88,15 +94,11 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
     return Taking(_seize(hold, found, notes), hold, replaces=(own,))
 
 
-async def refuse_while_changed(planning: Planning, pool: Pool) -> None:
-    """A node that a removal has closed is not opened while the removal may be on its way, by whomever.
-
-    Raises BadInput, NoConnection.
-    """
-    terms = planning.pools
-    found = (await read_lease(planning.session, pool, terms.lease_namespace)).lease
-    if found is not None and found.is_in_force(terms.lease_seconds):
-        raise BadInput(_taken(pool, found))
+async def take_to_open(planning: Planning, pool: Pool) -> Taking:
+    """How to take the pool while a node that a removal has closed is opened: a removal that is on its way, by
+    whomever, would have another one go. Raises BadInput while one may be, NoConnection."""
+    size = pool.nodes_now if pool.target is None else pool.target
+    return await take(planning.session, pool, planning.pools, now=size, to=size, briefly=True)
 
 
 async def read_lease(session: Session, pool: Pool, namespace: str) -> LeaseRead:
@@ -135,7 +137,7 @@ def holder_here(session: Session) -> str:
 
 
 def _unheld(hold: Hold, why: str) -> Taking:
-    free = Hold(pool=hold.pool, pool_key=hold.pool_key, to=hold.to)
+    free = Hold(pool=hold.pool, pool_key=hold.pool_key, to=hold.to, is_brief=hold.is_brief)
     return Taking(None, free, (f"another cockpit that changes this pool cannot be excluded: {why}",))
 
 
@@ -213,6 +215,15 @@ def release_call(hold: Hold, at_seconds: float) -> Call:
         {"op": "replace", "path": "/spec/renewTime", "value": micro_time(at_seconds)},
         {"op": "replace", "path": "/spec/leaseDurationSeconds", "value": 1},
     )
+
+
+def may_have_lapsed(hold: Hold | None, clock: Clock) -> bool:
+    """Whether so much time went by since its plan was made, on a host that slept or a line that hung, that
+    somebody else may have the pool by now, and have changed it."""
+    taken = from_text(hold.taken) if hold is not None and hold.path else None
+    if taken is None:
+        return False
+    return abs(clock.cluster_now() - taken) > RENEW_SECONDS * clock.cluster_pace()
 
 
 def give_up_call(hold: Hold, at_seconds: float) -> Call:

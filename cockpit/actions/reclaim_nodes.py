@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from cockpit.actions.planning import Planning
-from cockpit.actions.pool_lease import refuse_while_changed, take
+from cockpit.actions.pool_lease import take, take_to_open
 from cockpit.actions.pool_reads import pool_nodes_as_read
 from cockpit.actions.shell import scale_line
 from cockpit.actions.verbs.node import back_line
@@ -202,8 +202,6 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
     """Remove what is still empty on the server, give back what is in use by now."""
     if step.comes_back:
         refuse_while_shrinking(pool, store)
-    if any(map(is_tainted, step.comes_back)):
-        await refuse_while_changed(planning, pool)
     back = tuple(one for node in step.comes_back for one in giving_back(node, pool, store))
     lines = [f"uncordon {one.name}: {_use(one, store)}" for one in step.comes_back]
     warnings = list(_left(step))
@@ -231,6 +229,9 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
             lines.append(f"size of {_object_of(owner, pool)}: from {now} to {to} nodes")
             lines.append(f"undo: {scale_line(pool, now, planning.context)}")
         expects = (*taking.replaces, *_idle_lines(planning, pool, step.removes))
+    elif any(map(is_tainted, step.comes_back)):
+        taking = await take_to_open(planning, pool)
+        hold, calls = taking.hold, back if taking.call is None else (taking.call, *back)
     if not calls:
         raise Unchanged(_nothing(pool, store, step))
     what = counted(len(step.removes), "empty node") if step.removes else counted(len(back), "node")

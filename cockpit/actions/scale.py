@@ -7,7 +7,7 @@ import msgspec
 
 from cockpit.actions.kubectl import place_of
 from cockpit.actions.planning import Planning, PoolTerms
-from cockpit.actions.pool_lease import refuse_while_changed, take
+from cockpit.actions.pool_lease import take, take_to_open
 from cockpit.actions.pool_reads import machines_as_read, nodes_as_read, owner_as_read
 from cockpit.actions.shell import ask_line, scale_line, words_line
 from cockpit.actions.surroundings import Needs, ask_surroundings
@@ -119,7 +119,7 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
         raise Unchanged("no node is cordoned by it")
     pool, store = await pool_as_now(planning, name)
     refuse_while_shrinking(pool, store)
-    back, told, calls = list[str](), list[str](), list[Call]()
+    back, told, calls, is_closed = list[str](), list[str](), list[Call](), False
     for one in [found for found in nodes_named(store, pool) if found.name in cordoned | closed]:
         with suppress(Refused):  # gone, or another one of its name; a node goes with its machine
             store = await nodes_as_read(planning.session, store, (one,))
@@ -127,8 +127,7 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
             node = store.by_key(Kind.NODE, one.name)
             if not isinstance(node, Node):
                 continue
-            if is_tainted(node):
-                await refuse_while_changed(planning, pool)
+            is_closed = is_closed or is_tainted(node)
             if node.name not in cordoned:
                 calls += opening(node, pool, store)
                 continue
@@ -140,6 +139,9 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
                 ]
     if not calls:
         raise Unchanged("no node is cordoned by it")
+    taking = await take_to_open(planning, pool) if is_closed else None
+    if taking is not None and taking.call is not None:
+        calls.insert(0, taking.call)
     done = f"uncordoned {', '.join(back)}" if back else f"cordoned as before: {', '.join(sorted(closed))}"
     return Plan(
         verb="scale",
@@ -148,6 +150,7 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
         calls=tuple(calls),
         expects=tuple(told),
         shell=back_line(back or sorted(closed), planning.context),
+        hold=None if taking is None else taking.hold,
     )
 
 

@@ -47,6 +47,7 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""  # "lease default/gpu-cockpit-h100-1f2e3d4c": what a person calls it
     holder: str = ""  # user@host
     taken: str = ""  # when, as the Lease has it: the same holder may have taken it anew since
+    is_brief: bool = False  # over with its plan: nothing is followed
     replaces: Lease | None = None
     """That of a change of the same holder that is in flight: its hold stands again where the deed is not
     done."""

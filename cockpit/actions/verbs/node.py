@@ -11,7 +11,7 @@ from cockpit.actions.verbs.verb import Verb, Words
 if TYPE_CHECKING:
     from cockpit.actions.planning import Planning
     from cockpit.model.node import Node
-    from cockpit.model.plan import Call, Plan
+    from cockpit.model.plan import Plan
     from cockpit.model.right import Right, Ways
 
 _UPGRADE: Final = "nvidia.com/gpu-driver-upgrade-state"  # NVIDIA k8s-operator-libs pkg/upgrade/consts.go
@@ -44,13 +44,7 @@ async def plan_to_uncordon(planning: "Planning", node: "Node", _options: Any) ->
     warnings = [*_owners(now), *_notes(now)]
     if now.ready != "True":
         warnings.append("it is not Ready: no pod is scheduled on it until it is")
-    plan = _plan("uncordon", now, None, lines, warnings)
-    marks = await _marks_of_machine(planning, now)
-    if not marks:
-        return plan
-    from msgspec.structs import replace
-
-    return replace(plan, calls=(*marks, *plan.calls))
+    return await _with_machine(planning, now, _plan("uncordon", now, None, lines, warnings))
 
 
 def _is_closed(node: "Node") -> bool:
@@ -60,28 +54,30 @@ def _is_closed(node: "Node") -> bool:
     return node.unschedulable or is_tainted(node)
 
 
-async def _marks_of_machine(planning: "Planning", node: "Node") -> "tuple[Call, ...]":
-    """Takes off what a reclaim or a shrink of ours that was broken off left on its machine: whoever shrinks
-    the pool next would have it go first, with whatever works there by then.
+async def _with_machine(planning: "Planning", node: "Node", plan: "Plan") -> "Plan":
+    """Takes off, too, what a removal of ours that was broken off left on its machine: whoever shrinks the
+    pool next would have it go first, with whatever works there by then.
 
     Raises BadInput while one is on its way.
     """
-    from cockpit.actions.pool_lease import refuse_while_changed
+    from msgspec.structs import replace
+
+    from cockpit.actions.pool_lease import take_to_open
     from cockpit.pools.closing import refuse_while_shrinking, unmarking
     from cockpit.pools.idle import RECLAIM, is_tainted
     from cockpit.pools.index import pools_of
 
     if not (is_tainted(node) or any(key == RECLAIM for key, _ in node.annotations)):
-        return ()
+        return plan
     pool = next((one for one in pools_of(planning.store) if node.name in one.node_names), None)
-    if pool is None:
-        return ()
-    if is_tainted(node):
-        await refuse_while_changed(planning, pool)
-    calls = unmarking(node, pool, planning.store)
-    if calls:
-        refuse_while_shrinking(pool, planning.store)
-    return calls
+    marks = () if pool is None else unmarking(node, pool, planning.store)
+    if pool is None or not (marks or is_tainted(node)):
+        return plan
+    taking = await take_to_open(planning, pool)
+    refuse_while_shrinking(pool, planning.store)
+    held = () if taking.call is None else (taking.call,)
+    warnings = (*plan.warnings, *taking.lacks)
+    return replace(plan, calls=(*held, *marks, *plan.calls), hold=taking.hold, warnings=warnings)
 
 
 def _plan(

@@ -168,6 +168,7 @@ class World:
         self.clock = ManualClock(START_SECONDS)
         self.cluster = Server(self.clock)
         reclaims = self.rng.choice((0.0, 0.5, 0.9))
+        self.load = self.rng.choice((1.0, 1.0, 4.0))  # how fast pods come, and how long they run
         self.cockpits = [self.cockpit(name, reclaims) for name in ("ann@a", "bob@b")]
         self.decided: list[
             tuple[str, float]
@@ -178,7 +179,7 @@ class World:
         for _ in range(nodes):
             self._join()
         for node in self._nodes():
-            if self.rng.random() < 0.4:
+            if self.rng.random() < 0.4 + 0.1 * self.load:
                 self._bind(node)
         for one in self.cockpits:
             one.sync()
@@ -196,8 +197,8 @@ class World:
         return (
             (self.reconcile, 3.0),
             (self.decide, 3.0),
-            (self.bind, 1.5),
-            (self.finish, 1.0),
+            (self.bind, 1.5 * self.load),
+            (self.finish, 1.0 / self.load),
             (self.autoscale, 0.4),
             (self.limit, 0.2),
             (self.vanish, 0.1),

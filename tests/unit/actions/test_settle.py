@@ -167,12 +167,12 @@ def test_a_node_that_vanishes_meanwhile_is_told() -> None:
 def test_a_host_that_slept_before_the_size_was_sent_removes_nothing() -> None:
     """Somebody may have uncordoned what goes since it was looked at."""
     world = _empty()
-    before, write = _size(world), world.cluster.write
+    before, write, sleeps = _size(world), world.cluster.write, iter((300.0,))
 
     def sleeping(who: str, call: Any) -> None:
         write(who, call)
         if call.path.startswith(MACHINES):
-            world.clock.advance(300.0)
+            world.clock.advance(next(sleeps, 0.0))
 
     world.cluster.write = sleeping  # type: ignore[method-assign]
     _, outcome = _to_the_end(world, before - 1)

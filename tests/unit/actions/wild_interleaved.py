@@ -108,8 +108,8 @@ class WildWorld(RoughWorld):
     def others(self) -> tuple[tuple[Callable[[], None], float], ...]:
         return (
             *super().others(),
-            (self.drain, 0.4),
-            (self.end, 0.8),
+            (self.drain, 0.4 / self.load),
+            (self.end, 0.8 / self.load),
             (self.exporter, 0.3),
             (self.by_hand, 0.1),
         )

@@ -32,7 +32,7 @@ def lease(holder: str, *, to: str = "3", at: str = NOW) -> dict[str, Any]:
     notes = {"gpu-cockpit/from-nodes": "1", "gpu-cockpit/to-nodes": to}
     spec = {
         "holderIdentity": holder,
-        "leaseDurationSeconds": 600,
+        "leaseDurationSeconds": 86_400,  # the suite may take long
         "acquireTime": at,
         "renewTime": at,
     }
