@@ -30,12 +30,13 @@ from cockpit.pools import registry
 from cockpit.pools.closing import (
     closed_call,
     giving_back,
+    is_going,
     is_marked,
     machines_by_node,
     own_cordon_call,
     refuse_while_shrinking,
 )
-from cockpit.pools.idle import IDLE_SECONDS, IdleNode, idle_nodes, is_tainted, users_of
+from cockpit.pools.idle import IDLE_SECONDS, IdleNode, idle_nodes, users_of
 from cockpit.pools.index import pool_again, pool_object
 from cockpit.pools.owner import PoolOwner
 from cockpit.pools.price import node_hourly
@@ -229,7 +230,7 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
             lines.append(f"size of {_object_of(owner, pool)}: from {now} to {to} nodes")
             lines.append(f"undo: {scale_line(pool, now, planning.context)}")
         expects = (*taking.replaces, *_idle_lines(planning, pool, step.removes))
-    elif any(map(is_tainted, step.comes_back)):
+    elif any(is_going(one, pool, store) for one in step.comes_back):
         taking = await take_to_open(planning, pool)
         hold, calls = taking.hold, back if taking.call is None else (taking.call, *back)
     if not calls:

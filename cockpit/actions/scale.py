@@ -23,9 +23,9 @@ from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.closing import closes, giving_back, is_marked, opening, refuse_while_shrinking
+from cockpit.pools.closing import closes, giving_back, is_going, is_marked, opening, refuse_while_shrinking
 from cockpit.pools.forecast import cost_line, forecast, time_line
-from cockpit.pools.idle import RECLAIM, is_tainted, users_of
+from cockpit.pools.idle import RECLAIM, users_of
 from cockpit.pools.index import gpus_per_node, pool_again, pool_named, pool_object
 from cockpit.pools.plan import MOST_ADDED, nodes_named, plan_scale
 from cockpit.pools.shrink import shrink_of
@@ -127,7 +127,7 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
             node = store.by_key(Kind.NODE, one.name)
             if not isinstance(node, Node):
                 continue
-            is_closed = is_closed or is_tainted(node)
+            is_closed = is_closed or is_going(node, pool, store)
             if node.name not in cordoned:
                 calls += opening(node, pool, store)
                 continue

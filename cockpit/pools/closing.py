@@ -63,6 +63,11 @@ def opening(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
     return (*unmarking(node, pool, store), *opened)
 
 
+def is_going(node: Node, pool: Pool, store: StoreReader) -> bool:
+    """Whether a removal of ours has closed it or marked its machine: it may be on its way."""
+    return is_tainted(node) or bool(unmarking(node, pool, store))
+
+
 def unmarking(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
     """Take our mark off its machine; () where it bears none."""
     owner = pool_object(store, pool)
