@@ -317,7 +317,7 @@ class _Run:
             return Outcome(state="unchanged", sentence=sentence, audit_id=self._audit_id)
         hold = self._plan.hold
         if hold is not None and hold.is_brief:
-            await self._give_back(len(self._plan.calls))
+            await self._give_back(len(self._plan.calls) + 1)
             hold = None
         return Outcome(
             state="done",

@@ -84,9 +84,11 @@ async def take(
     lacks = await _lacks(session, Right(verb, LEASES.group, LEASES.plural, "", namespace))
     if lacks:
         return _unheld(hold, lacks)
-    notes = {TO: str(to), FROM: None if now is None else str(now), BY: who}
+    notes = {} if briefly else {TO: str(to), FROM: None if now is None else str(now), BY: who}
     if found is None:
         return Taking(_create(hold, namespace, name, notes), hold)
+    if briefly:  # who asked for the size that the pool has stays known
+        hold = msgspec.structs.replace(hold, replaces=found)
     if not is_taken:
         return Taking(_seize(hold, found, notes), hold)
     own = f"your change {found.change} is in flight: this replaces it"
@@ -209,8 +211,11 @@ def renew_call(hold: Hold, at_seconds: float) -> Call:
 
 def release_call(hold: Hold, at_seconds: float) -> Call:
     """Give it back; refused where somebody else has it by now."""
-    return _own(
-        hold,
+    return _own(hold, *_released(at_seconds))
+
+
+def _released(at_seconds: float) -> tuple[dict[str, object], ...]:
+    return (
         {"op": "remove", "path": "/spec/holderIdentity"},
         {"op": "replace", "path": "/spec/renewTime", "value": micro_time(at_seconds)},
         {"op": "replace", "path": "/spec/leaseDurationSeconds", "value": 1},
@@ -232,6 +237,13 @@ def give_up_call(hold: Hold, at_seconds: float) -> Call:
     before = hold.replaces
     if before is None or before.acquired_seconds is None:
         return release_call(hold, at_seconds)
+    acquired: dict[str, object] = {
+        "op": "replace",
+        "path": "/spec/acquireTime",
+        "value": micro_time(before.acquired_seconds),
+    }
+    if hold.is_brief:
+        return _own(hold, acquired, *_released(at_seconds))
     said = {TO: before.to_nodes, FROM: before.from_nodes}
     notes: list[dict[str, object]] = [
         {"op": "add", "path": f"/metadata/annotations/{_pointer(key)}", "value": str(nodes)}
@@ -241,7 +253,7 @@ def give_up_call(hold: Hold, at_seconds: float) -> Call:
     return _own(
         hold,
         *notes,
-        {"op": "replace", "path": "/spec/acquireTime", "value": micro_time(before.acquired_seconds)},
+        acquired,
         {"op": "replace", "path": "/spec/renewTime", "value": micro_time(at_seconds)},
     )
 

@@ -50,7 +50,7 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
     is_brief: bool = False  # over with its plan: nothing is followed
     replaces: Lease | None = None
     """That of a change of the same holder that is in flight: its hold stands again where the deed is not
-    done."""
+    done. Of a brief one the Lease as it was: it is again afterwards, but free."""
 
 
 class AwaitedJob(msgspec.Struct, frozen=True, kw_only=True):

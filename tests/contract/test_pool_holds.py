@@ -13,7 +13,15 @@ from cockpit.actions.limit import limit_as_now
 from cockpit.actions.perform import carry_out
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_follow import End, Follower, bad_end
-from cockpit.actions.pool_lease import LEASE_SECONDS, LEASES, lease_name, read_lease, release_call, renew_call
+from cockpit.actions.pool_lease import (
+    LEASE_SECONDS,
+    LEASES,
+    lease_name,
+    read_lease,
+    release_call,
+    renew_call,
+    take_to_open,
+)
 from cockpit.actions.scale import scale_as_now
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, Refused
@@ -213,6 +221,30 @@ async def test_a_change_that_was_to_replace_another_and_is_refused_leaves_the_po
     assert (await carry_out(renewed, session, Lines(), ManualClock(NOW + 90))).is_done
     with pytest.raises(BadInput, match="ada@one"):
         await ground.making(session, "bo@two", 5, NOW + 100)()
+
+
+async def test_a_brief_hold_keeps_others_out_and_leaves_who_asked_for_the_size(
+    ground: Ground, session: ApiSession
+) -> None:
+    plan = await scaled(ground, session, "ada@one", 4)
+    assert plan.hold is not None
+    planning = ground.planning(session, "bo@two", NOW + 30)
+    pool = pool_named(ground.store(), "h100")
+    with pytest.raises(BadInput, match="ada@one"):
+        await take_to_open(planning, pool)
+    given = Plan(verb="scale", title="hold", calls=(release_call(plan.hold, NOW + 20),))
+    await carry_out(given, session, Lines(), ManualClock(NOW + 20))
+    before = ground.lease
+    taking = await take_to_open(planning, pool)
+    assert taking.call is not None
+    brief = Plan(verb="uncordon", title="open", calls=(taking.call,), hold=taking.hold)
+    lines = Lines()
+    outcome = await carry_out(brief, session, lines, ManualClock(NOW + 30))
+    assert outcome.is_done and outcome.hold is None, "nothing is followed"
+    assert [one.state for one in lines.entries if one.step == "outcome"] == ["done", "done"]
+    after = ground.lease
+    assert (after.holder, after.change, after.asked_by) == ("", before.change, "ada@one")
+    assert after.acquired_seconds == before.acquired_seconds == NOW
 
 
 async def test_of_two_changes_of_one_person_to_the_same_size_each_gives_back_its_own(
