@@ -33,16 +33,12 @@ async def owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
 
 
 async def pool_nodes_as_read(planning: Planning, pool: Pool, nodes: Sequence[Node]) -> StoreReader:
-    """The tables with these nodes, their pods and the pool's owner as the server has them now; with
-    `planning.reads` their machines, too."""
+    """The tables with these nodes, their pods, and the pool's owner as the server has them now."""
     store = planning.store
     owner = pool_object(store, pool)
     if owner is not None and owner.reach is None:
         store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
-    store = await nodes_as_read(planning.session, store, nodes)
-    if planning.reads:  # a mark of ours may be on them since
-        store = await machines_as_read(planning.session, store, [one.name for one in nodes])
-    return store
+    return await nodes_as_read(planning.session, store, nodes)
 
 
 async def nodes_as_read(session: Session, store: StoreReader, nodes: Sequence[Node]) -> StoreReader:

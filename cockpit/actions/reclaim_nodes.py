@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from cockpit.actions.planning import Planning
 from cockpit.actions.pool_lease import take, take_to_open
-from cockpit.actions.pool_reads import pool_nodes_as_read
+from cockpit.actions.pool_reads import machines_as_read, pool_nodes_as_read
 from cockpit.actions.shell import scale_line
 from cockpit.actions.verbs.node import back_line
 from cockpit.actions.verbs.rights import right_of
@@ -133,6 +133,9 @@ async def plan_nodes(planning: Planning, pool: Pool, terms: ReclaimTerms) -> Pla
         store = await pool_nodes_as_read(
             planning, pool, (*(one.node for one in step.removes), *step.comes_back)
         )
+        if planning.reads:  # a mark of ours may be on them since
+            names = [one.node.name for one in step.removes] + [one.name for one in step.comes_back]
+            store = await machines_as_read(planning.session, store, names)
         pool = pool_again(store, pool)
         return await _removal(planning, pool, store, next_step(pool, store, planning, terms))
     if step.cordons:
