@@ -208,7 +208,7 @@ async def carry_out(
     return await run.go()
 
 
-_LAPSED: Final = "the answers took so long that the hold of the pool may have lapsed; try again"
+_LAPSED: Final = "too slow: the Lease of the pool may have expired, so nothing more was sent; try again"
 
 
 class _Run:

@@ -87,16 +87,13 @@ async def take(
     notes = {} if briefly else {TO: str(to), FROM: None if now is None else str(now), BY: who}
     if found is None:
         return Taking(_create(hold, namespace, name, notes), hold)
-    if briefly:  # who asked for the size that the pool has stays known
+    if is_taken or briefly:  # of a brief one: who asked for the size that the pool has stays known
         hold = msgspec.structs.replace(hold, replaces=found)
-    if not is_taken:
-        return Taking(_seize(hold, found, notes), hold)
     own = f"your change {found.change} is in flight: this replaces it"
-    hold = msgspec.structs.replace(hold, replaces=found)
-    return Taking(_seize(hold, found, notes), hold, replaces=(own,))
+    return Taking(_seize(hold, found, notes), hold, replaces=(own,) if is_taken else ())
 
 
-async def take_to_open(planning: Planning, pool: Pool) -> Taking:
+async def take_briefly(planning: Planning, pool: Pool) -> Taking:
     """How to take the pool while a node that a removal has closed is opened: a removal that is on its way, by
     whomever, would have another one go. Raises BadInput while one may be, NoConnection."""
     size = pool.nodes_now if pool.target is None else pool.target

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from cockpit.actions.planning import Planning
-from cockpit.actions.pool_lease import take, take_to_open
+from cockpit.actions.pool_lease import take, take_briefly
 from cockpit.actions.pool_reads import machines_as_read, pool_nodes_as_read
 from cockpit.actions.shell import scale_line
 from cockpit.actions.verbs.node import back_line
@@ -27,17 +27,17 @@ from cockpit.model.remembered import Reclaim
 from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.closing import (
-    closed_call,
-    giving_back,
-    is_going,
-    is_marked,
-    machines_by_node,
-    own_cordon_call,
-    refuse_while_shrinking,
-)
 from cockpit.pools.idle import IDLE_SECONDS, IdleNode, idle_nodes, users_of
 from cockpit.pools.index import pool_again, pool_object
+from cockpit.pools.node_patches import (
+    is_marked,
+    machines_by_node,
+    may_be_going,
+    own_cordon_call,
+    refuse_while_shrinking,
+    taint_call,
+    uncordon_calls,
+)
 from cockpit.pools.owner import PoolOwner
 from cockpit.pools.price import node_hourly
 from cockpit.pools.shrink import (
@@ -156,7 +156,7 @@ def needs_of(store: StoreReader, pool: Pool) -> tuple[Right, ...]:
     used = [one for one in marked if users_of(one.name, store)]
     empty = [IdleNode(one, None) for one in marked if one not in used]
     with suppress(BadInput):
-        back = [call for one in used for call in giving_back(one, pool, store)]
+        back = [call for one in used for call in uncordon_calls(one, pool, store)]
         removal = _removal_calls(pool, pool_object(store, pool), empty, store) if empty else ()
         return tuple(
             dict.fromkeys(
@@ -206,7 +206,7 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
     """Remove what is still empty on the server, give back what is in use by now."""
     if step.comes_back:
         refuse_while_shrinking(pool, store)
-    back = tuple(one for node in step.comes_back for one in giving_back(node, pool, store))
+    back = tuple(one for node in step.comes_back for one in uncordon_calls(node, pool, store))
     lines = [f"uncordon {one.name}: {_use(one, store)}" for one in step.comes_back]
     warnings = list(_left(step))
     hold, calls = None, back
@@ -224,7 +224,7 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         warnings += taking.lacks
         held = () if taking.call is None else (taking.call,)
         hold = taking.hold
-        still = tuple(closed_call(one.node) for one in step.removes)
+        still = tuple(taint_call(one.node) for one in step.removes)
         calls = (*held, *still, *back, *(one for one in removal if one not in back))
         nodes = [one.node for one in step.removes]
         gpus = sum(one.gpu_allocatable or 0 for one in nodes)
@@ -233,8 +233,8 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
             lines.append(f"size of {_object_of(owner, pool)}: from {now} to {to} nodes")
             lines.append(f"undo: {scale_line(pool, now, planning.context)}")
         expects = (*taking.replaces, *_idle_lines(planning, pool, step.removes))
-    elif any(is_going(one, pool, store) for one in step.comes_back):
-        taking = await take_to_open(planning, pool)
+    elif any(may_be_going(one, pool, store) for one in step.comes_back):
+        taking = await take_briefly(planning, pool)
         hold, calls = taking.hold, back if taking.call is None else (taking.call, *back)
     if not calls:
         raise Unchanged(_nothing(pool, store, step))

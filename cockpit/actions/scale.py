@@ -7,7 +7,7 @@ import msgspec
 
 from cockpit.actions.kubectl import place_of
 from cockpit.actions.planning import Planning, PoolTerms
-from cockpit.actions.pool_lease import take, take_to_open
+from cockpit.actions.pool_lease import take, take_briefly
 from cockpit.actions.pool_reads import machines_as_read, nodes_as_read, owner_as_read
 from cockpit.actions.shell import ask_line, scale_line, words_line
 from cockpit.actions.surroundings import Needs, ask_surroundings
@@ -23,10 +23,17 @@ from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.closing import closes, giving_back, is_going, is_marked, opening, refuse_while_shrinking
 from cockpit.pools.forecast import cost_line, forecast, time_line
 from cockpit.pools.idle import RECLAIM, users_of
 from cockpit.pools.index import gpus_per_node, pool_again, pool_named, pool_object
+from cockpit.pools.node_patches import (
+    is_marked,
+    is_taint_call,
+    may_be_going,
+    refuse_while_shrinking,
+    uncordon_calls,
+    untaint_calls,
+)
 from cockpit.pools.plan import MOST_ADDED, nodes_named, plan_scale
 from cockpit.pools.shrink import shrink_of
 from cockpit.triage.starters import Starters, nodes_to_come, spaces_with_claims, starters
@@ -114,7 +121,7 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
     another one for each that is given back) or another cockpit is at it.
     """
     cordoned = {place_of(one.path).name for one in shown.calls if shown.later and _cordons(one)}
-    closed = {place_of(one.path).name for one in shown.calls if closes(one)}
+    closed = {place_of(one.path).name for one in shown.calls if is_taint_call(one)}
     if not (cordoned or closed):
         raise Unchanged("no node is cordoned by it")
     pool, store = await pool_as_now(planning, name)
@@ -127,11 +134,11 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
             node = store.by_key(Kind.NODE, one.name)
             if not isinstance(node, Node):
                 continue
-            is_closed = is_closed or is_going(node, pool, store)
+            is_closed = is_closed or may_be_going(node, pool, store)
             if node.name not in cordoned:
-                calls += opening(node, pool, store)
+                calls += untaint_calls(node, pool, store)
                 continue
-            calls += giving_back(node, pool, store)
+            calls += uncordon_calls(node, pool, store)
             if is_marked(node, pool):
                 back.append(node.name)
                 told += [
@@ -139,10 +146,10 @@ async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
                 ]
     if not calls:
         raise Unchanged("no node is cordoned by it")
-    taking = await take_to_open(planning, pool) if is_closed else None
+    taking = await take_briefly(planning, pool) if is_closed else None
     if taking is not None and taking.call is not None:
         calls.insert(0, taking.call)
-    done = f"uncordoned {', '.join(back)}" if back else f"cordoned as before: {', '.join(sorted(closed))}"
+    done = f"uncordoned {', '.join(back)}" if back else f"left as it was: {', '.join(sorted(closed))}"
     return Plan(
         verb="scale",
         title=f"Give nodes of pool {pool.name} back: {done}",

@@ -20,7 +20,7 @@ from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
 from cockpit.model.plan import Call, Hold, Outcome, Plan
 from cockpit.model.session import Session
-from cockpit.pools.closing import closes
+from cockpit.pools.node_patches import is_taint_call
 from cockpit.pools.shrink import SETTLE_SECONDS
 
 
@@ -53,7 +53,7 @@ class Settling:
         try:
             if first.is_done:
                 done = await self._rest(await self._settled(), sent)
-            elif _is_moved(first) and any(map(closes, sent)):  # by its owner, which writes its status
+            elif _is_moved(first) and any(map(is_taint_call, sent)):  # by its owner, which writes its status
                 done = await self._rest(await self.again(reads=True), sent)
         except CockpitError as error:
             done = Outcome(state="refused", sentence=error.sentence)

@@ -8,8 +8,8 @@ from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.closing import closed_call, own_cordon_call
 from cockpit.pools.index import gpus_per_node
+from cockpit.pools.node_patches import own_cordon_call, taint_call
 from cockpit.pools.shrink import (
     SETTLE_SECONDS,
     Shrinking,
@@ -65,7 +65,7 @@ def plan_scale(
     done = f"{'Growing' if word == 'Grow' else 'Shrinking'} pool {pool.name} from {now} to {replicas}"
     calls, later = sizes, tuple[Call, ...]()
     if found is not None:
-        calls = (*map(closed_call, found.victims), *found.calls, *sizes)
+        calls = (*map(taint_call, found.victims), *found.calls, *sizes)
     if found is not None and found.open:
         at_seconds = now_seconds if asked_seconds is None else asked_seconds
         calls = tuple(own_cordon_call(one, pool, at_seconds) for one in found.open)

@@ -161,8 +161,8 @@ def unmarking_calls(owner: PoolObject, chosen: Sequence[Machine], store: StoreRe
         if not found:
             where = f" (node {one.node})" if one.node else ""
             raise BadInput(
-                f"{one.kind.lower()} {one.key}{where} would go first: annotation {holder.mark_of(one)};"
-                " take that off, or have it go first"
+                f"{one.kind.lower()} {one.key}{where} is marked by somebody else to be deleted first:"
+                f" remove its annotation {holder.mark_of(one)}, or drain the node first"
             )
         calls += found
     return tuple(calls)

@@ -24,8 +24,8 @@ from cockpit.model.batch import Batch
 from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
 from cockpit.model.record import Kind
-from cockpit.pools.closing import closed_call
 from cockpit.pools.idle import REMOVAL
+from cockpit.pools.node_patches import taint_call
 from cockpit.store.store import Store
 from tests.bed.api import Api
 from tests.contract.conftest import Connect
@@ -374,7 +374,7 @@ async def test_a_node_that_is_closed_for_its_removal_stays_so_until_it_is_opened
     def taints(one: Node) -> set[str]:  # others than those of controllers
         return {taint.key for taint in one.taints if not taint.key.startswith("node.kubernetes.io/")}
 
-    closed = await sent(closed_call)
+    closed = await sent(taint_call)
     assert closed.unschedulable and taints(closed) == {"nvidia.com/gpu", REMOVAL.key}
     admin.merge(path, {"spec": {"unschedulable": None}})
     opened = await asyncio.to_thread(machine)

@@ -20,7 +20,7 @@ from cockpit.actions.pool_lease import (
     read_lease,
     release_call,
     renew_call,
-    take_to_open,
+    take_briefly,
 )
 from cockpit.actions.scale import scale_as_now
 from cockpit.clock import ManualClock
@@ -231,11 +231,11 @@ async def test_a_brief_hold_keeps_others_out_and_leaves_who_asked_for_the_size(
     planning = ground.planning(session, "bo@two", NOW + 30)
     pool = pool_named(ground.store(), "h100")
     with pytest.raises(BadInput, match="ada@one"):
-        await take_to_open(planning, pool)
+        await take_briefly(planning, pool)
     given = Plan(verb="scale", title="hold", calls=(release_call(plan.hold, NOW + 20),))
     await carry_out(given, session, Lines(), ManualClock(NOW + 20))
     before = ground.lease
-    taking = await take_to_open(planning, pool)
+    taking = await take_briefly(planning, pool)
     assert taking.call is not None
     brief = Plan(verb="uncordon", title="open", calls=(taking.call,), hold=taking.hold)
     lines = Lines()

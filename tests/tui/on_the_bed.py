@@ -34,14 +34,16 @@ Truth = Mapping[str, Any]
 """What an exporter said of one GPU."""
 
 
-def until(what: str, look: Callable[[], Found | None], seconds: float = 60.0) -> Found:
-    """What `look` returns once it is not None; fails with `what` after `seconds`."""
+def until(
+    what: str, look: Callable[[], Found | None], seconds: float = 60.0, *, shows: Callable[[], str] = str
+) -> Found:
+    """What `look` returns once it is not None; fails with `what`, and what it `shows`, after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         begun = time.monotonic()
         if (found := look()) is not None:
             return found
-        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
+        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}\n{shows()}"
         time.sleep(pause_after(begun))
 
 

@@ -131,7 +131,7 @@ def test_a_form_with_input_is_not_left_by_a_key_of_the_app(size: tuple[int, int]
         ("5S16\r", ("Grow pool a100 from 13 to 16", "the cluster would accept it", "y or enter scale")),
         ("2/sweep-12\rw", (" prod-eu · why job team-c/sweep-12 ", "esc back")),
         ("7" + 20 * "j" + "w", (" prod-eu · why pod team-b/vision-pretrain-launcher-x7k2p ",)),
-        ("2Ky", ("Kill replicaset team-d/assistant-5d4f", "y kill", "keys typed ahead are no answer")),
+        ("2Ky", ("Kill replicaset team-d/assistant-5d4f", "y kill", "keys typed ahead do not count")),
     ],
     ids=ascii,
 )

@@ -165,7 +165,7 @@ async def test_a_key_that_fails_does_not_keep_the_next_ones(monkeypatch: pytest.
 
 # ---- no question is answered unseen
 
-IGNORED = "keys typed ahead are no answer"
+IGNORED = "keys typed ahead do not count"
 
 
 @SIZES

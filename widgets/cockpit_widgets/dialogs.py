@@ -205,7 +205,7 @@ class ConfirmDialog(CalmFocus, Question):
         return key == "escape" or (key in {"n", "q"} and not self._typed)
 
     def tell_blind(self) -> None:
-        ahead = KeyHint("", "keys typed ahead are no answer", 3, enabled=False)
+        ahead = KeyHint("", "keys typed ahead do not count", 3, enabled=False)
         self._keys.set_hints([*self._hints(), ahead])
 
     def _hints(self, *, asked: bool = False) -> list[KeyHint]:

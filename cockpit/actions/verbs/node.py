@@ -62,18 +62,18 @@ async def _with_machine(planning: "Planning", node: "Node", plan: "Plan") -> "Pl
     """
     from msgspec.structs import replace
 
-    from cockpit.actions.pool_lease import take_to_open
-    from cockpit.pools.closing import refuse_while_shrinking, unmarking
+    from cockpit.actions.pool_lease import take_briefly
     from cockpit.pools.idle import RECLAIM, is_tainted
     from cockpit.pools.index import pools_of
+    from cockpit.pools.node_patches import refuse_while_shrinking, unmark_calls
 
     if not (is_tainted(node) or any(key == RECLAIM for key, _ in node.annotations)):
         return plan
     pool = next((one for one in pools_of(planning.store) if node.name in one.node_names), None)
-    marks = () if pool is None else unmarking(node, pool, planning.store)
+    marks = () if pool is None else unmark_calls(node, pool, planning.store)
     if pool is None or not (marks or is_tainted(node)):
         return plan
-    taking = await take_to_open(planning, pool)
+    taking = await take_briefly(planning, pool)
     refuse_while_shrinking(pool, planning.store)
     held = () if taking.call is None else (taking.call,)
     warnings = (*plan.warnings, *taking.lacks)
@@ -87,8 +87,8 @@ def _plan(
 
     from cockpit.model.plan import Plan
     from cockpit.pools import drain_mark
-    from cockpit.pools.closing import node_call
     from cockpit.pools.idle import RECLAIM, RECLAIM_AT, is_tainted
+    from cockpit.pools.node_patches import node_call
 
     marks: dict[str, str | None] = {}
     if not unschedulable and any(key.startswith(drain_mark.PREFIX) for key, _ in node.annotations):

@@ -16,7 +16,7 @@ from cockpit.model.pool import Machine
 from cockpit.pools.index import pool_named
 from cockpit.pools.shrink import SETTLE_SECONDS
 from tests.unit.actions.builders import REVIEWS, Line, refused, store_of
-from tests.unit.actions.interleaved import World
+from tests.unit.actions.interleaved import World, empty_world, finished
 from tests.unit.actions.interleaved_server import DELETE_MACHINE, OWNER_PATH
 from tests.unit.actions.test_verb_rights import DEMAND, idle_node, tree_of
 from tests.unit.pools import builders as pools_built
@@ -30,20 +30,8 @@ def _planned(world: World, terms: ReclaimTerms = ReclaimTerms(0.0, 1)) -> Plan: 
     planning = Planning(
         cockpit.store, cockpit, lambda *_: None, "prod", pools=pools, at_seconds=world.clock.now()
     )
-    work = plan_nodes(planning, pool_named(cockpit.store, "h100"), terms)
-    while True:
-        try:
-            work.send(None)
-        except StopIteration as end:
-            found: Plan = end.value
-            return found
-
-
-def _empty() -> World:
-    world = World(1)
-    for path, _ in list(world.cluster.under("/pods/")):
-        world.cluster.drop(path)
-    return world
+    found: Plan = finished(plan_nodes(planning, pool_named(cockpit.store, "h100"), terms))
+    return found
 
 
 def _send(world: World, plan: Plan) -> None:
@@ -58,14 +46,14 @@ def _marked(world: World) -> str:
 
 
 def test_a_node_is_cordoned_first_and_nothing_goes_at_once() -> None:
-    world = _empty()
+    world = empty_world()
     _marked(world)
     with pytest.raises(Unchanged, match="cordoned a moment ago"):
         _planned(world)
 
 
 def test_a_node_that_is_still_empty_goes_with_its_machine_and_the_number() -> None:
-    world = _empty()
+    world = empty_world()
     node, before = _marked(world), world.cluster.objects[OWNER_PATH]["spec"]["replicas"]
     world.clock.advance(SETTLE_SECONDS + 1)
     plan = _planned(world)
@@ -77,7 +65,7 @@ def test_a_node_that_is_still_empty_goes_with_its_machine_and_the_number() -> No
 
 
 def test_a_node_that_somebody_came_onto_is_given_back() -> None:
-    world = _empty()
+    world = empty_world()
     node = _marked(world)
     world.clock.advance(SETTLE_SECONDS + 1)
     world._bind(node)
@@ -89,7 +77,7 @@ def test_a_node_that_somebody_came_onto_is_given_back() -> None:
 
 def test_nothing_is_given_back_while_its_owner_has_yet_to_take_nodes_away() -> None:
     """It would take another one for it, with whatever works there."""
-    world = _empty()
+    world = empty_world()
     node = _marked(world)
     world.clock.advance(SETTLE_SECONDS + 1)
     world._bind(node)
@@ -101,11 +89,11 @@ def test_nothing_is_given_back_while_its_owner_has_yet_to_take_nodes_away() -> N
 
 def test_since_when_nobody_knows_is_not_idle_for_half_an_hour() -> None:
     with pytest.raises(Unchanged, match="since when is not known"):
-        _planned(_empty(), ReclaimTerms())
+        _planned(empty_world(), ReclaimTerms())
 
 
 def test_whose_pods_cannot_be_read_stays() -> None:
-    world = _empty()
+    world = empty_world()
     _marked(world)
     world.clock.advance(SETTLE_SECONDS + 1)
     read = world.cluster.read
@@ -170,7 +158,7 @@ def test_so_many_go_at_once_as_is_stated(stated: int | None, most: int | None, g
 
 
 def test_a_removal_goes_on_where_its_owner_wrote_its_status_meanwhile() -> None:
-    world = _empty()
+    world = empty_world()
     write, size = world.cluster.write, world.cluster.objects[OWNER_PATH]["spec"]["replicas"]
     node = _marked(world)
     world.clock.advance(SETTLE_SECONDS + 1)
@@ -200,20 +188,13 @@ def _to_the_end(world: World, *, lags: bool = False) -> Outcome:
     async def all_of_it() -> Outcome:
         return await cockpit.carry(await make(), make, planning)
 
-    work = all_of_it()
-    while True:
-        try:
-            work.send(None)
-        except StopIteration as end:
-            found: Outcome = end.value
-            return found
-        if not lags:
-            cockpit.sync()
+    found: Outcome = finished(all_of_it(), (lambda: None) if lags else cockpit.sync)
+    return found
 
 
 def test_a_removal_that_is_refused_leaves_the_node_as_it_was_cordoned() -> None:
     """No mark that would have it go with the work of others, no taint that nobody knows of."""
-    world = _empty()
+    world = empty_world()
     node, write = _marked(world), world.cluster.write
     before = copy.deepcopy(world._node(node)["spec"])
     world.clock.advance(SETTLE_SECONDS + 1)
@@ -226,5 +207,5 @@ def test_a_removal_that_is_refused_leaves_the_node_as_it_was_cordoned() -> None:
 
     world.cluster.write = refusing  # type: ignore[method-assign]
     outcome = _to_the_end(world)
-    assert outcome.state == "refused" and outcome.sentence.endswith(f"; cordoned as before: {node}")
+    assert outcome.state == "refused" and outcome.sentence.endswith(f"; left as it was: {node}")
     assert not world._is_going(node) and world._node(node)["spec"] == before

@@ -1,4 +1,4 @@
-"""Close nodes that are to go, and open those that stay. Pure: the calls for it.
+"""Cordon and taint nodes that are to go, and uncordon those that stay. Pure: the patches for it.
 
 A node is cordoned first, with a mark that tells of which pool it is to go. Once no pod can come any more it
 is closed by a taint as well and goes: who uncordons it in that moment brings no pod onto it, and what was
@@ -30,14 +30,14 @@ def own_cordon_call(node: Node, pool: Pool, now_seconds: float) -> Call:
     return node_call(node, True, marks)
 
 
-def closed_call(node: Node) -> Call:
+def taint_call(node: Node) -> Call:
     """Cordoned as it was when its pods were read: who has uncordoned it since is met by the version; who does
     so from here on brings no pod onto it."""
     mark = label(node.annotations, RECLAIM)
     return node_call(node, True, {RECLAIM: mark} if mark else None, is_going=True)
 
 
-def closes(call: Call) -> bool:
+def is_taint_call(call: Call) -> bool:
     """Whether it is such a call."""
     spec = call.body.get("spec", {}) if isinstance(call.body, dict) else {}
     return call.path.startswith(_NODES) and _taint(REMOVAL) in (spec.get("taints") or ())
@@ -49,26 +49,26 @@ def is_marked(node: Node, pool: Pool) -> bool:
     return is_closed and (RECLAIM, pool.key) in node.annotations and node.deleting_seconds is None
 
 
-def giving_back(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
+def uncordon_calls(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
     """Take our mark off its machine, then have pods placed on it again; where somebody else has cordoned it
     that stays."""
     if not is_marked(node, pool):
-        return opening(node, pool, store)
-    return (*unmarking(node, pool, store), node_call(node, None, _NO_MARK, is_going=False))
+        return untaint_calls(node, pool, store)
+    return (*unmark_calls(node, pool, store), node_call(node, None, _NO_MARK, is_going=False))
 
 
-def opening(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
+def untaint_calls(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
     """Leave it as it was before it was closed for its removal: cordoned or not."""
     opened = (node_call(node, node.unschedulable or None, is_going=False),) if is_tainted(node) else ()
-    return (*unmarking(node, pool, store), *opened)
+    return (*unmark_calls(node, pool, store), *opened)
 
 
-def is_going(node: Node, pool: Pool, store: StoreReader) -> bool:
+def may_be_going(node: Node, pool: Pool, store: StoreReader) -> bool:
     """Whether a removal of ours has closed it or marked its machine: it may be on its way."""
-    return is_tainted(node) or bool(unmarking(node, pool, store))
+    return is_tainted(node) or bool(unmark_calls(node, pool, store))
 
 
-def unmarking(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
+def unmark_calls(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
     """Take our mark off its machine; () where it bears none."""
     owner = pool_object(store, pool)
     machine = None if owner is None else machines_by_node(owner, store).get(node.name)
