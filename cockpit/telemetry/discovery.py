@@ -1,5 +1,6 @@
 """Find the Prometheus to ask: the configured one, else a Service of the cluster through the API server."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.promql import PROBE, has_gpus
 
-MOST_PROBED = 6
+MOST_PROBED = 24
+"""A cluster with more Services that look like a Prometheus needs to be told its URL."""
+MOST_AT_ONCE = 6
 
 _NAME_LABELS = ("app.kubernetes.io/name", "app", "k8s-app", "operated-prometheus")
 _IS_NOT = re.compile(
@@ -66,17 +69,21 @@ def services_of(tree: Any) -> list[Service]:
 
 
 def candidates(services: Iterable[Service]) -> list[MetricsTarget]:
-    """Services that look like a Prometheus, the likeliest first."""
-    scored: list[tuple[int, str, MetricsTarget]] = []
-    for one in services:
-        score = _score(one)
-        port = _port(one.ports)
-        if score and port is not None:
-            name, number = port
+    """Services that look like a Prometheus, the likeliest first; then their other ports: neither name says
+    who answers there."""
+    scored: list[tuple[bool, int, str, MetricsTarget]] = []
+    for service in services:
+        score = _score(service)
+        if not score:
+            continue
+        for place_in_service, (name, number) in enumerate(_ports(service.ports)):
+            is_likely = place_in_service == 0 and (
+                name in _PORT_NAMES or number in _PORT_NUMBERS or len(service.ports) == 1
+            )
             is_https = name == "https" or number == 443
-            place = ServicePort(one.namespace, one.name, name or str(number), is_https)
-            scored.append((-score, f"{one.namespace}/{one.name}", of_service(place)))
-    return [target for _, _, target in sorted(scored, key=lambda one: one[:2])]
+            place = ServicePort(service.namespace, service.name, name or str(number), is_https)
+            scored.append((not is_likely, -score, f"{service.namespace}/{service.name}", of_service(place)))
+    return [target for *_, target in sorted(scored, key=lambda row: row[:3])]
 
 
 def _score(service: Service) -> int:
@@ -92,16 +99,16 @@ def _score(service: Service) -> int:
     return 1 + 4 * labelled + 3 * named + 2 * (9090 in numbers) - (service.name == "prometheus-operated")
 
 
-def _port(ports: Sequence[tuple[str, int]]) -> tuple[str, int] | None:
-    for wanted in _PORT_NAMES:
-        for name, number in ports:
-            if name == wanted:
-                return name, number
-    for wanted_number in _PORT_NUMBERS:
-        for name, number in ports:
-            if number == wanted_number:
-                return name, number
-    return ports[0] if len(ports) == 1 else None
+def _ports(ports: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The likeliest first: by name, then by number."""
+
+    def rank(port: tuple[str, int]) -> tuple[int, int]:
+        name, number = port
+        by_name = _PORT_NAMES.index(name) if name in _PORT_NAMES else len(_PORT_NAMES)
+        by_number = _PORT_NUMBERS.index(number) if number in _PORT_NUMBERS else len(_PORT_NUMBERS)
+        return by_name, by_number
+
+    return sorted(ports, key=rank)
 
 
 async def find_prometheus(
@@ -143,23 +150,29 @@ async def _first_that_answers(targets: Sequence[MetricsTarget], open_target: Ope
         )
     alive: Prometheus | None = None
     fault: TelemetryError | None = None
-    for target in targets[:MOST_PROBED]:
-        prometheus = open_target(target)
-        try:
-            await prometheus.query(PROBE)
-            if await prometheus.query(has_gpus(MEANINGS)):
-                if alive is not None:
-                    await alive.close()
-                return prometheus
-        except TelemetryError as error:
-            fault = fault or error
-            await prometheus.close()
-            continue
-        if alive is None:
-            alive = prometheus
-        else:
-            await prometheus.close()
+    for at in range(0, min(len(targets), MOST_PROBED), MOST_AT_ONCE):
+        probed = [open_target(target) for target in targets[at : at + MOST_AT_ONCE]]
+        answers = await asyncio.gather(*(_knows_gpus(prometheus) for prometheus in probed))
+        knowing = next((p for p, answer in zip(probed, answers, strict=True) if answer is True), None)
+        living = next((p for p, answer in zip(probed, answers, strict=True) if answer is False), None)
+        fault = fault or next((answer for answer in answers if isinstance(answer, TelemetryError)), None)
+        kept = knowing or alive or living
+        for prometheus in (*probed, *([alive] if alive is not None else [])):
+            if prometheus is not kept:
+                await prometheus.close()
+        if knowing is not None:
+            return knowing
+        alive = kept
     if alive is not None:
         return alive
     assert fault is not None
     raise fault
+
+
+async def _knows_gpus(prometheus: Prometheus) -> bool | TelemetryError:
+    """Whether it has GPU series now, or why it does not answer."""
+    try:
+        await prometheus.query(PROBE)
+        return bool(await prometheus.query(has_gpus(MEANINGS)))
+    except TelemetryError as error:
+        return error

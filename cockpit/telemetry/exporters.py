@@ -1,8 +1,11 @@
 """Samples straight from the exporters' pods, through the API server's pod proxy: for clusters without a
 Prometheus that scrapes them.
 
-Proxy reads go through the API server, so at most `MOST_AT_ONCE` pages are asked for at a time, at most
-`MOST_PAGES` a round (nodes on screen first, then the others in turn), each at most `PAGE_BYTES` long.
+A node may have several exporters, and an exporter several ports: the page with the most readings is taken,
+and asked for alone until it has fewer. A label or a name alone does not say what a page has.
+
+Proxy reads go through the API server: at most `MOST_AT_ONCE` pages at a time, of at most `MOST_PAGES` nodes a
+round (nodes on screen first, then the others in turn), each at most `PAGE_BYTES` long.
 Sources: kubernetes.io access-cluster-services (the proxy's path), NVIDIA/dcgm-exporter
 deployment/templates/daemonset.yaml and NVIDIA/gpu-operator assets/state-dcgm-exporter (labels, ports).
 """
@@ -30,8 +33,9 @@ from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.history import Line, Past
 from cockpit.telemetry.kubelets import KubeletPages, ReadPage
-from cockpit.telemetry.names import MEANINGS
-from cockpit.telemetry.sample import Sample, parse_exposition
+from cockpit.telemetry.labels import instance_of, uuid_of
+from cockpit.telemetry.names import MEANINGS, GpuMetric
+from cockpit.telemetry.sample import Sample, is_reading, parse_exposition
 from cockpit.telemetry.source import places_of
 
 MOST_AT_ONCE = 20
@@ -40,6 +44,8 @@ PAGE_BYTES = 4 * 2**20
 LOOKED_AT_BYTES = 256
 MOST_SAMPLES = 5_000
 """Of one page; sixteen cards of seven instances with forty quantities each are less."""
+MOST_PORTS = 3
+"""Of one pod: metrics may be behind a proxy on a second port."""
 LIST_AGAIN_SECONDS = 30.0
 
 NAMES = ("dcgm-exporter", "nvidia-dcgm-exporter", "cockpit-exporter")
@@ -47,12 +53,13 @@ SELECTORS = tuple(f"{key} in ({','.join(NAMES)})" for key in ("app.kubernetes.io
 """Labels under which exporters are known, a selector each: a pod needs one of them only."""
 
 _PORT_NAMES = ("metrics", "gpu-metrics", "http-metrics")
+_HTTPS_PORT_NAME = "https-metrics"
 _DEFAULT_PORT = 9400
 
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """The pod that tells of one node's cards."""
+    """A pod that may tell of one node's cards, and the port of its page."""
 
     node: str
     namespace: str
@@ -69,7 +76,8 @@ class Exporter:
 
 
 def exporters_of(tree: Any) -> list[Exporter]:
-    """Running exporter pods of a PodList as JSON tree; items of another shape are left out."""
+    """Running exporter pods of a PodList as JSON tree, each port that may serve metrics, the likeliest first;
+    items of another shape are left out."""
     items = tree.get("items") if isinstance(tree, dict) else None
     found: list[Exporter] = []
     for item in items if isinstance(items, list) else ():
@@ -79,9 +87,11 @@ def exporters_of(tree: Any) -> list[Exporter]:
         node = spec.get("nodeName")
         if not node or status.get("phase") != "Running" or meta.get("deletionTimestamp"):
             continue
-        port, is_https = _port(_items(spec, "containers"))
         namespace, name = (clean(str(meta.get(part, ""))) for part in ("namespace", "name"))
-        found.append(Exporter(clean(str(node)), namespace, name, port, is_https))
+        found.extend(
+            Exporter(clean(str(node)), namespace, name, port, is_https)
+            for port, is_https in _ports(_items(spec, "containers"))
+        )
     return found
 
 
@@ -95,17 +105,31 @@ def _items(tree: Any, name: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _port(containers: Iterable[Any]) -> tuple[int, bool]:
+def _ports(containers: Iterable[Any]) -> list[tuple[int, bool]]:
+    """Port and whether it is HTTPS: those named for metrics before the others."""
     ports = [
-        one
+        port
         for container in containers
         if isinstance(container, dict)
-        for one in _items(container, "ports")
-        if isinstance(one, dict) and isinstance(one.get("containerPort"), int)
+        for port in _items(container, "ports")
+        if isinstance(port, dict) and isinstance(port.get("containerPort"), int)
     ]
-    named = [one for one in ports if one.get("name") in _PORT_NAMES]
-    chosen = (named or ports or [{"containerPort": _DEFAULT_PORT}])[0]
-    return int(chosen["containerPort"]), chosen.get("name") == "https-metrics"
+    ports.sort(key=lambda port: port.get("name") not in (*_PORT_NAMES, _HTTPS_PORT_NAME))
+    ports = ports[:MOST_PORTS] or [{"containerPort": _DEFAULT_PORT}]
+    return [(int(port["containerPort"]), port.get("name") == _HTTPS_PORT_NAME) for port in ports]
+
+
+def reading_count(samples: Iterable[Sample]) -> int:
+    """How many quantities of how many cards the samples tell; who holds a card is no quantity of it."""
+    return len(
+        {
+            (meaning.quantity, uuid_of(sample.labels), instance_of(sample.labels))
+            for sample in samples
+            if (meaning := MEANINGS.get(sample.name)) is not None
+            and meaning.quantity is not GpuMetric.HOLDER
+            and is_reading(sample.value)
+        }
+    )
 
 
 class ExporterPages:
@@ -118,7 +142,8 @@ class ExporterPages:
         self._read = read
         self._clock = clock
         self._kubelets = KubeletPages(read, clock)
-        self._exporters: dict[str, Exporter] = {}
+        self._exporters: dict[str, list[Exporter]] = {}  # by node, the one with the most readings first
+        self._most: dict[str, int] = {}  # node -> readings of its first exporter when all were compared
         self._listed_at: float | None = None
         self._turn = 0
         self.complaint = ""
@@ -127,7 +152,7 @@ class ExporterPages:
 
     async def find(self) -> int:
         """Look for exporter pods; answers on how many nodes there is one. Raises TelemetryError."""
-        found: dict[str, Exporter] = {}
+        found: dict[str, list[Exporter]] = {}
         for selector in SELECTORS:
             try:
                 body = await self._read("/api/v1/pods", (("labelSelector", selector),), 16 * PAGE_BYTES)
@@ -136,11 +161,23 @@ class ExporterPages:
                 raise TelemetryError(error.sentence, Phase.DENIED) from None
             except (ValueError, RecursionError):
                 raise TelemetryError("the list of exporter pods is not JSON", Phase.ABSENT) from None
-            for one in exporters_of(tree):
-                found.setdefault(one.node, one)
-        self._exporters = found
+            for exporter in exporters_of(tree):
+                known = found.setdefault(exporter.node, [])
+                if exporter not in known:
+                    known.append(exporter)
+        self._keep_order(found)
         self._listed_at = self._clock.monotonic()
         return len(found)
+
+    def _keep_order(self, found: dict[str, list[Exporter]]) -> None:
+        """Take the exporters found; those of a node are compared again where one is new."""
+        for node, exporters in found.items():
+            before = self._exporters.get(node, [])
+            if any(exporter not in before for exporter in exporters):
+                self._most.pop(node, None)
+            exporters.sort(key=lambda exporter: before.index(exporter) if exporter in before else len(before))
+        self._exporters = found
+        self._most = {node: most for node, most in self._most.items() if node in found}
 
     async def read(
         self, cluster: StoreReader, nodes: Sequence[str], cards_known: int
@@ -151,26 +188,28 @@ class ExporterPages:
         chosen = self._chosen(nodes)
         if not chosen:
             raise TelemetryError("No exporter pod is running on any node.", Phase.ABSENT)
-        self.asked = frozenset(one.node for one in chosen)
+        self.asked = frozenset(chosen)
         gate = asyncio.Semaphore(MOST_AT_ONCE)
-        pages = await asyncio.gather(*(self._page(one, gate, MEANINGS) for one in chosen))
+        pages = await asyncio.gather(*(self._best_page(node, gate) for node in chosen))
         faults = [page for page in pages if isinstance(page, str)]
         if len(faults) == len(chosen):
             raise TelemetryError(f"No exporter answers: {faults[0]}")
         self.is_partial = bool(faults)
         self.complaint = (
-            f"{len(faults)} of {len(chosen)} exporters do not answer: {faults[0]}" if faults else ""
+            f"{len(faults)} of {len(chosen)} nodes have no exporter that answers: {faults[0]}"
+            if faults
+            else ""
         )
-        samples = [one for page in pages if not isinstance(page, str) for one in page]
+        samples = [sample for page in pages if not isinstance(page, str) for sample in page]
         places = places_of(cluster)
         return await apart(lambda: gpus(samples, places)), self._clock.cluster_now()
 
     async def details(self, cluster: StoreReader, nodes: Sequence[str]) -> list[GpuDetail]:
         """The page again, for all that `read` leaves out of it; a page that does not come gives nothing."""
-        chosen = [self._exporters[node] for node in nodes if node in self._exporters][:MOST_AT_ONCE]
+        chosen = [self._exporters[node][0] for node in nodes if node in self._exporters][:MOST_AT_ONCE]
         gate = asyncio.Semaphore(MOST_AT_ONCE)
         pages = await asyncio.gather(*(self._page(one, gate, detail_names.NAMES) for one in chosen))
-        samples = [one for page in pages if not isinstance(page, str) for one in page]
+        samples = [sample for page in pages if not isinstance(page, str) for sample in page]
         places = places_of(cluster)
         return await apart(lambda: detail_names.details(samples, places))
 
@@ -185,17 +224,35 @@ class ExporterPages:
     async def lines(self, pods: Sequence[Pod], now_seconds: float) -> None:
         """Nor this."""
 
-    def _chosen(self, nodes: Sequence[str]) -> list[Exporter]:
-        """Those of the nodes on screen first; others as far as there is room, each in its turn."""
-        first = [self._exporters[node] for node in nodes if node in self._exporters][:MOST_PAGES]
-        taken = {one.node for one in first}
-        others = [self._exporters[node] for node in sorted(self._exporters) if node not in taken]
+    def _chosen(self, nodes: Sequence[str]) -> list[str]:
+        """The nodes on screen first; others as far as there is room, each in its turn."""
+        first = [node for node in nodes if node in self._exporters][:MOST_PAGES]
+        others = sorted(self._exporters.keys() - set(first))
         room = MOST_PAGES - len(first)
         if len(others) <= room:
             return first + others
         start = self._turn % len(others)
         self._turn = start + room
         return first + (others[start:] + others[:start])[:room]
+
+    async def _best_page(self, node: str, gate: asyncio.Semaphore) -> list[Sample] | str:
+        """The samples of the node's exporter that tells most, or the sentence why there are none.
+
+        The first exporter is asked alone while its page has as many readings as when all were compared.
+        """
+        first, *others = self._exporters[node]
+        page = await self._page(first, gate, MEANINGS)
+        if not others:
+            return page
+        count = _count_of(page)
+        if count > 0 and count >= self._most.get(node, count + 1):
+            return page
+        pages = [page, *await asyncio.gather(*(self._page(other, gate, MEANINGS) for other in others))]
+        counts = [_count_of(page) for page in pages]
+        best = counts.index(max(counts))
+        self._exporters[node].insert(0, self._exporters[node].pop(best))
+        self._most[node] = counts[best]
+        return pages[best]
 
     async def _page(
         self, exporter: Exporter, gate: asyncio.Semaphore, names: Container[str]
@@ -216,3 +273,8 @@ class ExporterPages:
 
     async def close(self) -> None:
         """Holds nothing."""
+
+
+def _count_of(page: list[Sample] | str) -> int:
+    """Readings of a page; -1 where there is none, so that an empty page is better than no answer."""
+    return -1 if isinstance(page, str) else reading_count(page)

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import sys
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -108,15 +109,17 @@ class Poller:
         self._throttled_until: float | None = None  # monotonic
         self._answered_at: tuple[float, float] | None = None  # Prometheus' time, our monotonic time
         self.failures = 0
+        self.empty_rounds = 0
 
     @property
     def cards(self) -> tuple[Gpu, ...]:
         """What stands in the store now, silent cards too."""
         return tuple(self._cards.values())
 
-    async def run(self, most_failures: int | None = None) -> None:
-        """Poll until cancelled, or until `most_failures` polls in a row had no answer."""
-        while most_failures is None or self.failures < most_failures:
+    async def run(self, most_failures: int = sys.maxsize, most_empty: int = sys.maxsize) -> None:
+        """Poll until cancelled, or until `most_failures` polls in a row had no answer, or `most_empty` of the
+        whole fleet in a row had one without a card."""
+        while self.failures < most_failures and self.empty_rounds < most_empty:
             if self._is_due():
                 await self._pause(await self.poll())
             else:
@@ -169,6 +172,10 @@ class Poller:
         if look.pods:
             uses = await self._besides("uses", lambda: self._source.uses(self._pods(look)), uses)
         self.failures = 0
+        if cards:
+            self.empty_rounds = 0
+        elif not nodes:
+            self.empty_rounds += 1
         if not nodes:
             self._whole_at, self._whole_seconds = began, now_seconds
         before_seconds = self._answered_at[0] if self._answered_at else None

@@ -26,6 +26,8 @@ from cockpit.telemetry.source import PrometheusSource, TelemetrySource
 from cockpit.telemetry.wire import Get, Http, Through
 
 LOST_AFTER_FAILURES = 6
+EMPTY_ROUNDS, MOST_EMPTY_ROUNDS = 6, 60
+"""Rounds without a card after which another source is looked for; doubled each time, up to the second."""
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 15.0, 300.0
 
 
@@ -57,6 +59,7 @@ async def run_telemetry(
     round is over, what the last hour was like. `asks` is told whom it asks now, None for nobody.
     """
     pause = _FIRST_PAUSE_SECONDS
+    empty_rounds = EMPTY_ROUNDS
     known: tuple[Gpu, ...] = ()
     reach = partial(open_target, get_proxied=get_proxied, patience_seconds=patience_seconds)
     while True:
@@ -84,18 +87,22 @@ async def run_telemetry(
             remember=remember,
             known=known,
         )
-        await _poll(poller, source, asks)
+        await _poll(poller, source, asks, empty_rounds)
+        empty_rounds = min(MOST_EMPTY_ROUNDS, 2 * empty_rounds) if poller.empty_rounds else EMPTY_ROUNDS
         # cards that left meanwhile must still grow old and go
         known = poller.cards
 
 
 async def _poll(
-    poller: Poller, source: TelemetrySource, asks: Callable[[TelemetrySource | None], None]
+    poller: Poller,
+    source: TelemetrySource,
+    asks: Callable[[TelemetrySource | None], None],
+    empty_rounds: int,
 ) -> None:
-    """Until nothing was answered for a while."""
+    """Until there was no answer for a while, or none with a card in it."""
     asks(source)
     try:
-        await poller.run(most_failures=LOST_AFTER_FAILURES)
+        await poller.run(most_failures=LOST_AFTER_FAILURES, most_empty=empty_rounds)
     finally:
         asks(None)
         await source.close()

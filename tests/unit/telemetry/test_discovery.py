@@ -35,7 +35,9 @@ def path_of(target: MetricsTarget) -> str:
 
 def test_candidates_are_the_prometheis_and_only_those() -> None:
     found = [path_of(target).split("/services/")[1] for target in candidates(KUBE_STACK)]
-    assert found == ["prometheus-operated:http-web/proxy", "kube-prometheus-stack-prometheus:http-web/proxy"]
+    likely = ["prometheus-operated:http-web/proxy", "kube-prometheus-stack-prometheus:http-web/proxy"]
+    assert found[:2] == likely
+    assert {name.partition(":")[0] for name in found} == {name.partition(":")[0] for name in likely}
 
 
 @pytest.mark.parametrize(
@@ -62,10 +64,17 @@ def test_ports_and_schemes(service: Service, end: str) -> None:
     assert isinstance(target.place, ServicePort)
 
 
-def test_a_service_without_a_usable_port_is_no_candidate() -> None:
-    assert (
-        candidates([Service("m", "prometheus", (), (("a", 1), ("b", 2))), Service("m", "prometheus")]) == []
-    )
+def test_ports_of_unknown_names_are_tried_after_all_likely_ones() -> None:
+    odd = Service("m", "prometheus", (), (("a", 1), ("b", 2)))
+    likely = Service("z", "thanos-query", (), (("grpc", 10901), ("http", 10902)))
+    found = [path_of(target).split("/services/")[1] for target in candidates([odd, likely])]
+    assert found == [
+        "thanos-query:http/proxy",
+        "prometheus:a/proxy",
+        "prometheus:b/proxy",
+        "thanos-query:grpc/proxy",
+    ]
+    assert candidates([Service("m", "prometheus")]) == []
 
 
 @pytest.mark.parametrize(

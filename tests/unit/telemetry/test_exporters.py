@@ -90,8 +90,8 @@ def test_only_running_pods_on_a_node_are_exporters() -> None:
     ],
 )
 def test_the_path_names_the_port_that_the_pod_announces(ports: list[Any], path: str) -> None:
-    (one,) = exporters_of({"items": [pod("a", ports=ports)]})
-    assert one.path == path
+    first, *_ = exporters_of({"items": [pod("a", ports=ports)]})
+    assert first.path == path
 
 
 async def test_every_page_is_read_and_joined() -> None:
@@ -158,7 +158,7 @@ async def test_one_silent_exporter_is_told_and_the_others_are_shown() -> None:
     cluster.silent["a"] = "no route to host"
     pages = ExporterPages(cluster.read, ManualClock(NOW))
     assert set(await read(pages)) == {"node-of-b"}
-    assert pages.complaint == "1 of 2 exporters do not answer: gpu/a: no route to host"
+    assert pages.complaint == "1 of 2 nodes have no exporter that answers: gpu/a: no route to host"
     cluster.silent.clear()
     assert len(await read(pages)) == 2
     assert pages.complaint == ""
@@ -186,6 +186,102 @@ async def test_exporters_that_came_later_are_found_and_gone_ones_forgotten() -> 
     clock.advance(31)
     with pytest.raises(TelemetryError, match="No exporter pod"):
         await pages.read(SmallCluster(), (), 0)
+
+
+# ---- several exporters on a node
+
+
+DCGM_PAGE = (
+    'DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-0",Hostname="n"} 57\n'
+    'DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-0",Hostname="n"} 61\n'
+)
+NO_DRIVER_PAGE = 'cockpit_nvml_up{reason="driver-not-loaded"} 0\n'
+HOLDERS_PAGE = "".join(
+    f'cockpit_gpu_holder{{gpu="0",uuid="GPU-0",node="n",namespace="a",pod="p{n}"}} 1\n' for n in range(9)
+)
+BLANKS_PAGE = "".join(
+    f'{name}{{gpu="0",UUID="GPU-0",Hostname="n"}} NaN\n'
+    for name in ("DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_POWER_USAGE")
+)
+FULL_PAGE = "".join(
+    f'{name}{{gpu="0",uuid="GPU-0",node="n"}} {value}\n'
+    for name, value in (
+        ("cockpit_gpu_duty_ratio", 0.5),
+        ("cockpit_gpu_power_watts", 300),
+        ("cockpit_gpu_temperature_celsius", 60),
+    )
+)
+
+
+class Pages:
+    """A node with several exporters: each prints its page, or refuses."""
+
+    def __init__(self, **pages: str | Refused) -> None:
+        self.pages = pages
+        self.asked: list[str] = []
+
+    async def read(self, path: str, query: Query, most_bytes: int) -> bytes:
+        if path == "/api/v1/pods":
+            return json.dumps({"items": [pod(name, "n") for name in self.pages]}).encode()
+        name = path.split("/pods/")[1].partition(":")[0]
+        self.asked.append(name)
+        page = self.pages[name]
+        if isinstance(page, Refused):
+            raise page
+        return page.encode()
+
+
+@pytest.mark.parametrize("poor", [NO_DRIVER_PAGE, HOLDERS_PAGE, BLANKS_PAGE, "<html>", Refused("no route")])
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_the_exporter_with_readings_is_taken_and_remembered(
+    poor: str | Refused, is_first: bool
+) -> None:
+    rich: dict[str, str | Refused] = {"dcgm": DCGM_PAGE}
+    server = Pages(**({"cockpit": poor} | rich if is_first else rich | {"cockpit": poor}))
+    pages = ExporterPages(server.read, ManualClock(NOW))
+    assert (await read(pages))["n"].duty_ratio == 0.57
+    assert sorted(server.asked) == ["cockpit", "dcgm"]
+    for _ in range(3):
+        server.asked.clear()
+        assert (await read(pages))["n"].duty_ratio == 0.57
+        assert server.asked == ["dcgm"]
+    assert pages.complaint == ""
+
+
+@pytest.mark.parametrize("broken", [NO_DRIVER_PAGE, "<html>", Refused("no route")])
+async def test_the_other_exporter_is_asked_in_the_round_in_which_the_remembered_one_fails(
+    broken: str | Refused,
+) -> None:
+    server = Pages(dcgm=DCGM_PAGE, cockpit=FULL_PAGE)
+    pages = ExporterPages(server.read, ManualClock(NOW))
+    assert (await read(pages))["n"].duty_ratio == 0.5
+    server.pages["cockpit"] = broken
+    assert (await read(pages))["n"].duty_ratio == 0.57
+    server.pages["dcgm"], server.pages["cockpit"] = Refused("gone"), FULL_PAGE
+    assert (await read(pages))["n"].duty_ratio == 0.5
+
+
+async def test_an_exporter_that_comes_later_is_compared() -> None:
+    clock, server = ManualClock(NOW), Pages(cockpit=NO_DRIVER_PAGE)
+    pages = ExporterPages(server.read, clock)
+    assert await read(pages) == {}
+    server.pages["dcgm"] = DCGM_PAGE
+    clock.advance(31.0)
+    cards, _ = await pages.read(SmallCluster(), (), 0)
+    assert [card.duty_ratio for card in cards] == [0.57]
+
+
+async def test_every_port_of_a_pod_is_tried() -> None:
+    class OnePort(Pages):
+        async def read(self, path: str, query: Query, most_bytes: int) -> bytes:
+            if path == "/api/v1/pods":
+                ports = [{"name": "health", "containerPort": 1}, {"containerPort": 9401}]
+                return json.dumps({"items": [pod("a", "n", ports=ports)]}).encode()
+            if ":9401/" not in path:
+                raise Refused("not found")
+            return DCGM_PAGE.encode()
+
+    assert (await read(ExporterPages(OnePort().read, ManualClock(NOW))))["n"].duty_ratio == 0.57
 
 
 # ---- which source is taken

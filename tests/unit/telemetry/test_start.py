@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from cockpit.clock import ManualClock
@@ -9,7 +10,7 @@ from cockpit.kube.answer import ApiAnswer
 from cockpit.model.batch import Batch, Phase
 from cockpit.telemetry.discovery import Service
 from cockpit.telemetry.endpoint import ServicePort, of_service
-from cockpit.telemetry.start import open_target, run_telemetry
+from cockpit.telemetry.start import EMPTY_ROUNDS, open_target, run_telemetry
 from cockpit.telemetry.wire import Query
 from tests.unit.telemetry.builders import NOW, SmallCluster
 
@@ -68,3 +69,37 @@ async def test_a_proxied_target_is_asked_through_the_api_server() -> None:
     await prometheus.close()
     path = "/api/v1/namespaces/monitoring/services/prometheus:web/proxy/api/v1/query"
     assert asked == [(path, (("query", "vector(1)"),))]
+
+
+async def test_a_prometheus_that_comes_to_know_gpus_is_taken_once_the_first_shows_none() -> None:
+    """Neither of two has GPUs at first: the first is asked, found empty, and both are looked at again."""
+    knows, rounds = "", 0
+
+    async def get(path: str, query: Query, limit_bytes: int) -> ApiAnswer:
+        name = path.split("/services/")[1].partition(":")[0]
+        text = dict(query)["query"]
+        rows = [{"metric": {}, "value": [NOW, "1"]}] if text.startswith("vector") or name == knows else []
+        return ApiAnswer(200, "application/json", msgspec.json.encode({"data": {"result": rows}}))
+
+    async def two_services() -> Sequence[Service]:
+        return [Service("m", name, (), (("web", 9090),)) for name in ("prometheus-a", "prometheus-b")]
+
+    async def sleep(seconds: float) -> None:
+        nonlocal knows, rounds
+        rounds += 1
+        knows = "prometheus-b"
+        if rounds > 2 * EMPTY_ROUNDS:
+            raise EnoughError
+
+    asked: list[str] = []
+    with pytest.raises(EnoughError):
+        await run_telemetry(
+            get_proxied=get,
+            list_services=two_services,
+            cluster=SmallCluster(),
+            sink=lambda batch: None,
+            clock=ManualClock(NOW),
+            sleep=sleep,
+            asks=lambda source: asked.append("" if source is None else source.who),
+        )
+    assert asked == ["Prometheus at m/prometheus-a:web", "", "Prometheus at m/prometheus-b:web", ""]
