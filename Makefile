@@ -50,7 +50,7 @@ demo-real: $(STAMP)
 
 test: $(STAMP)
 	$(MAKE) --no-print-directory -j 3 lint collected-unit collected-rest
-	$(BIN)/python -m pytest tests/contract tests -m "not real" --server embedded -n auto --maxprocesses 8 --dist worksteal
+	$(BIN)/python -m pytest tests/contract tests -m "not real" --server embedded -n auto --maxprocesses 8 --dist worksteal --durations=25
 
 test-real: $(STAMP)
 	$(BIN)/python -m tests.real

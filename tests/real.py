@@ -4,21 +4,25 @@ The API server is built first; the contract suite runs on it while the rest stil
 environment in which jobs really train. Suites on the full bed run several at a time, each on a bed of its own
 in namespaces of its own, because each makes the estate it needs and three quarters of their time is waiting
 for controllers. The longest begin first, so that none of them is left alone at the end; how long each took is
-in the committed table of results.
+in the committed table of results. A suite that fails is run once more when all others are over; if it passes
+then it is printed and written down as flaky.
 """
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tests import running_test
 from tests.bed.binaries import GENERATION_VARIABLE, OLDER
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,9 +61,16 @@ GARBAGE = {"GOGC": "400", "GOMEMLIMIT": "1500MiB"}
 """Collected less often in the parts written in Go: a fifth less of CPU for a bed, for 0.4 GB more each."""
 
 
+SUITE_SECONDS = 2_400.0
+"""The longest a suite may take; a cold contract suite beside the compilers took 900."""
+SLOWEST = 10
+"""Of each suite so many of its slowest tests are printed."""
+
+
 @dataclass(frozen=True)
 class Result:
-    """What came of one suite. `seconds` is wall time beside other suites."""
+    """The outcome of one suite. `seconds` is wall time beside other suites; `ended` says how the process died
+    where it left no summary, else ""; `is_flaky`: it failed, and passed when it was run again alone."""
 
     suite: str
     passed: int
@@ -67,6 +78,8 @@ class Result:
     skipped: int
     seconds: float
     is_good: bool
+    ended: str = ""
+    is_flaky: bool = False
 
 
 def seed_of(commit: str) -> str:
@@ -83,37 +96,46 @@ def commit() -> str:
         return ""
 
 
-def pytest(suite: str, surroundings: Mapping[str, str]) -> Result:
-    """Run one suite of real tests with these variables, print what it printed in one piece."""
+def pytest(suite: str, surroundings: Mapping[str, str], arguments: Sequence[str] = ("-m", "real")) -> Result:
+    """Run one suite with these variables, print its output in one piece and, where it died, how and at which
+    test."""
     begun = time.monotonic()
     path = suite.removesuffix(ON_OLDER)
     engines = {GENERATION_VARIABLE: OLDER} if path != suite else {}
     with tempfile.TemporaryDirectory() as folder:
-        counts = Path(folder) / "counts.xml"
-        command = [sys.executable, "-m", "pytest", "-m", "real", "-p", "no:cacheprovider", path]
-        printed = Path(folder) / "printed"
+        counts, running, printed = (Path(folder) / name for name in ("counts.xml", "running", "printed"))
+        running.write_text(running_test.BETWEEN)
+        command = [sys.executable, "-m", "pytest", *arguments, "-p", "no:cacheprovider", path]
+        command += ["-p", running_test.__name__, f"--durations={SLOWEST}", f"--junitxml={counts}"]
         with printed.open("wb") as sink:
             process = subprocess.Popen(
-                [*command, f"--junitxml={counts}"],
+                command,
                 cwd=ROOT,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **GARBAGE, **surroundings, **engines},
+                env={
+                    **os.environ,
+                    **GARBAGE,
+                    **surroundings,
+                    **engines,
+                    running_test.FILE_VARIABLE: str(running),
+                },
             )
+            limit = threading.Timer(SUITE_SECONDS, process.send_signal, (signal.SIGABRT,))
+            limit.start()
             # Asked for here, because subprocess keeps no count of what the process and its children used.
             _, status, used = os.wait4(process.pid, 0)
+            limit.cancel()
             process.returncode = os.waitstatus_to_exitcode(status)
-        said = printed.read_text(errors="replace").rstrip()
-        found = ElementTree.parse(counts).getroot().iter("testsuite") if counts.exists() else iter(())
-        tally = [
-            (int(one.get(name, "0")) for name in ("tests", "failures", "errors", "skipped")) for one in found
-        ]
+        output = printed.read_text(errors="replace").rstrip()
+        tally = _tally(counts)
+        ended = "" if counts.exists() else how_it_ended(process.returncode, running.read_text())
     seconds = time.monotonic() - begun
     cpu_seconds = used.ru_utime + used.ru_stime
-    print(f":: {suite} ({seconds:.0f} s, {cpu_seconds:.0f} s of CPU)\n{said}", flush=True)
-    tests, failures, errors, skipped = (
-        (sum(each) for each in zip(*tally, strict=True)) if tally else (0, 0, 0, 0)
-    )
+    print(f":: {suite} ({seconds:.0f} s, {cpu_seconds:.0f} s of CPU)\n{output}", flush=True)
+    if ended:
+        print(f":: {suite} {ended}", flush=True)
+    tests, failures, errors, skipped = tally
     return Result(
         suite=suite,
         passed=tests - failures - errors - skipped,
@@ -121,7 +143,27 @@ def pytest(suite: str, surroundings: Mapping[str, str]) -> Result:
         skipped=skipped,
         seconds=seconds,
         is_good=process.returncode == 0,
+        ended=ended,
     )
+
+
+def _tally(counts: Path) -> tuple[int, int, int, int]:
+    """Tests, failures, errors and skips of a junit file; zeros where there is none."""
+    suites = list(ElementTree.parse(counts).getroot().iter("testsuite")) if counts.exists() else []
+    tests, failures, errors, skipped = (
+        sum(int(suite.get(name, "0")) for suite in suites)
+        for name in ("tests", "failures", "errors", "skipped")
+    )
+    return tests, failures, errors, skipped
+
+
+def how_it_ended(returncode: int, running: str) -> str:
+    """A sentence about a process that left no summary, with the test under way."""
+    if returncode < 0:
+        died = f"was ended by {signal.Signals(-returncode).name}"
+    else:
+        died = f"ended with exit code {returncode}"
+    return f"{died} without a summary: {running}"
 
 
 def suites(*, is_whole: bool) -> list[str]:
@@ -139,7 +181,7 @@ def suites(*, is_whole: bool) -> list[str]:
 def longest_first(names: Sequence[str], results: str) -> list[str]:
     """`names` by their seconds in a table of `results`; suites that it does not know come first."""
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in results.splitlines()]
-    seconds = {row[0]: int(row[-1]) for row in cells if len(row) == 5 and row[-1].isdigit()}
+    seconds = {row[0]: int(row[-1]) for row in cells if len(row) in (5, 6) and row[-1].isdigit()}
     return sorted(names, key=lambda name: -seconds.get(name, sys.maxsize))
 
 
@@ -181,11 +223,30 @@ def run_all(names: Sequence[str], surroundings: Mapping[str, str]) -> list[Resul
     return results
 
 
+def run_again(results: Sequence[Result], run: Callable[[str], Result]) -> list[Result]:
+    """The results after each suite that failed was run once more, alone. One that passes then is flaky, which
+    is a defect to mend. Counts and seconds stay those of the first run."""
+    again = list(results)
+    for place, first in enumerate(results):
+        if first.is_good:
+            continue
+        print(f":: {first.suite} failed; once more, alone", flush=True)
+        if run(first.suite).is_good:
+            again[place] = replace(first, is_good=True, is_flaky=True)
+    return again
+
+
+def state(result: Result) -> str:
+    """Of a row: what is not *passed* is to be mended."""
+    return "flaky" if result.is_flaky else "passed" if result.is_good else result.ended or "failed"
+
+
 def table(results: Sequence[Result]) -> str:
     """The results as the committed page."""
     rows = [
-        f"| {one.suite} | {one.passed} | {one.failed} | {one.skipped} | {one.seconds:.0f} |"
-        for one in sorted(results, key=lambda one: one.suite)
+        f"| {result.suite} | {result.passed} | {result.failed} | {result.skipped} | {state(result)} "
+        f"| {result.seconds:.0f} |"
+        for result in sorted(results, key=lambda result: result.suite)
     ]
     head = [
         "# Suites on the real parts, run whole",
@@ -194,14 +255,14 @@ def table(results: Sequence[Result]) -> str:
         + ", ".join(f"{name}={value}" for name, value in WHOLE.items())
         + ". Seconds are wall time of a suite that shares the machine with others.",
         "",
-        "| suite | passed | failed | skipped | seconds |",
-        "| --- | ---: | ---: | ---: | ---: |",
+        "| suite | passed | failed | skipped | state | seconds |",
+        "| --- | ---: | ---: | ---: | --- | ---: |",
     ]
     return "\n".join([*head, *rows]) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 when the build and every suite went well; what failed is named at the end."""
+    """0 when the build and every suite passed, a flaky one in its second run; the end names all others."""
     parser = argparse.ArgumentParser(prog="python -m tests.real")
     parser.add_argument("--whole", action="store_true", help="the heavy suites whole, not a seeded part")
     parser.add_argument("--seed", default=seed_of(commit()), help="draws the part; by default the commit")
@@ -233,13 +294,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if one.poll() is None:
                 one.terminate()
                 one.wait()
+    results = run_again(results, lambda suite: pytest(suite, surroundings))
     if given.table:
         given.table.write_text(table(results))
-    failed = [one.suite for one in results if not one.is_good]
     minutes = (time.monotonic() - begun) / 60
-    verdict = f"failed: {', '.join(failed)}" if failed else "all passed"
-    print(f":: real suites: {verdict}, {minutes:.1f} min", flush=True)
-    return 1 if failed else 0
+    print(f":: real suites: {verdict(results)}, {minutes:.1f} min", flush=True)
+    return 0 if all(result.is_good for result in results) else 1
+
+
+def verdict(results: Sequence[Result]) -> str:
+    """Which suites failed, and which only passed alone."""
+    failed = [result.suite for result in results if not result.is_good]
+    flaky = [result.suite for result in results if result.is_flaky]
+    parts = [
+        f"{name}: {', '.join(suites)}" for name, suites in (("failed", failed), ("flaky", flaky)) if suites
+    ]
+    return "; ".join(parts) or "all passed"
 
 
 if __name__ == "__main__":

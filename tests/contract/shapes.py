@@ -175,18 +175,6 @@ def role(name: str, *rules: tuple[str, str, tuple[str, ...]]) -> Tree:
     }
 
 
-def binding(name: str, user: str) -> Tree:
-    """Gives the role of the same name to a user."""
-    rbac = "rbac.authorization.k8s.io"
-    return {
-        "apiVersion": f"{rbac}/v1",
-        "kind": "RoleBinding",
-        "metadata": {"name": name},
-        "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
-        "subjects": [{"kind": "User", "apiGroup": rbac, "name": user}],
-    }
-
-
 def budget(name: str, min_available: int, labels: dict[str, str]) -> Tree:
     return {
         "apiVersion": "policy/v1",

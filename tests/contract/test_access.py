@@ -9,12 +9,12 @@ from cockpit.kube.resource import EVENTS, JOBS, NODES, PODS, Resource
 from cockpit.model.batch import Phase
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
+from tests.bed.rights import allow
 from tests.contract.conftest import Connect
 from tests.contract.faults import status
 from tests.contract.following import following
-from tests.contract.mirror import in_time
 from tests.contract.server import Server
-from tests.contract.shapes import binding, pod, role
+from tests.contract.shapes import pod, role
 
 SECRETS = Resource("", "v1", "secrets", "Secret", namespaced=True)
 
@@ -70,19 +70,16 @@ async def test_a_review_follows_a_new_right(server: Server, space: str, admin: A
     session = await connect("nobody")
     assert not await can(session, "list", PODS, namespace=space)
     _allow(admin, server, space, "list", "watch")
-
-    await in_time(lambda: can(session, "list", PODS, namespace=space), "the new right is known")
+    assert await can(session, "list", PODS, namespace=space)
     assert not await can(session, "list", PODS), "only there"
 
 
 async def test_a_right_to_one_name_is_asked_by_name(
     server: Server, space: str, admin: Api, connect: Connect
 ) -> None:
-    rights = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{space}"
     one = role("one", ("", "pods", ("delete",)))
     one["rules"][0]["resourceNames"] = ["mine"]
-    admin.create(f"{rights}/roles", one)
-    admin.create(f"{rights}/rolebindings", binding("one", server.usernames["nobody"]))
+    allow(admin, server.usernames["nobody"], space, one)
     session = await connect("nobody")
     assert await can(session, "delete", PODS, namespace=space, name="mine")
     assert not await can(session, "delete", PODS, namespace=space, name="yours")
@@ -99,9 +96,7 @@ async def test_a_review_with_a_dead_token_is_an_error_and_no_no(connect: Connect
 
 
 def _allow(admin: Api, server: Server, space: str, *verbs: str) -> None:
-    rights = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{space}"
-    admin.create(f"{rights}/roles", role("see", ("", "pods", verbs)))
-    admin.create(f"{rights}/rolebindings", binding("see", server.usernames["nobody"]))
+    allow(admin, server.usernames["nobody"], space, role("see", ("", "pods", verbs)))
 
 
 @pytest.mark.parametrize("resource", [PODS, NODES, EVENTS, JOBS], ids=lambda one: one.label)

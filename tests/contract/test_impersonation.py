@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.bed.api import Api
+from tests.bed.rights import until_decided
 from tests.contract.asking import in_space, maps_in
 from tests.contract.server import Server
 from tests.contract.shapes import configmap
@@ -136,6 +137,7 @@ def test_the_right_is_to_one_user_and_to_each_group_of_its_own(
     )
     nobody = server.api("nobody")
     try:
+        until_decided(admin, server.usernames["nobody"], verb="impersonate", resource="users", name="ada")
         assert _who(nobody, [("Impersonate-User", "ada")])["username"] == "ada"
         for more in [("Impersonate-Group", "system:masters"), ("Impersonate-Uid", "u-1")]:
             reply = nobody.request("GET", maps_in(space), headers=[("Impersonate-User", "ada"), more])

@@ -37,10 +37,10 @@ from cockpit.model.record import Kind
 from cockpit.pools.index import pool_named
 from cockpit.store.store import Store
 from tests.bed.api import Api, Tree
+from tests.bed.rights import allow
 from tests.contract.conftest import Connect, defined
-from tests.contract.mirror import in_time
 from tests.contract.server import Server
-from tests.contract.shapes import binding, role
+from tests.contract.shapes import role
 from tests.contract.verb_objects import KINDS, loose
 from tests.unit.actions.builders import Lines
 
@@ -283,10 +283,8 @@ async def test_a_hold_is_renewed_and_given_back_by_its_holder_alone(
 async def test_without_the_right_another_cockpit_cannot_be_excluded(
     ground: Ground, server: Server, connect: Connect
 ) -> None:
-    rights = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{ground.space}"
-    what = (MACHINES.group, f"{MACHINES.plural}/scale", ("get", "patch"))
-    ground.admin.create(f"{rights}/roles", role("scaler", what))
-    ground.admin.create(f"{rights}/rolebindings", binding("scaler", server.usernames["nobody"]))
+    what = (MACHINES.group, f"{MACHINES.plural}/scale", ("patch", "get"))
+    allow(ground.admin, server.usernames["nobody"], ground.space, role("scaler", what))
     nobody = await connect("nobody", write=True)
     make = ground.making(nobody, "nobody@one", 4)
     plan = await make()
@@ -295,25 +293,16 @@ async def test_without_the_right_another_cockpit_cannot_be_excluded(
         f" you cannot get leases.coordination.k8s.io in {ground.space}"
     )
     assert (len(plan.calls), plan.hold.path) == (1, "")
-
-    async def is_done() -> bool:  # the server's authorizer learns of a new right by and by
-        return (await carry_out(await make(reads=False), nobody, Lines(), ManualClock(NOW))).is_done
-
-    await in_time(is_done, "the new right is known")
+    assert (await carry_out(await make(reads=False), nobody, Lines(), ManualClock(NOW))).is_done
     assert ground.replicas == 4
 
 
 async def test_who_may_only_read_them_is_told_so(ground: Ground, server: Server, connect: Connect) -> None:
-    rights = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{ground.space}"
-    ground.admin.create(f"{rights}/roles", role("reader", (LEASES.group, LEASES.plural, ("get",))))
-    ground.admin.create(f"{rights}/rolebindings", binding("reader", server.usernames["nobody"]))
+    reader = role("reader", (LEASES.group, LEASES.plural, ("get",)))
+    allow(ground.admin, server.usernames["nobody"], ground.space, reader)
     nobody = await connect("nobody", write=True)
-
-    async def is_told() -> bool:
-        plan = await ground.making(nobody, "nobody@one", 4)()
-        return bool("you cannot create leases" in plan.warnings[0])
-
-    await in_time(is_told, "the right to read is known")
+    plan = await ground.making(nobody, "nobody@one", 4)()
+    assert "you cannot create leases" in plan.warnings[0]
 
 
 async def test_a_size_that_somebody_sets_back_is_told_with_who(ground: Ground, session: ApiSession) -> None:

@@ -1,7 +1,5 @@
 """The scale subresource of whatever has one, and eviction under a disruption budget."""
 
-from contextlib import suppress
-
 import pytest
 
 from cockpit.errors import Refused
@@ -10,12 +8,13 @@ from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
 from cockpit.model.plan import Call
 from tests.bed.api import Api
+from tests.bed.rights import allow
 from tests.contract.asking import JSON_PATCH, MERGE, in_space, patch
 from tests.contract.conftest import Connect, needs
 from tests.contract.following import following
-from tests.contract.mirror import eventually, in_time
+from tests.contract.mirror import eventually
 from tests.contract.server import Capability, Server
-from tests.contract.shapes import binding, budget, custom, deployment, pod, role
+from tests.contract.shapes import budget, custom, deployment, pod, role
 
 APPS = "/apis/apps/v1"
 
@@ -135,18 +134,11 @@ async def test_scaling_takes_a_right_of_its_own(
     space: str, server: Server, scale_of_pool: str, admin: Api, connect: Connect, pools: Resource
 ) -> None:
     """Who may patch the object may not scale it, and the other way round."""
-    rights = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{space}"
-    admin.create(f"{rights}/roles", role("scaler", (pools.group, f"{pools.plural}/scale", ("get", "patch"))))
-    admin.create(f"{rights}/rolebindings", binding("scaler", server.usernames["nobody"]))
+    scaler = role("scaler", (pools.group, f"{pools.plural}/scale", ("patch", "get")))
+    allow(admin, server.usernames["nobody"], space, scaler)
     nobody = await connect("nobody", write=True)
     call = Call(method="PATCH", path=scale_of_pool, body=_to(3), content_type=MERGE)
-
-    async def is_scaled() -> bool:
-        with suppress(Refused):  # the server's authorizer learns of a new right by and by
-            return (await perform(nobody, call)).ok
-        return False
-
-    await in_time(is_scaled, "the new right is known")
+    assert (await perform(nobody, call)).ok
     direct = Call(method="PATCH", path=pools.path(space, "pool"), body=_to(4), content_type=MERGE)
     with pytest.raises(Refused, match="cannot patch"):
         await perform(nobody, direct)

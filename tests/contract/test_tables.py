@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.bed.api import Api
+from tests.bed.rights import binding
 from tests.contract.asking import in_space
 from tests.contract.shapes import (
     GROUP,
-    binding,
     budget,
     configmap,
     crd,

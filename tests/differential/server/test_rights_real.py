@@ -13,6 +13,7 @@ from cockpit.sim.server.rbac.reviews import answer
 from cockpit.sim.server.request import User
 from tests.bed.api import Api
 from tests.bed.bed import Bed
+from tests.bed.rights import until_decided
 
 pytestmark = pytest.mark.real
 
@@ -74,6 +75,10 @@ def admin(bed_apiserver: Bed) -> Iterator[Api]:
     for where, trees in OBJECTS.items():
         for tree in trees:
             api.create(f"{BASE}/{where}", tree)
+    until_decided(
+        api, ERIN.name, verb="update", group="apps", resource="x", subresource="scale", namespace=SPACE
+    )
+    until_decided(api, ERIN.name, verb="list", resource="pods", namespace=SPACE)
     yield api
     for where in ("clusterrolebindings", "clusterroles"):
         for tree in OBJECTS[where]:
