@@ -31,14 +31,14 @@ help:
 
 # uv installs what is locked in 2 seconds where pip takes 30; it asks the index that pip is set up for. Where uv
 # cannot do it (a mirror that only pip is let into), pip does.
-$(STAMP): pyproject.toml requirements/installer.lock requirements/dev.lock hatch_build.py $(wildcard cockpit/kube/decode/_gist*.[ch])
+$(STAMP): pyproject.toml exporter/pyproject.toml requirements/installer.lock requirements/dev.lock hatch_build.py $(wildcard cockpit/kube/decode/_gist*.[ch])
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gpu-cockpit needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": call make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --require-hashes -r requirements/installer.lock
 	index=$${PIP_INDEX_URL:-$$($(BIN)/python -m pip config get global.index-url 2>/dev/null)}; \
 	$(UV) $${index:+--default-index "$$index"} --require-hashes -r requirements/dev.lock \
 	|| $(PIP) --require-hashes -r requirements/dev.lock
-	$(PIP) --no-deps --no-build-isolation -e .
+	$(PIP) --no-deps --no-build-isolation -e . -e exporter
 	touch $(STAMP)
 
 demo: $(STAMP)
@@ -105,7 +105,7 @@ format: $(STAMP)
 
 lock: $(STAMP)
 	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/base.lock
-	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/dev.lock
+	$(BIN)/uv pip compile -q pyproject.toml --extra demo --extra dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/dev.lock
 
 proto: $(STAMP)
 	$(BIN)/python cockpit/kube/proto/generate.py

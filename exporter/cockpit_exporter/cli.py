@@ -127,7 +127,7 @@ def address(told: str) -> tuple[str, int]:
 
 def _version() -> str:
     try:
-        return version("gpu-cockpit")
+        return version("cockpit-exporter")
     except PackageNotFoundError:
         return "unknown"
 
@@ -165,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(told, pace, where, _guards(told))
     except ModuleNotFoundError as problem:
-        fail(f"the Python package {problem.name} is missing: install gpu-cockpit[exporter]")
+        fail(f"the Python package {problem.name} is missing: install cockpit-exporter")
 
 
 def _guards(told: argparse.Namespace) -> Guards:

@@ -222,7 +222,7 @@ def test_a_missing_package_is_named_with_the_remedy(package: str, tmp_path: Path
     command = [sys.executable, "-c", program, "--listen", "127.0.0.1:0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert "is missing: install gpu-cockpit[exporter]" in done.stderr
+    assert "is missing: install cockpit-exporter" in done.stderr
     assert package in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -50,6 +50,12 @@ HOMES = {
     "horovod": ("jobspecs/",),
     "aiohttp": ("cockpit/kube/", "cockpit/sim/", "cockpit/telemetry/direct.py", "cockpit/apart.py"),
     "requests": (),
+    # packages that only an extra or another distribution installs
+    "cel": ("cockpit/sim/",),
+    "cryptography": ("cockpit/sim/",),
+    "re2": ("cockpit/sim/",),
+    "grpc": ("exporter/",),
+    "prometheus_client": ("exporter/",),
 }
 
 
