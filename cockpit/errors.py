@@ -44,7 +44,27 @@ class BadValue(BadInput):
 
 
 class NoConnection(CockpitError):
-    """The cluster, its credentials or its kubeconfig cannot be used."""
+    """The cluster, its credentials or its kubeconfig cannot be used.
+
+    `is_unsent`: known that the request did not leave this host. Without it a write may have been carried out.
+    """
+
+    def __init__(self, sentence: str, *, is_unsent: bool = False) -> None:
+        super().__init__(sentence)
+        self.is_unsent = is_unsent
+
+
+class OutcomeUnknown(NoConnection):
+    """An answer came, and does not tell whether the write was carried out: 502, 504, a page of a proxy.
+
+    `said` is the answer as data. `is_over`: the server is done with the request, so a read settles it;
+    without it the request may still be under way behind a proxy.
+    """
+
+    def __init__(self, sentence: str, said: "Refusal", *, is_over: bool = False) -> None:
+        super().__init__(sentence)
+        self.said = said
+        self.is_over = is_over
 
 
 class Answered(CockpitError):

@@ -217,7 +217,7 @@ async def carry_all(
                 outcome = Outcome(state="failed", sentence="not tried: the connection was lost before")
             else:
                 outcome = await _one(item)
-        is_lost = is_lost or outcome.state == "failed"
+        is_lost = is_lost or outcome.is_cut
         result = Result(item.name, outcome)
         told(result)
         return result
@@ -234,8 +234,8 @@ async def carry_all(
                 perform=perform,
             )
         except CockpitError as error:
-            is_lost_now = isinstance(error, NoConnection)
-            return Outcome(state="failed" if is_lost_now else "refused", sentence=error.sentence)
+            is_cut = isinstance(error, NoConnection)
+            return Outcome(state="failed" if is_cut else "refused", sentence=error.sentence, is_cut=is_cut)
 
     return tuple(await asyncio.gather(*map(one, sweep.items)))
 
@@ -250,11 +250,11 @@ def summary(verb: Verb, results: Sequence[Result], left_out: int = 0) -> Outcome
     sentence = f"{done}{of} {word}{'s' * (total != 1)} {verb.words.past}"
     if states["unchanged"]:
         sentence += f"; {states['unchanged']} {'already gone' if verb.is_destructive else 'unchanged'}"
-    for state in ("refused", "failed"):
+    for state in ("refused", "failed", "unknown"):
         if states[state]:
             first = next(one for one in results if one.outcome.state == state)
             sentence += f"; {states[state]} {state}: {first.outcome.sentence}"
     if left_out:
         sentence += f"; {left_out} left out"
-    worst = "failed" if states["failed"] else "refused" if states["refused"] else "done"
+    worst = next((state for state in ("failed", "unknown", "refused") if states[state]), "done")
     return Outcome(state=worst, sentence=sentence)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cockpit.actions.refusals import recreated
-from cockpit.errors import NoConnection, Refused
+from cockpit.errors import OutcomeUnknown, Refused
 from cockpit.model.plan import Call
 from cockpit.model.refusal import Refusal
 
@@ -18,8 +18,8 @@ def marked(call: Call, audit_id: str) -> Call:
     return msgspec.structs.replace(call, body={**call.body, "token": audit_id})
 
 
-def outside_trouble(call: Call, error: "OutsideError") -> Refused | NoConnection:
-    """What kept a call from being done: a refusal, or nobody knows whether it was done.
+def outside_trouble(call: Call, error: "OutsideError") -> Refused | OutcomeUnknown:
+    """What kept a call from being done: a refusal, or it is not known whether it was done.
 
     Another version is a refusal that a plan is made anew for, as that of the API server.
     """
@@ -27,7 +27,8 @@ def outside_trouble(call: Call, error: "OutsideError") -> Refused | NoConnection
     from cockpit.pools.failure_classes import classed
 
     if error.is_lost:
-        return NoConnection(f"{call.target}: {error.who}: {error.message}")
+        told = f"{call.target}: unknown: {error.who}: {error.message}"
+        return OutcomeUnknown(told, Refusal(message=error.message))
     if isinstance(error, Moved):
         moved = Refusal(status=409, reason="Conflict", message=error.message)
         return recreated(call.target) if error.is_another else Refused(error.sentence, moved)

@@ -1,31 +1,32 @@
 """Carry out a plan: audit line, call, audit line. Nothing is ever written twice.
 
-When an answer is lost the object is looked at (a read), and what is found there is what is told; the write is
-not sent again.
+Where an answer is lost, or proves nothing (`cockpit.kube.calls`), the object is read, and what it says is
+told; the write is not sent again.
 """
 
 import asyncio
-import copy
 import secrets
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final, Protocol, cast, runtime_checkable
 
 import msgspec
 
 from cockpit.actions.order import needs_earlier
-from cockpit.actions.outside import marked, outside_trouble
+from cockpit.actions.outside import marked as outside_marked
+from cockpit.actions.outside import outside_trouble
 from cockpit.actions.pool_lease import give_up_call, may_have_lapsed
+from cockpit.actions.read_back import AUDIT_ANNOTATION as AUDIT_ANNOTATION  # noqa: PLC0414
+from cockpit.actions.read_back import Effect, Sleep, is_eviction, marked, read_back, uid_of, version_of
 from cockpit.actions.refusals import explain
 from cockpit.clock import Clock
-from cockpit.errors import CockpitError, NoConnection, NotTried, Refused
+from cockpit.errors import CockpitError, NoConnection, NotTried, OutcomeUnknown, Refused
 from cockpit.local_state.audit import Entry, body_digest
 from cockpit.model.plan import Call, Outcome, Plan
 from cockpit.model.refusal import Refusal
 from cockpit.model.session import Session
 
 READ_ONLY = "read-only: press :write or start with --write"
-AUDIT_ANNOTATION = "gpu-cockpit/audit-id"
-EVICTION = "/eviction"
 AT_ONCE = 8
 """Dry runs and actions under way at once; an API server shares its patience among all who ask."""
 TRY_SECONDS = 10.0
@@ -162,7 +163,7 @@ def _moved_hold(plan: Plan, call: Call, said: Outcome) -> Outcome:
 
 
 def _refused(call: Call, error: Refused) -> Outcome:
-    if (call.method == "DELETE" or _is_eviction(call)) and error.said.is_gone:
+    if (call.method == "DELETE" or is_eviction(call)) and error.said.is_gone:
         return Outcome(state="unchanged", sentence=f"{call.target} is already gone", refusal=error.said)
     return Outcome(
         state="refused",
@@ -185,14 +186,15 @@ async def carry_out(
     perform: Perform | None = None,
     new_id: Callable[[], str] = lambda: secrets.token_hex(6),
     note: str = "",
+    sleep: Sleep = asyncio.sleep,
 ) -> Outcome:
     """Send the calls of a confirmed plan in order, and stop at the first that is refused.
 
     Calls of one gang (`plan.is_whole`) are tried dry before; then all are sent whatever comes of one.
     `note` says in the audit lines what preceded this: a plan that was refused and made anew.
 
-    Never raises for what a cluster may answer: every end is an Outcome (done, unchanged, refused, failed)
-    with one sentence. Without a written audit line nothing is sent.
+    Never raises for what a cluster may answer: every end is an Outcome (done, unchanged, refused, failed,
+    unknown) with one sentence. Without a written audit line nothing is sent.
     """
     if session.read_only:
         return Outcome(state="refused", sentence=READ_ONLY)
@@ -204,6 +206,7 @@ async def carry_out(
         send=perform or real_perform(),
         audit_id=new_id(),
         note=note,
+        sleep=sleep,
     )
     return await run.go()
 
@@ -224,6 +227,7 @@ class _Run:
         send: Perform,
         audit_id: str,
         note: str,
+        sleep: Sleep,
     ) -> None:
         self._plan = plan
         self._session = session
@@ -232,6 +236,7 @@ class _Run:
         self._send = send
         self._audit_id = audit_id
         self._note = note
+        self._sleep = sleep
         self._done = plan.done or plan.title
 
     async def go(self) -> Outcome:
@@ -273,20 +278,15 @@ class _Run:
             self._audit.append(entry)
         except CockpitError as error:
             return Outcome(state="failed", sentence=error.sentence)
-        one = await self._one(call)
-        said = one.refusal or Refusal()
-        noted = f"{one.sentence} ({self._note})" if self._note else one.sentence
-        told = msgspec.structs.replace(
-            entry,
-            step="outcome",
-            at_seconds=self._clock.now(),
-            state=one.state,
-            status=said.status,
-            reason=said.reason,
-            sentence="; ".join((noted, *one.warnings)),
-        )
         try:
-            self._audit.append(told)
+            one = await self._one(call)
+        except asyncio.CancelledError:
+            told = unknown_sentence(_target(call), "it was interrupted", "nothing was read")
+            with suppress(CockpitError):
+                self._audit.append(self._after(entry, Outcome(state="unknown", sentence=told)))
+            raise
+        try:
+            self._audit.append(self._after(entry, one))
         except CockpitError as error:
             return msgspec.structs.replace(
                 one,
@@ -294,6 +294,21 @@ class _Run:
                 sentence=f"{one.sentence}; the audit line could not be written: {error.sentence}",
             )
         return one
+
+    def _after(self, entry: Entry, one: Outcome) -> Entry:
+        """The line after the call, for the one before it."""
+        said = one.refusal or Refusal()
+        noted = f"{one.sentence} ({self._note})" if self._note else one.sentence
+        return msgspec.structs.replace(
+            entry,
+            step="outcome",
+            at_seconds=self._clock.now(),
+            state=one.state,
+            status=said.status,
+            reason=said.reason,
+            server_audit_id=one.server_audit_id or said.audit_id,
+            sentence="; ".join((noted, *one.warnings)),
+        )
 
     async def _in_order(self) -> Outcome:
         gone, done = 0, self._done
@@ -308,7 +323,8 @@ class _Run:
                 gone += 1
             elif one.state != "done":
                 one = _moved_hold(self._plan, call, one)
-                await self._give_back(number)
+                if one.state != "unknown":  # what may still come keeps the pool until its Lease lapses
+                    await self._give_back(number)
                 return self._end(msgspec.structs.replace(one, warnings=tuple(warnings)), number)
             elif call.via:
                 done = one.sentence  # with what whoever runs the machines said to it
@@ -339,37 +355,43 @@ class _Run:
         try:
             answer = await self._send(self._session, call)
         except Refused as error:
+            if error.said.is_taken and call.method == "POST":  # a proxy may have sent it twice
+                found = await read_back(self._session, call, sleep=self._sleep)
+                if found.effect is Effect.APPLIED:
+                    told = f"{self._done} (it was created by this request)"
+                    return Outcome(state="done", sentence=told, warnings=_dropped(call, found.tree))
             return _refused(call, error)
         except NoConnection as error:
-            if call.via:  # who sent it has looked
-                return Outcome(state="failed", sentence=error.sentence)
-            return await self._look(call, error.sentence)
+            return await self._settled(call, error)
         more = f" ({told})" if (told := _told(answer)) else ""
-        return Outcome(state="done", sentence=f"{self._done}{more}", warnings=_dropped(call, answer))
+        return Outcome(
+            state="done",
+            sentence=f"{self._done}{more}",
+            warnings=_dropped(call, _tree_of(answer)),
+            server_audit_id=getattr(answer, "audit_id", ""),
+        )
 
-    async def _look(self, call: Call, lost: str) -> Outcome:
-        """The answer was lost: find out by reading whether the write took place."""
-        path = f"{call.path}/{_name(call)}" if call.method == "POST" else call.path
-        if _is_eviction(call):
-            path = call.path.removesuffix(EVICTION)
-        try:
-            answer = await self._session.request("GET", path)
-            status, tree = answer.status, answer.json() if answer.status == 200 else {}
-        except (CockpitError, ValueError):
-            return Outcome(
-                state="failed",
-                sentence=f"{lost}; cannot tell whether {call.target} was changed: check before you retry",
-            )
-        if _took_place(call, status, tree):
-            told = f"{self._done} (the answer was lost; the object confirms it)"
-            return Outcome(state="done", sentence=told, warnings=_dropped(call, answer))
-        told = f"{lost}; {call.target} does not show the change: refresh and retry"
-        return Outcome(state="failed", sentence=told)
+    async def _settled(self, call: Call, lost: NoConnection) -> Outcome:
+        """No answer tells what became of it: the object does, or it is told that it is not known."""
+        said = lost.said if isinstance(lost, OutcomeUnknown) else None
+        if lost.is_unsent:
+            return Outcome(state="failed", sentence=lost.sentence, is_cut=True)
+        if call.via:  # who sent it has looked
+            return Outcome(state="unknown", sentence=lost.sentence, refusal=said)
+        found = await read_back(self._session, call, sleep=self._sleep)
+        if found.effect is Effect.APPLIED:
+            answer = "the answer was lost" if said is None else f"the answer was HTTP {said.status}"
+            told = f"{self._done} ({answer}; the object confirms it)"
+            return Outcome(state="done", sentence=told, warnings=_dropped(call, found.tree))
+        is_over = found.is_final or (isinstance(lost, OutcomeUnknown) and lost.is_over)
+        if found.effect is Effect.NOT_APPLIED and is_over:
+            told = f"{lost.sentence}; {_target(call)} does not show the change: refresh and retry"
+            return Outcome(state="failed", sentence=told, refusal=said)
+        why = found.why or "it does not show the change so far"
+        told = unknown_sentence(_target(call), lost.sentence, why)
+        return Outcome(state="unknown", sentence=told, refusal=said, is_cut=said is None or found.is_cut)
 
     def _entry(self, call: Call) -> Entry:
-        body = call.body if isinstance(call.body, dict) else {}
-        options = body.get("deleteOptions") or {}
-        wanted = options.get("preconditions") or body.get("preconditions") or body.get("metadata") or {}
         return Entry(
             audit_id=self._audit_id,
             step="intent",
@@ -379,8 +401,8 @@ class _Run:
             context=self._session.context,
             server=self._session.server,
             user=self._session.user,
-            uid=str(wanted.get("uid") or ""),
-            resource_version=str(wanted.get("resourceVersion") or ""),
+            uid=uid_of(call),
+            resource_version=version_of(call),
             method=call.method,
             path=call.path,
             body_sha256=body_digest(call.body),
@@ -401,16 +423,17 @@ class _Run:
         )
 
 
-def _dropped(call: Call, answer: object) -> tuple[str, ...]:
+def _tree_of(answer: object) -> Any:
+    try:
+        return answer.json() if isinstance(answer, _Readable) else None
+    except (CockpitError, ValueError):
+        return None
+
+
+def _dropped(call: Call, stored: Any) -> tuple[str, ...]:
     """Sentences for fields that were sent and that the stored object lacks. An answer without an object tells
     nothing of them."""
-    if not call.fields_at_risk:
-        return ()
-    try:
-        stored = answer.json() if isinstance(answer, _Readable) else None
-    except ValueError:
-        return ()
-    if not isinstance(stored, dict) or not stored:
+    if not call.fields_at_risk or not isinstance(stored, dict) or not stored:
         return ()
     return tuple(
         sentence
@@ -429,53 +452,10 @@ def _told(answer: object) -> str:
     return answer.sentence if isinstance(answer, _Telling) else ""
 
 
+def unknown_sentence(target: str, lost: str, found: str) -> str:
+    """What is told where neither an answer nor a read tells what became of a write."""
+    return f"{target}: unknown: the server did not say ({lost}; {found}); read it before trying again"
+
+
 def _marked(call: Call, audit_id: str) -> Call:
-    if call.via:
-        return marked(call, audit_id)
-    # The mark on a new object tells our own submission from a stranger's when the answer is lost.
-    if call.method != "POST" or not isinstance(call.body, dict):
-        return call
-    body = copy.deepcopy(call.body)
-    body.setdefault("metadata", {}).setdefault("annotations", {})[AUDIT_ANNOTATION] = audit_id
-    return msgspec.structs.replace(call, body=body)
-
-
-def _is_eviction(call: Call) -> bool:
-    return call.method == "POST" and call.path.endswith(EVICTION)
-
-
-def _name(call: Call) -> str:
-    return str(call.body["metadata"]["name"])
-
-
-def _took_place(call: Call, status: int, tree: Any) -> bool:
-    metadata = tree.get("metadata") or {} if isinstance(tree, dict) else {}
-    if call.method == "DELETE" or _is_eviction(call):
-        body = call.body or {}
-        wanted = (body.get("deleteOptions") or body).get("preconditions", {}).get("uid")
-        return status == 404 or (
-            status == 200 and (metadata.get("uid") != wanted or bool(metadata.get("deletionTimestamp")))
-        )
-    if call.method == "POST":
-        mark = call.body["metadata"]["annotations"][AUDIT_ANNOTATION]
-        return status == 200 and (metadata.get("annotations") or {}).get(AUDIT_ANNOTATION) == mark
-    if not isinstance(call.body, dict) or status != 200:
-        return False
-    guarded = call.body.get("metadata") or {}
-    if guarded.get("uid") and metadata.get("uid", guarded["uid"]) != guarded["uid"]:
-        return False
-    wanted = {key: value for key, value in call.body.items() if key not in ("apiVersion", "kind", "metadata")}
-    own = {key: guarded[key] for key in ("labels", "annotations") if key in guarded}
-    return _holds(tree, wanted) and _holds(metadata, own)
-
-
-def _holds(tree: Any, wanted: Any) -> bool:
-    """Whether the merge patch `wanted` has taken place in `tree`: null means that the entry is gone."""
-    if not isinstance(wanted, dict):
-        return bool(tree == wanted)
-    if not isinstance(tree, dict):
-        return False
-    return all(
-        tree.get(key) is None if value is None else _holds(tree.get(key), value)
-        for key, value in wanted.items()
-    )
+    return outside_marked(call, audit_id) if call.via else marked(call, audit_id)

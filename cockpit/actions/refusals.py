@@ -41,6 +41,7 @@ _TABLE = (
     _Row(_by(By.WEBHOOK_DRY_RUN), "{target}: admission webhook {name} does not support dry run"),
     _Row(_by(By.POLICY), "{target} was denied by admission policy {name}: {why}"),
     _Row(_by(By.QUOTA), "{target} exceeds the quota of its namespace: {why}"),
+    _Row(_by(By.BUDGETS), "{target}: several PodDisruptionBudgets protect it: the server does not evict it"),
     _Row(_by(By.RIGHTS), "{target}: {cannot}; {remedy} ({message})", Remedy.ASK_FOR_RIGHT),
     _Row(lambda said: said.is_changed, "{target} was modified in the meantime; {remedy}", Remedy.REFRESH),
     _Row(

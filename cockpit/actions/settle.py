@@ -59,9 +59,9 @@ class Settling:
             done = Outcome(state="refused", sentence=error.sentence)
         if done.is_done:
             return done
-        await self._give_up(first.hold)
-        if first.is_done and done.state == "failed":  # the size may have been set: who goes stays cordoned
+        if done.state == "unknown":  # the size may be set: the nodes stay cordoned, the pool held
             return msgspec.structs.replace(done, sentence=f"{done.sentence}; the nodes stay cordoned")
+        await self._give_up(first.hold)
         return await self._taken_back(done, msgspec.structs.replace(self.shown, calls=tuple(sent)))
 
     async def _settled(self) -> Plan:

@@ -118,7 +118,9 @@ def _fault(error: Exception, is_read: bool) -> OutsideError:
         told = said.get("Error") or {}
         code, message = str(told.get("Code") or "Unknown"), str(told.get("Message") or error)
         status = (said.get("ResponseMetadata") or {}).get("HTTPStatusCode") or 0
-        return OutsideError(WHO, code, message, is_lost=not is_read and status >= 500)
+        # AWS names what it refuses; a bare number is of a proxy, and where it throttled it did nothing.
+        is_told = code in THROTTLED or (status < 500 and not code.isdigit() and code != "Unknown")
+        return OutsideError(WHO, code, message, is_lost=not is_read and not is_told)
     if not type(error).__module__.startswith(("botocore", "boto3", "urllib3", "s3transfer")):
         raise error
     # What was never sent cannot have been done.

@@ -56,9 +56,13 @@ async def run_program(argv: Sequence[str], commands: Commands, /, *, is_change: 
         raise OutsideError(commands.who, "NoProgram", f"{argv[0]}: {error.strerror}") from None
     finally:
         child.end()
-    if code:
+    if code:  # it may fail on its way back from a change that was made
         raise OutsideError(
-            commands.who, f"Exit{code}", _complaint(complaint) or f"{argv[0]} ended with {code}"
+            commands.who,
+            f"Exit{code}",
+            _complaint(complaint) or f"{argv[0]} ended with {code}",
+            is_lost=is_change,
+            is_over=True,
         )
     return printed
 

@@ -16,16 +16,20 @@ class OutsideError(CockpitError):
     """Whoever runs the machines did not do what was asked.
 
     `code` is theirs, or one of ours: `NoBoto3`, `NoAnswer`, `NoProgram`, `NotJson`, `ExitN`. `is_lost`: no
-    answer came to a change, so nobody knows whether it was made. `who` is as sentences name them.
+    answer came to a change, so nobody knows whether it was made; `is_over`: by now it is not under way any
+    more, so a read settles it. `who` is as sentences name them.
     """
 
     exit_code = 1
 
-    def __init__(self, who: str, code: str, message: str, *, is_lost: bool = False) -> None:
+    def __init__(
+        self, who: str, code: str, message: str, *, is_lost: bool = False, is_over: bool = False
+    ) -> None:
         self.who = who
         self.code = clean(code, 80)
         self.message = words(message)
         self.is_lost = is_lost
+        self.is_over = is_over
         super().__init__(f"{who}: {self.message or self.code}")
 
 

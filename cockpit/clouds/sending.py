@@ -125,6 +125,8 @@ async def _looked(call: Call, reach: Reach, lost: OutsideError, ways: Ways) -> S
         wanted, is_there = call.body.get("maximum"), found.max_replicas
     if wanted is None:
         raise unsure
+    if wanted != is_there and lost.is_over and is_there is not None:  # it ended, and says why
+        raise OutsideError(lost.who, lost.code, lost.message) from None
     if wanted != is_there:
         told = f"{lost.message}; {call.target} does not show the change: refresh and retry"
         raise OutsideError(lost.who, lost.code, told, is_lost=True)

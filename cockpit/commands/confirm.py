@@ -20,7 +20,7 @@ from cockpit.local_state.audit import Audit
 from cockpit.model.plan import DrainOrder, Hold, Outcome, Plan
 from cockpit.model.session import Session
 
-CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2, "untried": 2}
+CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2, "untried": 2, "unknown": 2}
 
 
 def refuse_without_right(options: argparse.Namespace, *, may_write: bool) -> None:

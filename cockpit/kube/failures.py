@@ -36,32 +36,42 @@ def explain(error: BaseException, server: str, via: str = "") -> NoConnection:
         reason = clean(getattr(cause, "verify_message", "") or str(cause), 200)
         return NoConnection(
             f"TLS: the certificate of {where} is not trusted ({reason}); "
-            "check certificate-authority and server in the kubeconfig."
+            "check certificate-authority and server in the kubeconfig.",
+            is_unsent=True,
         )
     if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
         inner = getattr(error, "os_error", error)
         reason = clean(getattr(inner, "reason", "") or str(inner), 160)
         return NoConnection(
-            f"TLS with {where} failed ({reason}); check the server URL and the client certificate."
+            f"TLS with {where} failed ({reason}); check the server URL and the client certificate.",
+            is_unsent=isinstance(error, aiohttp.ClientConnectorSSLError),
         )
     if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
         return Unreachable(
-            f"The proxy for {host_of(server)} cannot be used; check proxy-url and HTTPS_PROXY."
+            f"The proxy for {host_of(server)} cannot be used; check proxy-url and HTTPS_PROXY.",
+            is_unsent=True,
         )
     if isinstance(error, aiohttp.ServerTimeoutError | asyncio.TimeoutError):
-        return Unreachable(f"{where} does not answer in time; check the network, VPN or firewall.")
+        return Unreachable(
+            f"{where} does not answer in time; check the network, VPN or firewall.",
+            is_unsent=isinstance(error, aiohttp.ConnectionTimeoutError),
+        )
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return Unreachable(
-            f"The name of {where} cannot be resolved; check the server URL in the kubeconfig, or VPN."
+            f"The name of {where} cannot be resolved; check the server URL in the kubeconfig, or VPN.",
+            is_unsent=True,
         )
     if isinstance(error, aiohttp.ClientConnectorError):
         number = error.os_error.errno  # asyncio's own text repeats the address
         reason = clean(os.strerror(number) if number and number > 0 else str(error.os_error), 120)
-        return Unreachable(f"{where} cannot be reached ({reason}); is the cluster running, is a VPN needed?")
+        return Unreachable(
+            f"{where} cannot be reached ({reason}); is the cluster running, is a VPN needed?", is_unsent=True
+        )
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
         return Unreachable(f"The connection to {where} was cut.")
     if isinstance(error, aiohttp.InvalidURL):
         return NoConnection(
-            f"The server URL {clean(server, 200)!r} cannot be used; fix it in the kubeconfig."
+            f"The server URL {clean(server, 200)!r} cannot be used; fix it in the kubeconfig.",
+            is_unsent=True,
         )
     return Unreachable(f"The connection to {where} broke ({clean(str(error), 120) or type(error).__name__}).")

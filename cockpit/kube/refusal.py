@@ -24,12 +24,13 @@ _TEXTS = tuple(
         (By.WEBHOOK, _WEBHOOK + "denied the request(?:: (?P<why>.*))?"),
         (By.WEBHOOK_DOWN, r'failed calling webhook "(?P<name>[^"]+)": (?P<why>.*)'),
         (By.POLICY, r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*?denied request: (?P<why>.*)"),
+        (By.BUDGETS, r"has more than one PodDisruptionBudget"),
         (By.QUOTA, r"exceeded quota: (?P<why>(?P<name>[^,]*).*)"),
         (By.RIGHTS, r'cannot \w+ resource "'),
         (By.UID, r"(?i:UID in (?:the )?precondition)"),
     )
 )
-_ONLY_AT = {By.RIGHTS: 403, By.QUOTA: 403, By.UID: 409, By.WEBHOOK_DRY_RUN: 400}
+_ONLY_AT = {By.BUDGETS: 500, By.RIGHTS: 403, By.QUOTA: 403, By.UID: 409, By.WEBHOOK_DRY_RUN: 400}
 _RIGHT = re.compile(
     r'cannot (?P<verb>\w+) resource "(?P<resource>[^"/]+)(?:/(?P<subresource>[^"]+))?"'
     r'(?: in API group "(?P<group>[^"]*)")?(?: in the namespace "(?P<namespace>[^"]*)")?'
@@ -81,4 +82,4 @@ def refusal_of(answer: ApiAnswer, path: str = "") -> Refusal:
     """The refusal in a whole answer to a request to `path`."""
     found = read_refusal(answer.status, answer.server_status(), path)
     wait = answer.retry_after_seconds or found.retry_after_seconds
-    return msgspec.structs.replace(found, retry_after_seconds=wait)
+    return msgspec.structs.replace(found, retry_after_seconds=wait, audit_id=answer.audit_id)

@@ -6,8 +6,8 @@ The `kubernetes` package and aiohttp are imported inside functions: neither is n
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -60,6 +60,21 @@ class _Request(msgspec.Struct):
     body: bytes | None
     timeout: Any
     is_stream: bool = False
+
+
+@contextmanager
+def _before_sending() -> Iterator[None]:
+    """What fails in it fails before the request leaves, or after a refusal of it."""
+    try:
+        yield
+    except NoConnection as error:
+        error.is_unsent = True
+        raise
+
+
+def _proves_unread(request: _Request, response: "aiohttp.ClientResponse") -> bool:
+    """Whether a 401 proves that a write was not done: the API server's own, which is no page of a proxy."""
+    return request.method in guard.READS or "json" in response.headers.get("Content-Type", "")
 
 
 class ApiSession:
@@ -125,8 +140,8 @@ class ApiSession:
 
         `body` is a tree of dicts, lists and scalars (sent as JSON whatever the patch type). Raises Refused
         where the guard forbids it and NoConnection where no answer comes or it is longer than `limit_bytes`.
-        Nothing is retried, except once after a 401 with renewed credentials: a 401 proves that nothing was
-        done.
+        Nothing is retried, except once after a 401 with renewed credentials: a 401 of the API server proves
+        that nothing was done.
         """
         import aiohttp
 
@@ -245,9 +260,12 @@ class ApiSession:
         """The only place where a request leaves; renews credentials once after a 401."""
         self._check(request.method, request.path, request.query, request.body)
         response = await self._once(request)
-        if response.status == 401 and await self._credentials.renew(request.headers.get("Authorization", "")):
-            response.close()
-            response = await self._once(request)
+        if response.status == 401 and _proves_unread(request, response):
+            with _before_sending():
+                is_new = await self._credentials.renew(request.headers.get("Authorization", ""))
+            if is_new:
+                response.close()
+                response = await self._once(request)
         async with response:
             yield response
 
@@ -257,13 +275,15 @@ class ApiSession:
         if refusal:
             raise Refused(refusal)
         if self._is_closed:
-            raise NoConnection(f"The session with {host_of(self.server)} was closed; attach again.")
+            told = f"The session with {host_of(self.server)} was closed; attach again."
+            raise NoConnection(told, is_unsent=True)
 
     async def _once(self, request: "_Request") -> "aiohttp.ClientResponse":
         import aiohttp
         from yarl import URL
 
-        header = await self._credentials.authorization()
+        with _before_sending():
+            header = await self._credentials.authorization()
         request.headers.pop("Authorization", None)
         if header:
             request.headers["Authorization"] = header

@@ -29,7 +29,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One audit line.
 
     `step` is `intent` before a call, `outcome` after it; both carry the same `audit_id`. `at_seconds` is
-    epoch time. `state` of an outcome: done, refused, failed.
+    epoch time. `state` of an outcome: done, unchanged, refused, failed, unknown.
     """
 
     audit_id: str
@@ -50,6 +50,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: str = ""
     status: int = 0  # HTTP, of a refusal
     reason: str = ""  # Kubernetes' own for a refusal: Conflict, Forbidden
+    server_audit_id: str = ""  # the Audit-Id of the answer: the line of the server's own audit log
     sentence: str = ""
 
 

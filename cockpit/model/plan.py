@@ -113,8 +113,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a plan. `state`: done, refused, failed, unchanged; of a dry run also untried, where the
-    server could not make one."""
+    """What became of a plan. `state`: done, refused, failed (not done), unchanged, unknown (the server did
+    not say, and no read settles it); of a dry run also untried, where the server could not make one."""
 
     state: str
     sentence: str
@@ -123,6 +123,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Of a refused or untried one: what the server said."""
     is_moved: bool = False
     """Refused for nothing but the version: the object is newer than the plan, and nothing was done."""
+    is_cut: bool = False
+    """Nothing answers any more: what else is sent would meet the same."""
+    server_audit_id: str = ""
+    """Of the last call: the server's Audit-Id, "" where it gave none."""
     warnings: tuple[str, ...] = ()
     """What a person has to know although it is done, a sentence each."""
     goes_on: DrainOrder | None = None

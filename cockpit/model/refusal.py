@@ -20,6 +20,7 @@ class By(enum.Enum):
     POLICY = "policy"  # a ValidatingAdmissionPolicy denied it
     QUOTA = "quota"  # a ResourceQuota is used up
     RIGHTS = "rights"  # the authorizer: a right is missing
+    BUDGETS = "budgets"  # several disruption budgets protect one pod, which an eviction refuses
     UID = "uid"  # the object was deleted and recreated: its uid is another
 
 
@@ -59,6 +60,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""  # of the webhook, policy or quota behind `by`
     why: str = ""  # the reason that it gave
     right: Right | None = None  # what the authorizer found missing
+    audit_id: str = ""  # of the answer: Audit-Id, by which the server's own audit log has it
 
     @property
     def is_taken(self) -> bool:

@@ -15,6 +15,7 @@ _MARKS: dict[str, tuple[str, Tone]] = {
     "unchanged": ("✓", "good"),
     "refused": ("×", "bad"),
     "failed": ("×", "bad"),
+    "unknown": ("▲", "warn"),
 }
 
 

@@ -24,6 +24,7 @@ from cockpit.model.node import Node
 from cockpit.model.plan import Call, DrainOrder, Outcome, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.refusal import Refusal
 from cockpit.model.session import Session
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.drain_mark import DrainMark, mark_in, mark_of, still_there
@@ -206,7 +207,7 @@ class DrainRun:
             self._waits.pop(uid, None)
         elif outcome.sentence == READ_ONLY:
             raise _OverError(READ_ONLY)
-        elif outcome.state == "failed" or (said is not None and (said.status == 429 or said.status >= 500)):
+        elif outcome.state in ("failed", "unknown") or _may_pass(said):
             own = self._budgets_of(uid, budgets or ())
             self._waits[uid] = _held(own) if own else outcome.sentence
         else:
@@ -274,6 +275,11 @@ class DrainRun:
         if came:
             sentence += listed("; still on it: ", came, 200)
         return Outcome(state="done", sentence=sentence)
+
+
+def _may_pass(said: Refusal | None) -> bool:
+    """Whether it may be taken later: a budget or the load of the server holds it."""
+    return said is not None and (said.status == 429 or said.status >= 500)
 
 
 def _other(mark: DrainMark | None) -> str:

@@ -33,6 +33,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     name: str = ""  # of the object that it speaks of
     group: str = ""
     kind: str = ""  # its plural resource, as Status.details has it
+    is_status: bool = False  # the body was a Status: the API server wrote it, and no proxy
 
 
 class ListPage(msgspec.Struct, frozen=True):
@@ -120,6 +121,7 @@ class ProtobufWire:
             name=clean(details.name, SHORT),
             group=clean(details.group, SHORT),
             kind=clean(details.kind, SHORT),
+            is_status=True,
         )
 
     def page(self, body: bytes) -> ListPage:
@@ -244,6 +246,7 @@ class JsonWire:
             name=clean(details.name, SHORT),
             group=clean(details.group, SHORT),
             kind=clean(details.kind, SHORT),
+            is_status=status.kind == "Status",
         )
 
     def page(self, body: bytes) -> ListPage:

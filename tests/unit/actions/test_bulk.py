@@ -202,7 +202,7 @@ async def test_one_refusal_does_not_stop_the_others_and_a_lost_connection_does()
     lost = Server(*(NoConnection("the connection was cut") for _ in range(40)))
     results = await carry_all(sweep, line, Lines(), ManualClock(0.0), perform=lost)
     assert len(lost.calls) <= AT_ONCE
-    assert "was changed: check before you retry" in results[0].outcome.sentence
+    assert "unknown: the server did not say" in results[0].outcome.sentence
     assert results[-1].outcome.sentence == "not tried: the connection was lost before"
     assert summary(KILL, results).state == "failed"
 

@@ -217,24 +217,24 @@ SCRIPTS: tuple[tuple[str, FailureClass, ScriptedAws, str, str], ...] = (
         "the answer is lost, and nothing was done",
         FailureClass.TIMEOUT,
         aws([LOST], [group(2)]),
-        "failed",
-        'nodegroup gpu: AWS: Read timeout on endpoint URL: "https://eks.eu-west-1.amazonaws.com"; nodegroup gpu does'
+        "unknown",
+        'nodegroup gpu: unknown: AWS: Read timeout on endpoint URL: "https://eks.eu-west-1.amazonaws.com"; nodegroup gpu does'
         " not show the change: refresh and retry",
     ),
     (
         "the answer is lost, and so is the next one",
         FailureClass.TIMEOUT,
         aws([LOST], [group(2), LOST]),
-        "failed",
-        'nodegroup gpu: AWS: Read timeout on endpoint URL: "https://eks.eu-west-1.amazonaws.com"; cannot tell whether'
+        "unknown",
+        'nodegroup gpu: unknown: AWS: Read timeout on endpoint URL: "https://eks.eu-west-1.amazonaws.com"; cannot tell whether'
         " nodegroup gpu was changed: check before you retry",
     ),
     (
         "an error of AWS itself",
         FailureClass.OTHER,
         aws([refusal("ServerException", "Internal failure", 500)]),
-        "failed",
-        "nodegroup gpu: AWS: Internal failure; nodegroup gpu does not show the change: refresh and retry",
+        "unknown",
+        "nodegroup gpu: unknown: AWS: Internal failure; nodegroup gpu does not show the change: refresh and retry",
     ),
 )
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from cockpit.errors import BadInput, NoConnection, NotTried, Refused
+from cockpit.errors import BadInput, NoConnection, NotTried, OutcomeUnknown, Refused
 from cockpit.kube.access import can
 from cockpit.kube.calls import perform
 from cockpit.kube.objects import get_object
 from cockpit.kube.resource import JOBS, MPIJOBS, NODES, PODS, Resource
 from cockpit.kube.session import ApiSession
 from cockpit.model.plan import Call
-from cockpit.model.refusal import Cause, ObjectRef, Refusal
+from cockpit.model.refusal import By, Cause, ObjectRef, Refusal
 from tests.unit.kube.builders import FakeServer, meta, refuse, reply, status
 
 PATH = "/apis/kubeflow.org/v2beta1/namespaces/team-a/mpijobs/hvd"
@@ -90,8 +90,6 @@ async def test_a_rehearsal_is_a_server_dry_run_and_needs_no_unlocking(
     [
         (400, 'admission webhook "v.kb.io" does not support dry run', NotTried),
         (429, "too many requests", NotTried),
-        (503, "the server is currently unable to handle the request", NotTried),
-        (504, "timed out", NotTried),
         (500, 'failed calling webhook "v.kb.io": connection refused', Refused),
         (400, "strict decoding error: unknown field", Refused),
         (403, "jobs is forbidden", Refused),
@@ -120,7 +118,6 @@ async def test_a_dry_run_that_was_not_made_is_no_refusal(
         (PATCH, 401, "Unauthorized"),
         (DELETE, 429, "TooManyRequests"),
         (Call(method="POST", path=PATH, body={}), 409, "AlreadyExists"),
-        (PATCH, 500, "InternalError"),
     ],
 )
 async def test_a_refusal_is_what_the_status_says(
@@ -144,6 +141,62 @@ async def test_a_refusal_is_what_the_status_says(
     )
     assert caught.value.exit_code == 1
     assert server.count(PATH) == (1 if code != 401 else server.count(PATH))
+
+
+_TEXT = "text/plain"
+_MANY = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
+
+@pytest.mark.parametrize("call", [PATCH, DELETE, Call(method="POST", path=PATH, body={})])
+@pytest.mark.parametrize(
+    ("answer", "is_over"),
+    [
+        (reply(status(500, "InternalError", "etcdserver: request timed out"), 500), True),
+        (reply(status(503, "ServiceUnavailable", "error trying to reach service"), 503), False),
+        (reply(status(504, "Timeout", "timed out"), 504), False),
+        (reply("<html>Bad Gateway</html>", 502, "text/html"), False),
+        (reply("<html>Forbidden</html>", 403, "text/html"), False),
+        (reply("<html>Not Found</html>", 404, "text/html"), False),
+        (reply("slow down", 429, _TEXT), False),
+        (reply("request timeout", 408, _TEXT), False),
+        (reply(status(408, "Timeout", "timed out"), 408), False),
+        (reply("", 499, _TEXT), False),
+        (reply("<html>Sign in</html>", 200, "text/html"), False),
+        (reply({"code": 404, "message": "no route"}, 404), False),
+        (reply({"error": "upstream"}, 200), False),
+        (reply(status(500, "", "odd"), 200), True),
+        (reply("", 302, _TEXT), False),
+    ],
+)
+async def test_an_answer_that_proves_nothing_is_no_refusal_of_a_write(
+    server: FakeServer, session: ApiSession, call: Call, answer: Any, *, is_over: bool
+) -> None:
+    server.on(PATH, answer)
+    session.unlock()
+    with pytest.raises(OutcomeUnknown) as caught:
+        await perform(session, call)
+    assert (caught.value.is_over, caught.value.is_unsent) == (is_over, False)
+    assert server.count(PATH) == 1
+    with pytest.raises(NotTried):
+        await perform(session, call, dry_run=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "by"),
+    [
+        (reply("Too many requests, please try again later.", 429, _TEXT, Retry_After="1"), By.SERVER),
+        (reply(status(500, "InternalError", 'failed calling webhook "v.io": refused'), 500), By.WEBHOOK_DOWN),
+        (reply(status(500, "InternalError", _MANY), 500), By.BUDGETS),
+    ],
+)
+async def test_what_is_refused_before_it_is_begun_is_a_refusal(
+    server: FakeServer, session: ApiSession, answer: Any, by: By
+) -> None:
+    server.on(PATH, answer)
+    session.unlock()
+    with pytest.raises(Refused) as caught:
+        await perform(session, PATCH)
+    assert caught.value.said.by is by
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])

@@ -1,0 +1,199 @@
+"""Row 19 and 49 of the reliability table: 30 % of all answers are faults, and no write is done twice.
+
+A small API server in memory, asked through `kube.calls.perform`. A faulty write is refused before it is done,
+done and its answer lost or replaced by a proxy's, sent twice by the proxy, or done a while after the proxy
+gave up on it.
+"""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from cockpit.actions.perform import carry_out
+from cockpit.clock import ManualClock
+from cockpit.errors import NoConnection
+from cockpit.kube.answer import ApiAnswer
+from cockpit.model.plan import Call, Outcome, Plan
+from tests.unit.actions.builders import Lines
+
+RUNS = 10_000
+FAULTS = 0.3
+HTML = b"<html>Bad Gateway</html>"
+NAMES = "/api/v1/namespaces/team-a/pods"
+MERGE = "application/merge-patch+json"
+Tree = dict[str, Any]
+
+
+def told(status: int, reason: str, message: str = "injected") -> ApiAnswer:
+    """A Status; of a success without a reason."""
+    tree = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason}
+    details = {"name": "p", "kind": "pods"} if status == 404 else {}
+    more = {"message": message, "details": details}
+    return ApiAnswer(status, "application/json", json.dumps(tree | more).encode())
+
+
+class FaultServer:
+    """Pods by name; `effects` counts what changed each of them, by the audit id or the value that it set."""
+
+    context, server, user, read_only = "prod", "https://prod.example", "ann", False
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.objects: dict[str, Tree] = {}
+        self.version = 0
+        self.effects: list[str] = []
+        self.writes = 0
+        self.late: list[tuple[str, str, Any]] = []
+
+    def put(self, name: str, about: Tree | None = None, size: int = 2) -> Tree:
+        self.version += 1
+        about = {
+            **(about or {}),
+            "name": name,
+            "uid": f"u{self.version}",
+            "resourceVersion": str(self.version),
+        }
+        self.objects[name] = {"kind": "Pod", "metadata": about, "spec": {"size": size}}
+        return self.objects[name]
+
+    async def request(
+        self, method: str, path: str, *, body: Any = None, query: Any = (), **_: Any
+    ) -> ApiAnswer:
+        if method == "GET":
+            if self.rng.random() < FAULTS:
+                return self._fault()
+            return self._read(path, dict(query).get("labelSelector", ""))
+        self.writes += 1
+        luck = self.rng.random()
+        if luck >= FAULTS:
+            return self._write(method, path, body)
+        kind = self.rng.choice(("before", "after", "twice", "late"))
+        if kind == "before":
+            return self._fault()
+        if kind == "late":
+            self.late.append((method, path, body))
+            return ApiAnswer(504, "text/html", HTML)
+        answer = self._write(method, path, body)
+        return (
+            self._write(method, path, body) if kind == "twice" else (self._fault() if answer.ok else answer)
+        )
+
+    def _fault(self) -> ApiAnswer:
+        kind = self.rng.choice((500, 502, 503, 504, 429, 408, 200, "cut"))
+        if kind == "cut":
+            raise NoConnection("the connection was cut")
+        if self.rng.random() < 0.5 and kind not in (429, 408, 200):
+            return told(int(kind), "InternalError")
+        return ApiAnswer(int(kind), "text/html", HTML)
+
+    def _read(self, path: str, selector: str) -> ApiAnswer:
+        if selector:
+            key, _, value = selector.partition("=")
+            items = [it for it in self.objects.values() if it["metadata"].get("labels", {}).get(key) == value]
+            tree: Tree = {"kind": "PodList", "metadata": {}, "items": items}
+            return ApiAnswer(200, "application/json", json.dumps(tree).encode())
+        found = self.objects.get(path.removesuffix("/scale").removeprefix(f"{NAMES}/"))
+        if found is None:
+            return told(404, "NotFound")
+        return ApiAnswer(200, "application/json", json.dumps(found).encode())
+
+    def _write(self, method: str, path: str, body: Any) -> ApiAnswer:
+        if method == "POST" and not path.endswith("/eviction"):
+            about = body["metadata"]
+            name = about.get("name") or f"{about['generateName']}{len(self.objects)}"
+            if name in self.objects:
+                return told(409, "AlreadyExists")
+            self.effects.append(name)
+            return self._said(self.put(name, about), 201)
+        name = path.removesuffix("/scale").removesuffix("/eviction").removeprefix(f"{NAMES}/")
+        found = self.objects.get(name)
+        if found is None:
+            return told(404, "NotFound")
+        guard = (body.get("deleteOptions") or body).get("preconditions") or body["metadata"]
+        if guard["uid"] != found["metadata"]["uid"]:
+            return told(409, "Conflict")
+        if (
+            guard.get("resourceVersion", found["metadata"]["resourceVersion"])
+            != found["metadata"]["resourceVersion"]
+        ):
+            return told(409, "Conflict")
+        self.effects.append(name)
+        if method == "PATCH":
+            return self._said(self.put(name, {}, body["spec"]["size"]), 200)
+        del self.objects[name]
+        return self._said({"kind": "Status", "status": "Success"}, 200)
+
+    def _said(self, tree: Tree, status: int) -> ApiAnswer:
+        return ApiAnswer(status, "application/json", json.dumps(tree).encode())
+
+    def arrive(self) -> None:
+        """What a proxy gave up on reaches the server."""
+        for method, path, body in self.late:
+            self._write(method, path, body)
+        self.late.clear()
+
+
+def calls_of(kind: str, it: Tree) -> Call:
+    guard = {key: it["metadata"][key] for key in ("uid", "resourceVersion")}
+    path = f"{NAMES}/{it['metadata']['name']}"
+    made: dict[str, tuple[str, str, Any]] = {
+        "create": ("POST", NAMES, {"metadata": {"name": "new"}}),
+        "generate": ("POST", NAMES, {"metadata": {"generateName": "new-"}}),
+        "patch": ("PATCH", path, {"metadata": guard, "spec": {"size": 4}}),
+        "scale": ("PATCH", f"{path}/scale", {"metadata": guard, "spec": {"size": 4}}),
+        "delete": ("DELETE", path, {"preconditions": guard}),
+        "evict": (
+            "POST",
+            f"{path}/eviction",
+            {"metadata": {"name": "p"}, "deleteOptions": {"preconditions": {"uid": guard["uid"]}}},
+        ),
+    }
+    method, path, body = made[kind]
+    return Call(method=method, path=path, body=body, target=f"pod team-a/{kind}", content_type=MERGE)
+
+
+async def no_pause(_seconds: float) -> None:
+    """Time that passes at once."""
+
+
+async def carry(server: FaultServer, call: Call, lines: Lines, number: int) -> Outcome:
+    plan = Plan(verb="try", title="Try it", done="Tried it", calls=(call,))
+    return await carry_out(plan, server, lines, ManualClock(), new_id=lambda: f"id{number}", sleep=no_pause)
+
+
+@pytest.mark.parametrize("kind", ["create", "generate", "patch", "scale", "delete", "evict"])
+async def test_no_write_is_done_twice_and_none_is_told_wrongly(kind: str) -> None:
+    rng = random.Random(f"writes/{kind}")
+    ends: dict[tuple[str, int], int] = {}
+    for number in range(RUNS // 6 + 1):
+        server, lines = FaultServer(rng), Lines()
+        call = calls_of(kind, server.put("p"))
+        outcome = await carry(server, call, lines, number)
+        assert server.writes == 1, "it was sent again"
+        done_by_then = len(server.effects)
+        server.arrive()
+        effects = len(server.effects)
+        is_generated_twice = (
+            kind == "generate" and effects == 2
+        )  # the proxy's doing, which no client can keep off
+        assert effects <= 1 or is_generated_twice
+        if outcome.state == "done":
+            assert done_by_then >= 1
+        elif outcome.state == "unchanged":
+            assert kind in ("delete", "evict") and "p" not in server.objects
+        elif outcome.state in ("refused", "failed"):
+            is_replayed = kind in ("patch", "scale") and outcome.is_moved
+            assert effects == 0 or is_replayed, (
+                outcome
+            )  # 409 after the proxy sent it twice: planned anew on a read
+        else:
+            assert outcome.state == "unknown"
+            assert "unknown: the server did not say" in outcome.sentence
+            assert "read it before trying again" in outcome.sentence
+        assert [it.state for it in lines.entries] == ["", outcome.state]
+        key = (outcome.state, effects)
+        ends[key] = ends.get(key, 0) + 1
+    seen = {state for state, _ in ends}
+    assert {"done", "unknown", "failed"} <= seen, ends  # each end was met
