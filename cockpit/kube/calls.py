@@ -41,7 +41,7 @@ async def perform(session: ApiSession, call: Call, *, dry_run: bool = False) -> 
     answer = await session.request(
         call.method, call.path, query=tuple(query), body=body, content_type=call.content_type
     )
-    if answer.ok and (_is_object(answer) or (dry_run and not answer.body)):
+    if answer.ok and _is_object(answer):
         return answer
     said = refusal_of(answer, call.path)
     message = f"HTTP {answer.status} with no object in it" if answer.status < 400 else said.message

@@ -23,7 +23,7 @@ class Wire:
     async def request(self, method: str, path: str, *, query: Any, body: Any, content_type: str) -> ApiAnswer:
         del path, content_type
         self.sent.append((method, query, body))
-        return ApiAnswer(200)
+        return ApiAnswer(200, "application/json", b'{"kind": "Status", "status": "Success"}')
 
 
 @pytest.mark.parametrize(
