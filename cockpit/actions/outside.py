@@ -27,8 +27,8 @@ def outside_trouble(call: Call, error: "OutsideError") -> Refused | OutcomeUnkno
     from cockpit.pools.failure_classes import classed
 
     if error.is_lost:
-        told = f"{call.target}: unknown: {error.who}: {error.message}"
-        return OutcomeUnknown(told, Refusal(message=error.message))
+        unknown = f"{call.target}: unknown: {error.who}: {error.message}"
+        return OutcomeUnknown(unknown, Refusal(message=error.message))
     if isinstance(error, Moved):
         moved = Refusal(status=409, reason="Conflict", message=error.message)
         return recreated(call.target) if error.is_another else Refused(error.sentence, moved)
