@@ -50,6 +50,13 @@ class ApiServer:
         names: tuple[str, ...] = await asyncio.to_thread(context_names, self._attachment.options.kubeconfig)
         return names
 
+    async def context_namespaces(self) -> tuple[str, ...]:
+        """Namespaces that contexts of this cluster name in the kubeconfig. Raises NoConnection."""
+        from cockpit.kube.contexts import context_namespaces
+
+        kubeconfig, context = self._attachment.options.kubeconfig, self._attachment.context
+        return await asyncio.to_thread(context_namespaces, kubeconfig, context)
+
     async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
         """Lines of one object as YAML, read now. Raises CockpitError with one sentence."""
         from cockpit.kube.objects import get_object
@@ -107,10 +114,10 @@ class ApiServer:
         return Life(is_over=pod.is_finished, restarts=pod.restarts)
 
     async def read_scalers(self) -> "ScalersRead":
-        """The autoscalers of pods in the namespace in force, or in all. Raises NoConnection."""
+        """The autoscalers of pods in the namespaces in force. Raises NoConnection."""
         from cockpit.actions.scaler_reads import read_scalers
 
-        return await read_scalers(self._attachment.connected(), self._attachment.namespace)
+        return await read_scalers(self._attachment.connected(), self._attachment.namespaces)
 
     async def read_standing(self, pool: "Pool") -> "StandingRead":
         """What of ours asks for nodes of the pool. Raises NoConnection."""

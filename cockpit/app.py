@@ -24,6 +24,7 @@ from cockpit.errors import BadInput, NoConnection
 from cockpit.local_state.config import Settings
 from cockpit.local_state.crashes import Crashes
 from cockpit.local_state.state import Choice, Choices
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
 from cockpit.screens.app_protocol import Inspection
@@ -98,6 +99,7 @@ class CockpitApp(OrderlyApp):
         self.row_reads = RowReads(self)
         self.drains = Drains(self)
         self.pool_changes = PoolChanges(self)
+        self.typed_namespaces: set[str] = set()
         self._is_leaving = False
 
     # ---- start and end
@@ -149,14 +151,14 @@ class CockpitApp(OrderlyApp):
         work: WorkType[None] = self.attachment.run
         self.run_worker(work, name="attachment", group="ingest", exclusive=True)
 
-    def reattach(self, *, context: str = "", namespace: str = "") -> None:
-        """Leave this context or namespace and attach anew: what was on screen goes at once.
+    def reattach(self, *, context: str = "", namespaces: Namespaces = EVERY) -> None:
+        """Leave this context or these namespaces and attach anew: what was on screen goes at once.
 
         With a context its own settings are in force (write, namespace, Prometheus): what the command line
-        said was said of another. Without one only the namespace changes; an unlocked session stays so.
+        said was said of another. Without one only the namespaces change; an unlocked session stays so.
         """
         options = self.attachment.options
-        if not context and self.attachment.narrow(namespace):
+        if not context and self.attachment.narrow(namespaces):
             while len(self.screen_stack) > 2:
                 self.pop_screen()
             return
@@ -165,7 +167,7 @@ class CockpitApp(OrderlyApp):
             options = replace(
                 options,
                 context=context,
-                namespace=own.namespace,
+                namespaces=own.namespaces,
                 write=own.write,
                 prometheus=own.prometheus,
                 outside=own.outside,
@@ -174,7 +176,7 @@ class CockpitApp(OrderlyApp):
         else:
             is_locked = self.attachment.is_read_only
             write = options.write if self.attachment.session is None else not is_locked
-            options = replace(options, namespace=namespace, write=write)
+            options = replace(options, namespaces=namespaces, write=write)
         self.drains.leave()
         self.attachment = self._new_attachment(options)
         while len(self.screen_stack) > 2:
@@ -232,7 +234,13 @@ class CockpitApp(OrderlyApp):
 
     @property
     def default_namespace(self) -> str:
-        return self.attachment.namespace or self.attachment.home_namespace
+        """Where something new goes: the namespace shown; of several that of the context, or the first."""
+        shown, home = self.attachment.namespaces, self.attachment.home_namespace
+        return home if home in shown else shown.names[0]
+
+    @property
+    def configured_namespaces(self) -> tuple[str, ...]:
+        return self.options.settings.of_context(self.context).namespaces.names
 
     @property
     def prices(self) -> Prices:
@@ -261,7 +269,7 @@ class CockpitApp(OrderlyApp):
             kept = self._choices.of(place) if self._choices else Choice()
             # a filter does not outlive the run: an old one would hide rows without a reason in sight
             state = self._states[place] = ViewState(sort=kept.sort, descending=kept.descending)
-        return replace(state, namespace=self.attachment.options.namespace)
+        return replace(state, namespaces=self.attachment.namespaces)
 
     def keep_state(self, place: str, state: ViewState) -> None:
         self._states[place] = state

@@ -16,6 +16,7 @@ from cockpit.jobs.index import JobIndex
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.reach import NOTHING_OUTSIDE, Outside
 from cockpit.model.record import Kind
 from cockpit.model.trust import Trust
@@ -50,11 +51,12 @@ ANSWER_SECONDS = 5.0
 """Without an answer for so long what is on the screen is called stale."""
 
 
+HOME = "default"
+"""The namespace of a context that names none, as kubectl has it."""
 BIG_LISTS = (Kind.POD, Kind.NODE)
 """What everything else is about; pods first: they are in last, and they are looked at with every status."""
 FIRST_LISTS_SECONDS = 5.0
 """So long telemetry waits for these, whose time it would take: its numbers belong to nodes and pods."""
-NAMESPACED = (Kind.POD, Kind.JOB, Kind.EVENT, Kind.MPIJOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE)
 
 
 class Link(enum.Enum):
@@ -73,7 +75,7 @@ class AttachOptions:
 
     kubeconfig: str | None = None
     context: str | None = None
-    namespace: str = ""  # "" is all namespaces
+    namespaces: Namespaces = EVERY  # those that are shown
     write: bool = False
     prometheus: MetricsServer = NO_METRICS_SERVER
     patience_seconds: float = 20.0  # for a whole answer of a metrics server
@@ -110,7 +112,6 @@ class Attachment:
         self.session: ApiSession | None = None
         self.served: Served | None = None
         self.access: AccessReviews | None = None  # what this user may do here; None while not attached
-        self.scope = ""  # namespace that the streams are narrowed to, "" for all
         self.link = Link.IDLE
         self.sentence = ""
         self.api_seconds: float | None = None
@@ -198,14 +199,17 @@ class Attachment:
         return None if self.session is None else self.session.trust
 
     @property
-    def namespace(self) -> str:
-        """The one that is shown, "" for all."""
-        return self.options.namespace
+    def namespaces(self) -> Namespaces:
+        """Those that are shown: as chosen, or that of the context where not all of them may be read."""
+        from cockpit.triage.namespace_notes import is_confined
+
+        chosen = self.options.namespaces
+        return Namespaces((self.home_namespace,)) if not chosen and is_confined(self.store) else chosen
 
     @property
     def home_namespace(self) -> str:
         """That of the kubeconfig's context; "" before there is a session."""
-        return "" if self.session is None else self.session.namespace
+        return "" if self.session is None else self.session.namespace or HOME
 
     @property
     def has_failed(self) -> bool:
@@ -236,11 +240,13 @@ class Attachment:
             return None
         return installed_engines(self.store, lambda group, plural: served.find(group, plural) is not None)
 
-    def narrow(self, namespace: str) -> bool:
-        """Show one namespace (or "" for all) of what is read already; False where it must be read anew."""
-        if self.session is None or not all(_is_told(self.store.status(kind)) for kind in NAMESPACED):
+    def narrow(self, namespaces: Namespaces) -> bool:
+        """Show some namespaces (or all) of what is read already; False where they are not all read."""
+        from cockpit.triage.namespace_notes import reads_all
+
+        if self.session is None or not reads_all(self.store):
             return False
-        self.options = replace(self.options, namespace=namespace)
+        self.options = replace(self.options, namespaces=namespaces)
         self._changed()
         return True
 
@@ -335,14 +341,6 @@ class Attachment:
             await self.access.run()
 
     async def _feed(self, session: "ApiSession") -> None:
-        from cockpit.kube.access import widest_scope
-
-        namespace = self.options.namespace
-        self.scope = (
-            namespace
-            if self.options.is_narrow
-            else await widest_scope(session, namespace, registry.watched())
-        )
         async with asyncio.TaskGroup() as group:
             for name, work in self.tasks(session).items():
                 tell = self._tell_telemetry if name == "telemetry" else _say_nothing
@@ -361,7 +359,8 @@ class Attachment:
                 clock=self.clock,
                 rng=self._rng,
                 watched=watched_kinds(self.options.autoscaler_status),
-                namespace=self.scope,
+                namespaces=self.options.namespaces or Namespaces((self.home_namespace,)),
+                is_narrow=self.options.is_narrow and bool(self.options.namespaces),
                 keep_up=self._keep_up,
             ).run()
 
@@ -490,8 +489,3 @@ def watched_kinds(autoscaler_status: str = "") -> tuple[Watched, ...]:
 
 def _say_nothing(sentence: str) -> None:
     """Told in the header alone: no stream shows it."""
-
-
-def _is_told(status: StreamStatus | None) -> bool:
-    """True where the whole cluster was listed, or there is nothing of the kind to be listed."""
-    return status is not None and (status.is_whole or status.phase is Phase.ABSENT)

@@ -7,6 +7,7 @@ from typing import Final
 from cockpit.actions.queue import queue_named
 from cockpit.errors import BadInput
 from cockpit.model.job import Job
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.record import Kind
 from cockpit.pools.index import pool_named
 from cockpit.triage.cluster_view import ClusterView
@@ -25,8 +26,8 @@ NAMINGS: Final = {
 }
 
 
-def job_named(jobs: Iterable[Job], text: str, namespace: str = "") -> Job:
-    """The one job that `text` means; `namespace` narrows a bare name.
+def job_named(jobs: Iterable[Job], text: str, namespaces: Namespaces = EVERY) -> Job:
+    """The one job that `text` means; `namespaces` narrow a bare name.
 
     Raises BadInput: unknown (with names that are near), or several (with all of them).
     """
@@ -34,7 +35,7 @@ def job_named(jobs: Iterable[Job], text: str, namespace: str = "") -> Job:
     words = text.strip().split("/")
     if not 1 <= len(words) <= 3 or not all(words):
         raise BadInput(f"{text!r} is not a job: write name, namespace/name or kind/namespace/name")
-    found = [one for one in everything if _fits(one, words, namespace)]
+    found = [one for one in everything if _fits(one, words, namespaces)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -44,15 +45,15 @@ def job_named(jobs: Iterable[Job], text: str, namespace: str = "") -> Job:
     names = [f"{one.namespace}/{one.name}" for one in everything]
     near = difflib.get_close_matches(text, [*names, *(one.name for one in everything)], n=3, cutoff=0.6)
     hint = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
-    where = f" in namespace {namespace}" if namespace and len(words) == 1 else ""
+    where = f" in {namespaces.words}" if namespaces and len(words) == 1 else ""
     raise BadInput(f"there is no job {text!r}{where}{hint}")
 
 
-def _fits(job: Job, words: list[str], namespace: str) -> bool:
+def _fits(job: Job, words: list[str], namespaces: Namespaces) -> bool:
     if job.name != words[-1]:
         return False
     if len(words) == 1:
-        return not namespace or job.namespace == namespace
+        return job.namespace in namespaces
     if job.namespace != words[-2]:
         return False
     return len(words) == 2 or job.kind.lower() == words[0].lower()
@@ -74,14 +75,14 @@ def subject_words(text: str) -> tuple[str, str]:
     return kind, name
 
 
-def subject_named(kind: str, name: str, view: ClusterView, namespace: str = "") -> Subject:
-    """The one thing of that kind that `name` means; a namespace narrows it.
+def subject_named(kind: str, name: str, view: ClusterView, namespaces: Namespaces = EVERY) -> Subject:
+    """The one thing of that kind that `name` means; namespaces narrow it.
 
     Raises BadInput: unknown (with names that are near), or several (with all of them).
     """
     match kind:
         case "job":
-            return _job_subject(name, view, namespace)
+            return _job_subject(name, view, namespaces)
         case "node":
             _known(name, [one.name for one in view.store.records(Kind.NODE).values()], "node")
         case "card":
@@ -90,43 +91,45 @@ def subject_named(kind: str, name: str, view: ClusterView, namespace: str = "") 
             if not index.isdecimal():
                 raise BadInput(f"'card/{name}' names no card: write {NAMINGS[kind]}, the index as a number")
         case "queue":
-            queue = queue_named(view.store, name, namespace)
+            queue = queue_named(view.store, name, namespaces)
             return Subject(kind, getattr(queue, "namespace", ""), queue.name)
         case "pool":
             return Subject(kind, "", pool_named(view.store, name).name)
         case "pod":
             pods = [(one.namespace, one.name) for one in view.store.records(Kind.POD).values()]
-            return Subject(kind, *_namespaced(kind, name, pods, namespace))
+            return Subject(kind, *_namespaced(kind, name, pods, namespaces))
         case _:
             gangs = {(one.namespace, one.gang) for one in view.store.records(Kind.POD).values() if one.gang}
-            return Subject(kind, *_namespaced(kind, name, sorted(gangs), namespace))
+            return Subject(kind, *_namespaced(kind, name, sorted(gangs), namespaces))
     return Subject(kind, "", name)
 
 
-def _job_subject(name: str, view: ClusterView, namespace: str) -> Subject:
+def _job_subject(name: str, view: ClusterView, namespaces: Namespaces) -> Subject:
     try:
-        job = job_named(view.jobs.jobs.values(), name, namespace)
+        job = job_named(view.jobs.jobs.values(), name, namespaces)
     except BadInput:
         # an object whose pods nobody could make has no row, but events tell of it
         space, _, last = name.rpartition("/")
-        subject = Subject("job", space or namespace, last)
+        subject = Subject("job", space or namespaces.only, last)
         if explain(subject, view).cause:
             return subject
         raise
     return Subject("job", job.namespace, job.name)
 
 
-def _namespaced(kind: str, name: str, known: Sequence[tuple[str, str]], namespace: str) -> tuple[str, str]:
+def _namespaced(
+    kind: str, name: str, known: Sequence[tuple[str, str]], namespaces: Namespaces
+) -> tuple[str, str]:
     space, _, last = name.rpartition("/")
-    space = space or namespace
-    found = [one for one in known if one[1] == last and space in ("", one[0])]
+    within = Namespaces((space,)) if space else namespaces
+    found = [one for one in known if one[1] == last and one[0] in within]
     if len(found) == 1:
         return found[0]
     if found:
         names = ", ".join("/".join(one) for one in found[:8])
         raise BadInput(f"{kind} {name!r} is ambiguous: {names}; choose one of them")
     _known(name, ["/".join(one) for one in known], kind)
-    raise BadInput(f"there is no {kind} {name!r} in namespace {space}; see cockpit get pods")
+    raise BadInput(f"there is no {kind} {name!r} in {within.words}; see cockpit get pods")
 
 
 def _known(name: str, names: Sequence[str], kind: str) -> None:

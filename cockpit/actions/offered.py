@@ -8,6 +8,7 @@ from cockpit.actions.verbs.kinds import KINDS
 from cockpit.actions.verbs.registry import verb_of
 from cockpit.actions.verbs.verb import Verb
 from cockpit.errors import BadInput
+from cockpit.model.namespaces import EVERY
 from cockpit.triage.verdict import Change
 
 CLONE_ID: Final = CLONE.id
@@ -29,7 +30,7 @@ def intended(offer: Change, planning: Planning) -> OfferedIntent:
     names, given = _words(offer, verb)
     if kind.named is None:
         raise BadInput(f"a {kind.word} cannot be named: run the command")
-    things = [kind.named(planning, name, "") for name in names]
+    things = [kind.named(planning, name, EVERY) for name in names]
     if verb.id == CLONE_ID:
         return OfferedIntent(verb, things, {name.removeprefix("--"): value for name, value in given.items()})
     told = {

@@ -15,13 +15,14 @@ from cockpit.errors import BadInput
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine, Queue
 from cockpit.model.gang import ClusterQueue, LocalQueue
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.plan import Plan
 from cockpit.model.record import Kind
 from cockpit.model.session import Reader
 from cockpit.model.store_reader import StoreReader
 
 
-def queue_named(store: StoreReader, text: str, namespace: str = "") -> Queue:
+def queue_named(store: StoreReader, text: str, namespaces: Namespaces = EVERY) -> Queue:
     """The one queue that `text` means: `namespace/name` or `name`, after `localqueue/` or `clusterqueue/`.
 
     Raises BadInput: unknown (with names that are near), or several (with all of them).
@@ -35,7 +36,7 @@ def queue_named(store: StoreReader, text: str, namespace: str = "") -> Queue:
         for one in store.records(table).values()
         if isinstance(one, kinds or (LocalQueue, ClusterQueue))
     ]
-    found = [one for one in every if wanted in (one.key, one.name) and _within(one, wanted, namespace)]
+    found = [one for one in every if wanted in (one.key, one.name) and _within(one, wanted, namespaces)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -46,9 +47,9 @@ def queue_named(store: StoreReader, text: str, namespace: str = "") -> Queue:
     raise BadInput(f"there is no queue {text!r}{'; did you mean ' + ', '.join(near) + '?' if near else ''}")
 
 
-def _within(queue: Queue, wanted: str, namespace: str) -> bool:
-    is_narrowed = bool(namespace) and "/" not in wanted and isinstance(queue, LocalQueue)
-    return not is_narrowed or queue.namespace == namespace
+def _within(queue: Queue, wanted: str, namespaces: Namespaces) -> bool:
+    is_narrowed = "/" not in wanted and isinstance(queue, LocalQueue)
+    return not is_narrowed or queue.namespace in namespaces
 
 
 def full_name(queue: Queue) -> str:

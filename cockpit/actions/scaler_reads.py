@@ -2,6 +2,7 @@
 
 from cockpit.kube.decode.scalers import scaler_of
 from cockpit.kube.resource import Resource
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.scaler import ScalersRead
 from cockpit.model.session import Reader
 
@@ -11,8 +12,14 @@ SCALERS = Resource(
 MOST = 500
 
 
-async def read_scalers(session: Reader, namespace: str = "") -> ScalersRead:
-    """Those of all namespaces, or of one; what may not be read is said. Raises NoConnection."""
+async def read_scalers(session: Reader, namespaces: Namespaces = EVERY) -> ScalersRead:
+    """Those of these namespaces; what may not be read is said. Raises NoConnection."""
+    reads = [await _read(session, name) for name in namespaces.names or ("",)]
+    found = tuple(scaler for read in reads for scaler in read.found)[:MOST]
+    return ScalersRead(found, next((read.trouble for read in reads if read.trouble), ""))
+
+
+async def _read(session: Reader, namespace: str) -> ScalersRead:
     answer = await session.request("GET", SCALERS.path(namespace))
     if answer.status in (401, 403):
         return ScalersRead(trouble="denied: list horizontalpodautoscalers of autoscaling")
@@ -22,5 +29,5 @@ async def read_scalers(session: Reader, namespace: str = "") -> ScalersRead:
         return ScalersRead(trouble=f"the server answered {answer.status}")
     tree = answer.json()
     items = tree.get("items") if isinstance(tree, dict) else None
-    found = (scaler_of(one) for one in (items or ())[:MOST] if isinstance(one, dict))
-    return ScalersRead(tuple(one for one in found if one is not None))
+    scalers = (scaler_of(one) for one in (items or ())[:MOST] if isinstance(one, dict))
+    return ScalersRead(tuple(one for one in scalers if one is not None))

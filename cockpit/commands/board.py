@@ -31,7 +31,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
     async with attached(chosen, clock) as live:
         note(await live.settle(KINDS, options.timeout))
         jobs = live.attachment.jobs
-        job = job_named(jobs.jobs.values(), options.name, chosen.namespace)
+        job = job_named(jobs.jobs.values(), options.name, chosen.namespaces)
         session = live.attachment.session
         if session is None:
             raise NoConnection(live.attachment.sentence or "not connected to a cluster")

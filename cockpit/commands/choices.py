@@ -8,7 +8,7 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.live import attached
 from cockpit.commands.output import grid, note, put
-from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
 from cockpit.commands.submitting import lookup_in
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.jobs.parameters import Parameter
@@ -47,7 +47,7 @@ async def _show(
         if session is None:
             raise NoConnection(live.attachment.sentence or "not connected to a cluster")
         served = live.attachment.served or await discover(session)
-        where = chosen.namespace or session.namespace or "default"
+        where = one_namespace(chosen) or session.namespace or "default"
         sources = sorted({one.choices_from for one in wanted})
         offers = await ask_offers(session, lookup_in(served), sources, where)
         for source in sources:

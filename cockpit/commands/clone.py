@@ -29,7 +29,7 @@ async def _run(values: dict[str, str], options: argparse.Namespace, chosen: Atta
     async with attached(chosen, clock) as live:
         note(await live.settle(KINDS[CLONE.kind].watched(), options.timeout))
         planning = (await planner(live, clock))()
-        job = job_named(planning.jobs.values(), options.source, chosen.namespace)
+        job = job_named(planning.jobs.values(), options.source, chosen.namespaces)
         template = await clone_form(planning, job)
         plan = plan_of_clone(planning, job, template, values)
         if options.dry_run:

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cockpit.attach import AttachOptions
+from cockpit.commands.settings import namespaces_given
 from cockpit.errors import BadInput, CockpitError
 from cockpit.local_state.paths import state_folder
 from cockpit.terminal import end_with_terminal, is_terminal
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     ):
         chosen = AttachOptions(
             kubeconfig=str(kubeconfig),
-            namespace=getattr(options, "namespace", ""),
+            namespaces=namespaces_given(options),
             write=not options.read_only,
         )
         if not has_terminal:

@@ -18,6 +18,7 @@ from cockpit.jobs.training.efficiency import Comparison, compared, gpu_hours_per
 from cockpit.jobs.training.record import RunRecord, decoded, encoded, record_of
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import state_folder
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.record import Kind
 
 KINDS = (Kind.POD, Kind.JOB, Kind.MPIJOB, Kind.NODE)
@@ -33,8 +34,8 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
     async with attached(chosen, SystemClock()) as live:
         note(await live.settle(KINDS, options.timeout))
         history = _history(live)
-        baseline = await _found(live, options.baseline, chosen.namespace, history)
-        other = await _found(live, options.run, chosen.namespace, history)
+        baseline = await _found(live, options.baseline, chosen.namespaces, history)
+        other = await _found(live, options.run, chosen.namespaces, history)
         if history.note:
             note([history.note])
     found = compared(baseline, other)
@@ -53,13 +54,13 @@ def _history(live: Live) -> LocalHistory:
     return LocalHistory(history_path(state_folder(os.environ), context, attachment.session.server))
 
 
-async def _found(live: Live, text: str, namespace: str, history: LocalHistory) -> RunRecord:
+async def _found(live: Live, text: str, namespaces: Namespaces, history: LocalHistory) -> RunRecord:
     """The run that is meant: of a job that is there by its log, else as it was kept there or here."""
     attachment = live.attachment
     jobs = attachment.jobs.jobs.values()
     kept: list[RunRecord] = []
-    if any(_is_meant(one.namespace, one.name, one.kind, text, namespace) for one in jobs):
-        job = job_named(jobs, text, namespace)
+    if any(_is_meant(one.namespace, one.name, one.kind, text, namespaces) for one in jobs):
+        job = job_named(jobs, text, namespaces)
         library = await asyncio.to_thread(load_library, settings_in_force().template_folders)
         session, members = attachment.connected(), attachment.jobs.members(job.key)
         training = await read_run(session, job, members, library.templates.values())
@@ -69,10 +70,10 @@ async def _found(live: Live, text: str, namespace: str, history: LocalHistory) -
             return record
         kept = [record]
     known = [one for one in map(decoded, await asyncio.to_thread(history.trainings)) if one is not None]
-    known += await kept_in_cluster(attachment.connected(), namespace or _namespace_in(text))
-    kept += [one for one in known if _is_meant(one.namespace, one.name, one.kind, text, namespace)]
+    known += await kept_in_cluster(attachment.connected(), namespaces.only or _namespace_in(text))
+    kept += [one for one in known if _is_meant(one.namespace, one.name, one.kind, text, namespaces)]
     if not kept:
-        job_named(jobs, text, namespace)  # raises: it says which names are near
+        job_named(jobs, text, namespaces)  # raises: it says which names are near
     return max(kept, key=lambda one: (one.rate is not None, one.at_seconds))
 
 
@@ -81,11 +82,11 @@ def _namespace_in(text: str) -> str:
     return words[-2] if len(words) > 1 else ""
 
 
-def _is_meant(of_namespace: str, name: str, kind: str, text: str, namespace: str) -> bool:
+def _is_meant(of_namespace: str, name: str, kind: str, text: str, namespaces: Namespaces) -> bool:
     """Whether `text` (name, namespace/name or kind/namespace/name) names it."""
     own = (kind.lower(), of_namespace, name)
     words = text.strip().split("/")
-    if len(words) == 1 and namespace and namespace != of_namespace:
+    if len(words) == 1 and of_namespace not in namespaces:
         return False
     if len(words) == 3:
         words[0] = words[0].lower()

@@ -63,7 +63,7 @@ async def _entrance(
     async with attached(chosen, clock) as live:
         note(await live.settle(KINDS, options.timeout))
         jobs = live.attachment.jobs
-        job = job_named(jobs.jobs.values(), options.name, chosen.namespace)
+        job = job_named(jobs.jobs.values(), options.name, chosen.namespaces)
         pod = member(jobs.members(job.key), options.rank, f"{job.kind.lower()} {job.namespace}/{job.name}")
     return plan_entrance(pod, container=options.container, words=tuple(options.words), is_tty=is_tty)
 

@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _run(options: argparse.Namespace, chosen: AttachOptions, clock: Clock) -> int:
     async with attached(chosen, clock) as live:
-        notes = await live.settle(NEEDS["overview"], options.timeout, with_gpus=True)
+        notes = await live.settle(NEEDS["overview"], options.timeout, with_gpus=True, tells_rest=True)
         await live.judge_idle_jobs()
         put(page_lines(live.attachment, options.output, clock.cluster_now()))
     note(notes)
@@ -47,6 +47,7 @@ def page_text(page: FleetPage, now_seconds: float) -> list[str]:
 
 def _tree(page: FleetPage, attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     use = page.use
+    is_known = use.is_use_known and use.are_nodes_known
     models = [{**plain(one), "is_exact": one.packing.is_exact} for one in use.models]
     for one, model in zip(models, use.models, strict=True):
         one["packing"] = _packing(model.packing)
@@ -58,14 +59,14 @@ def _tree(page: FleetPage, attachment: Attachment, now_seconds: float) -> dict[s
         "context": attachment.session.context if attachment.session else "",
         "at_seconds": now_seconds,
         "telemetry": telemetry(attachment),
-        "nodes": use.nodes,
-        "nodes_needed": use.needed if use.is_use_known else None,
-        "nodes_needed_at_least": use.at_least if use.is_use_known else None,
-        "models": models if use.is_use_known else None,
+        "nodes": use.nodes if use.are_nodes_known else None,
+        "nodes_needed": use.needed if is_known else None,
+        "nodes_needed_at_least": use.at_least if is_known else None,
+        "models": models if is_known else None,
         "idle": None if use.idle is None else [plain(one) for one in use.idle],
         "idle_gpu_hours": use.idle_gpu_hours,
         "idle_not_known": None if use.unsure is None else [plain(one) for one in use.unsure],
-        "lost": [one._asdict() for one in page.lost],
+        "lost": [one._asdict() for one in page.lost] if use.are_nodes_known else None,
     }
 
 

@@ -62,14 +62,16 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
     if kind in ALONE:
         chosen = replace(chosen, is_narrow=True)
     async with attached(chosen, clock) as live:
-        notes = await live.settle(NEEDS[kind], options.timeout, with_gpus=kind in WITH_GPUS)
+        notes = await live.settle(
+            NEEDS[kind], options.timeout, with_gpus=kind in WITH_GPUS, tells_rest=kind == "overview"
+        )
         if kind == "jobs":
             await live.judge_idle_jobs()
         state = ViewState(
             filter=options.filter,
             sort=options.sort,
             descending=options.descending,
-            namespace=chosen.namespace,
+            namespaces=live.attachment.namespaces,
         )
         lines = _lines(kind, options.output, live.attachment, state, clock.cluster_now())
     put(lines)
@@ -82,7 +84,9 @@ def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now
         tree = overview.tree(attachment, now_seconds)
         if output == "table":
             return overview.lines(tree)
-        pools_with_duty = [item(one, attachment) for one in tree["pools"]]
+        pools_with_duty = (
+            [item(one, attachment) for one in tree["pools"] or ()] if tree["pools"] is not None else None
+        )
         told = {**tree, "pools": pools_with_duty, "telemetry": telemetry(attachment)}
         return [tree_text(plain(told), output)]
     source = tables()[kind](attachment, state, now_seconds)
@@ -115,7 +119,7 @@ def _why_empty(kind: str, attachment: Attachment, state: ViewState) -> str:
     status = attachment.store.status(NEEDS[kind][0])
     if status is not None and status.message:
         return f"no {kind}: {status.message}"
-    within = f" in namespace {state.namespace}" if state.namespace else ""
+    within = f" in {state.namespaces.words}" if state.namespaces else ""
     return f"no {kind}{within}{' match the filter' if state.filter else ''}"
 
 

@@ -14,7 +14,7 @@ from cockpit.commands.confirm import CODES, confirm_plan, refuse_without_right
 from cockpit.commands.fitting import FIT_KINDS, fit_told
 from cockpit.commands.live import attached, trust_notes
 from cockpit.commands.output import note, put, tree_text
-from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
 from cockpit.commands.submitting import Wish, lookup_in, planned
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.fit.pod_sets import pods_asked
@@ -36,7 +36,7 @@ def submit(options: argparse.Namespace) -> int:
     values = values_given(options)
     chosen = attach_options(options, settings)
     # Checked before anything is asked of the cluster: a wrong value needs no connection to be told.
-    check_submit(template, values, chosen.namespace, options.engine)
+    check_submit(template, values, one_namespace(chosen), options.engine)
     refuse_without_right(options, may_write=chosen.write)
     return asyncio.run(_submit(template, values, options, chosen))
 
@@ -72,7 +72,7 @@ async def _submit(
     session = await open_for(chosen, clock, options.timeout)
     try:
         served = await discover(session)
-        wish = Wish(template, values, options.engine, chosen.namespace or session.namespace)
+        wish = Wish(template, values, options.engine, one_namespace(chosen) or session.namespace)
         return await confirm_plan(await planned(wish, session, served, None), options, session, clock)
     finally:
         await session.close()
@@ -88,14 +88,14 @@ async def _rehearse(
     async with attached(chosen, clock) as live:
         trouble, notes = "", tuple[str, ...]()
         try:
-            notes = await live.settle(FIT_KINDS, options.timeout)
+            notes = await live.settle(FIT_KINDS, options.timeout, may_be_new=True)
         except Refused as error:
             trouble = error.sentence
         session = live.attachment.session
         if session is None:
             raise NoConnection(live.attachment.sentence or "not connected to a cluster")
         served = live.attachment.served or await discover(session)
-        wish = Wish(template, values, options.engine, chosen.namespace or session.namespace)
+        wish = Wish(template, values, options.engine, one_namespace(chosen) or session.namespace)
         plan = await planned(wish, session, served, live.attachment.store)
         told = await fit_told(plan.calls[0].body, live.attachment, wish.namespace or "default", trouble)
         if options.output != "table":

@@ -9,11 +9,13 @@ from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions, Link
 from cockpit.clock import Clock
 from cockpit.commands.output import note
-from cockpit.errors import NoConnection, Refused
+from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.record import Kind
+from cockpit.model.right import cannot
 from cockpit.model.trust import Trust
+from cockpit.triage.namespace_notes import absent_words, missing_namespaces, namespace_notes
 
 QUIET_SECONDS = 0.3
 """Lists that follow from other lists (owners of pods) have come when nothing changed for this long."""
@@ -46,20 +48,31 @@ class Live:
         self._moved = moved
 
     async def settle(
-        self, kinds: Sequence[str], timeout_seconds: float, *, with_gpus: bool = False
+        self,
+        kinds: Sequence[str],
+        timeout_seconds: float,
+        *,
+        with_gpus: bool = False,
+        tells_rest: bool = False,
+        may_be_new: bool = False,
     ) -> tuple[str, ...]:
         """Wait until each kind is listed, denied or not served; a note comes back for each that is not live.
 
-        Raises NoConnection when the cluster cannot be reached or is not done in time, and Refused when the
-        first kind, the one that is asked for, may not be listed.
+        Raises NoConnection when the cluster cannot be reached or is not done in time; Refused when the first
+        kind, the one that is asked for, may not be listed, unless the command `tells_rest`; and BadInput
+        where no namespace of the name exists, unless it `may_be_new`.
         """
-        clock = self.attachment.clock
+        clock, named = self.attachment.clock, self.attachment.options.namespaces
         end = clock.monotonic() + timeout_seconds
-        while not self.attachment.is_settled(tuple(kinds)):
+        waited = (*kinds, Kind.NAMESPACE) if named else tuple(kinds)
+        while not self.attachment.is_settled(waited):
             self._refuse_failure()
             if not await self._next(end - clock.monotonic()):
-                raise NoConnection(self._late(kinds, timeout_seconds))
+                raise NoConnection(self._late(waited, timeout_seconds))
         self._refuse_failure()
+        missing = missing_namespaces(self.attachment.store, named)
+        if named and missing == named.names and not may_be_new:
+            raise BadInput(f"{absent_words(missing)}; see kubectl get namespaces")
         if with_gpus:
             samples_end = min(end, clock.monotonic() + TELEMETRY_SECONDS)
             while not self.attachment.is_settled((Kind.GPU,)) and await self._next(
@@ -73,7 +86,11 @@ class Live:
         self.attachment.jobs.catch_up()
         if self.attachment.session is not None:
             note(trust_notes(self.attachment.session.trust))
-        notes = (*self._notes(kinds), *(self._telemetry_notes() if with_gpus else ()))
+        notes = (
+            *self._namespace_notes(),
+            *self._notes(kinds, tells_rest=tells_rest),
+            *(self._telemetry_notes() if with_gpus else ()),
+        )
         told = {status.message for _, status in self._troubled(kinds)}
         if with_gpus and (gpus := self.attachment.store.status(Kind.GPU)) is not None:
             told.add(gpus.message)
@@ -120,11 +137,19 @@ class Live:
         ]
         return f"not listed within {timeout_seconds:g} s: {', '.join(open_)}; give a longer --timeout"
 
-    def _notes(self, kinds: Sequence[str]) -> tuple[str, ...]:
+    def _namespace_notes(self) -> tuple[str, ...]:
+        """Which namespaces are shown where a person chose none, and what is amiss with those shown."""
+        attachment, shown = self.attachment, self.attachment.namespaces
+        notes = namespace_notes(attachment.store, shown)
+        if shown == attachment.options.namespaces:
+            return notes
+        return (f"only {shown.words}: {cannot('list pods in all namespaces')}; others with -n", *notes)
+
+    def _notes(self, kinds: Sequence[str], *, tells_rest: bool) -> tuple[str, ...]:
         notes: list[str] = []
         for kind, status in self._troubled(kinds):
             sentence = f"{kind}: {status.message or status.phase.value}"
-            if kind == kinds[0] and status.phase is Phase.DENIED:
+            if kind == kinds[0] and status.phase is Phase.DENIED and not tells_rest:
                 raise Refused(sentence)
             if kind == kinds[0] and status.phase is Phase.BACKING_OFF and not status.objects:
                 raise NoConnection(sentence)
@@ -134,7 +159,7 @@ class Live:
     def _troubled(self, kinds: Sequence[str]) -> Iterator[tuple[str, StreamStatus]]:
         for kind in kinds:
             status = self.attachment.store.status(kind)
-            if status is None or status.phase in (Phase.LIVE, Phase.ABSENT):
+            if status is None or (status.phase in (Phase.LIVE, Phase.ABSENT) and not status.is_partial):
                 continue
             if kind in CLAIM_KINDS and not self.attachment.store.uses_claims:
                 continue  # nothing comes by claim: it is nobody's concern that these may not be read

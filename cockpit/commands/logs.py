@@ -92,7 +92,7 @@ async def _run(
     async with attached(chosen, SystemClock()) as live:
         note(await live.settle(KINDS, options.timeout))
         jobs = live.attachment.jobs
-        job = job_named(jobs.jobs.values(), options.name, chosen.namespace)
+        job = job_named(jobs.jobs.values(), options.name, chosen.namespaces)
         sources = _sources(live, job, options, wanted)
         tail = options.tail
         if tail is None and since is None:

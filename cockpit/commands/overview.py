@@ -9,6 +9,9 @@ from cockpit.gangs.sentence import counted
 from cockpit.model.batch import Phase
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind
+from cockpit.model.right import cannot
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import pools_of
 from cockpit.triage.attention import needs_human
 from cockpit.triage.finding import remedy_text
@@ -21,19 +24,20 @@ from cockpit.views.queues import rows as queue_rows
 def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     """Everything as numbers and words; unknown is null or the reason why."""
     store = attachment.store
-    namespace = attachment.options.namespace
-    jobs = [one for one in attachment.jobs.jobs.values() if namespace in ("", one.namespace)]
+    namespaces = attachment.namespaces
+    jobs = [one for one in attachment.jobs.jobs.values() if one.namespace in namespaces]
     session = attachment.session
+    are_nodes_known, knows_pods = (is_readable(store, kind) for kind in (Kind.NODE, Kind.POD))
     return {
         "kind": "overview",
         "context": session.context if session else "",
         "at_seconds": now_seconds,
-        "fleet": fleet(store),
-        "jobs": dict(sorted(Counter(one.state for one in jobs).items())),
+        "fleet": fleet(store) if are_nodes_known else None,
+        "jobs": dict(sorted(Counter(one.state for one in jobs).items())) if jobs or knows_pods else None,
         "needs_a_human": needs_human(
-            store, attachment.jobs, now_seconds, namespace, verdicts=attachment.verdicts
+            store, attachment.jobs, now_seconds, namespaces, verdicts=attachment.verdicts
         ),
-        "pools": pools_of(store),
+        "pools": pools_of(store) if are_nodes_known else None,
         "queues": [
             {
                 "name": one.name,
@@ -42,7 +46,7 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
                 "admitted": one.admitted,
             }
             for one in queue_rows(store)
-            if one.local is None or namespace in ("", one.local.namespace)
+            if one.local is None or one.local.namespace in namespaces
         ],
         "streams": {
             name: status.phase.value
@@ -50,6 +54,12 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
             if _is_odd(status.phase)
         },
     }
+
+
+def is_readable(store: StoreReader, kind: str) -> bool:
+    """False where the kind may not be listed: what its table lacks is not known."""
+    status = store.status(kind)
+    return status is None or status.phase is not Phase.DENIED
 
 
 def _is_odd(phase: Phase) -> bool:
@@ -66,15 +76,15 @@ def _free(it: Fleet) -> str:
     return f"{it.free} free"
 
 
-def lines(found: dict[str, Any]) -> list[str]:
-    """The same for a person."""
-    it = found["fleet"]
+def _fleet_lines(it: Fleet | None, name: str) -> list[str]:
+    if it is None:
+        return [f"{name}: nodes, GPUs and pools are not known: {cannot('list nodes')}"]
     duty = it.duty.value if isinstance(it.duty, Absent) else fmt.percent(it.duty)
     allocated = f"{it.busy} busy, {it.idle_allocated} at low duty" + (
         f", {it.allocated_unknown} allocated (duty unknown)" if it.allocated_unknown else ""
     )
     text = [
-        f"{found['context'] or 'cluster'}: {counted(it.nodes, 'node')}, {it.gpu_nodes} with GPUs",
+        f"{name}: {counted(it.nodes, 'node')}, {it.gpu_nodes} with GPUs",
         f"{counted(it.gpus, 'GPU')}: {allocated}, {_free(it)}, {it.lost} lost; duty {duty}",
     ]
     if it.implausible or it.contradicted:
@@ -85,8 +95,19 @@ def lines(found: dict[str, Any]) -> list[str]:
         )
     if it.joining:
         text.append(f"{counted(it.joining, 'GPU')} expected on joining nodes, not advertised yet")
-    states = ", ".join(f"{count} {state or 'unknown'}" for state, count in found["jobs"].items())
-    text.append(f"jobs: {states or 'none'}")
+    return text
+
+
+def _states(jobs: dict[str, int]) -> str:
+    return ", ".join(f"{count} {state or 'unknown'}" for state, count in jobs.items()) or "none"
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """The same for a person."""
+    text = _fleet_lines(found["fleet"], found["context"] or "cluster")
+    jobs = found["jobs"]
+    states = "not known" if jobs is None else _states(jobs)
+    text.append(f"jobs: {states}")
     if found["needs_a_human"]:
         rows = [
             [

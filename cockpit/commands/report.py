@@ -19,6 +19,7 @@ from cockpit.local_state.save import save_lines
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.namespace_notes import is_confined
 from cockpit.triage.verdict import Subject, Verdict
 
 MOST_LISTED: Final = 5_000
@@ -79,39 +80,40 @@ def _logs(view: ClusterView, hidden: Redaction) -> dict[str, list[str]]:
 
 async def _objects(attachment: Attachment, subject: Subject) -> tuple[dict[str, list[Tree]], list[str]]:
     """Lists by collection, and the collections that could not be read or are too long."""
-    asked = {one[0].label: one for one in _asked(attachment, subject)}
+    asked = tuple(_asked(attachment, subject))
     session = attachment.connected()
     found: dict[str, list[Tree]] = {}
-    missing: list[str] = []
+    missing: set[str] = set()
 
-    async def read(label: str, resource: Resource, space: str, is_plain: bool) -> None:
+    async def read(resource: Resource, space: str, is_plain: bool) -> None:
         try:
             trees = await list_trees(session, resource, space, is_metadata=is_plain, most=MOST_LISTED)
         except Refused:
             trees = None
         if trees is None:
-            missing.append(label)
+            missing.add(resource.label)
             return
         own = {"apiVersion": resource.api_version, "kind": resource.kind}
-        found[label] = [{**tree, **own} for tree in trees]
+        found.setdefault(resource.label, []).extend({**tree, **own} for tree in trees)
 
-    await asyncio.gather(*(read(label, *one) for label, one in asked.items()))
+    await asyncio.gather(*(read(*one) for one in asked))
     return found, sorted(missing)
 
 
 def _asked(attachment: Attachment, subject: Subject) -> Iterator[tuple[Resource, str, bool]]:
     """What is watched, everywhere; what a pod may name, in the namespace of the subject: of ConfigMaps and
     accounts that they are there, for their contents enter no report."""
+    read_in = attachment.namespaces.names if is_confined(attachment.store) else ("",)
     for resource, _ in CORE:
         if resource != EVENTS:
-            yield resource, attachment.scope, False
+            yield from ((resource, name, False) for name in (read_in if resource.namespaced else ("",)))
     custom = [(one.group, one.plural) for one in CUSTOM]
     # one that is read by its name is a ConfigMap: its kind is none to be listed
     watched = [(one.group, one.plural) for one in watched_kinds() if not one.name]
     for group, plural in (*custom, *watched):
         served = attachment.served.find(group, plural) if attachment.served is not None else None
         if served is not None:
-            yield served, attachment.scope if served.namespaced else "", False
+            yield from ((served, name, False) for name in (read_in if served.namespaced else ("",)))
     for resource in _AROUND:
         yield resource, "", False
     if subject.namespace:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from cockpit.attach import AttachOptions
 from cockpit.errors import BadInput, NoConnection
-from cockpit.local_state.config import Settings, is_namespace, load_settings
+from cockpit.local_state.config import Settings, load_settings, not_a_namespace
 from cockpit.local_state.paths import config_folder, state_folder
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
+from cockpit.model.namespaces import Namespaces, namespaces_of
 
 if TYPE_CHECKING:
     from cockpit.model.remembered import Reclaim
@@ -30,11 +31,9 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
     """
     context = getattr(options, "context", None)
     own = settings.of_context(_context_name(options, settings))
-    chosen = getattr(options, "namespace", "")
-    if chosen and not is_namespace(chosen):
-        raise BadInput(f"--namespace: {chosen!r} is not a valid namespace name")
+    chosen = namespaces_given(options)
     if not chosen and not getattr(options, "all_namespaces", False):
-        chosen = own.namespace
+        chosen = own.namespaces
     prometheus = in_force(_by_options(options), by_environment(os.environ), own.prometheus)
     if prometheus != NO_METRICS_SERVER:
         from cockpit.telemetry.endpoint import configured
@@ -43,12 +42,30 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
     return AttachOptions(
         kubeconfig=getattr(options, "kubeconfig", None),
         context=context,
-        namespace=namespace or chosen,
+        namespaces=Namespaces((namespace,)) if namespace else chosen,
         write=getattr(options, "write", False) or own.write,
         prometheus=prometheus,
         outside=own.outside,
         autoscaler_status=own.autoscaler_status,
     )
+
+
+def namespaces_given(options: argparse.Namespace) -> Namespaces:
+    """Those of `--namespace`; every one without it. Raises BadInput for a name that cannot be one."""
+    text: str = getattr(options, "namespace", "")
+    chosen = namespaces_of(text)
+    if text and not chosen:
+        raise BadInput(f"--namespace: {text!r} names no namespace; give a name, or several as a,b")
+    if wrong := not_a_namespace(chosen):
+        raise BadInput(f"--namespace: {wrong!r} is not a valid namespace name")
+    return chosen
+
+
+def one_namespace(chosen: AttachOptions) -> str:
+    """The namespace that something new goes to, "" where none was chosen. Raises BadInput for several."""
+    if len(chosen.namespaces.names) > 1:
+        raise BadInput(f"--namespace: {chosen.namespaces} are several; name the one it is to go to")
+    return chosen.namespaces.only
 
 
 def known_of_pools(settings: Settings, context: str, server: str) -> "PoolExperience":

@@ -13,7 +13,7 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.confirm import confirm_plan, refuse_without_right
 from cockpit.commands.job import open_for, served_lookup, values_given
 from cockpit.commands.output import note, put
-from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
 from cockpit.errors import Refused
 from cockpit.jobs.template import Template, load_library
 from cockpit.kube.resource import NODES
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     template = load_library(settings.template_folders).named(TEMPLATE)
     values = {"node": options.node, "name": name_for(options.node), **values_given(options)}
     chosen = attach_options(options, settings)
-    plan_submit(template, values, chosen.namespace)
+    plan_submit(template, values, one_namespace(chosen))
     refuse_without_right(options, may_write=chosen.write)
     return asyncio.run(_run(template, values, options, chosen))
 
@@ -41,7 +41,7 @@ async def _run(template: Template, values: dict[str, str], options: argparse.Nam
     session = await open_for(chosen, clock, options.timeout)
     try:
         lookup = await served_lookup(session)
-        namespace = chosen.namespace or session.namespace
+        namespace = one_namespace(chosen) or session.namespace
         plan = plan_submit(template, values, namespace, lookup=lookup, context=session.context)
         plan = msgspec.structs.replace(plan, lines=(*plan.lines, TAKEN_AWAY))
         if (await session.request("GET", NODES.path(name=options.node))).status == 404:

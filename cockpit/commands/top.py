@@ -11,8 +11,11 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS, item, refuse_view, tables, telemetry
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
+from cockpit.commands.overview import is_readable
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind
+from cockpit.model.right import cannot
 from cockpit.views import format as fmt
 from cockpit.views.fleet import Fleet, fleet
 from cockpit.views.now import fleet_segments
@@ -55,7 +58,7 @@ async def _round(
         filter=options.filter,
         sort=options.sort or column,
         descending=not options.sort or options.descending,
-        namespace=chosen.namespace,
+        namespaces=live.attachment.namespaces,
     )
     put(page(options, live.attachment, state, clock.cluster_now()))
     return notes
@@ -69,7 +72,7 @@ def page(
     source = tables()[view](attachment, state, now_seconds)
     refuse_view(source, state)
     count = min(len(source), options.limit) if options.limit else len(source)
-    found = fleet(attachment.store)
+    found = fleet(attachment.store) if is_readable(attachment.store, Kind.NODE) else None
     if options.output == "table":
         lines = table_lines(source) if len(source) else [f"no {view}"]
         # the titles are one line
@@ -80,7 +83,7 @@ def page(
         "context": attachment.session.context if attachment.session else "",
         "at_seconds": now_seconds,
         "telemetry": telemetry(attachment),
-        "fleet": plain(_fleet_tree(found)),
+        "fleet": None if found is None else plain(_fleet_tree(found)),
         "items": [item(source.row(at), attachment) for at in range(count)],
     }
     if options.watch and options.output == "json":
@@ -88,8 +91,10 @@ def page(
     return [tree_text(tree, options.output)] + (["---"] if options.watch else [])
 
 
-def sums(found: Fleet) -> str:
-    """`46/34 GPUs busy · ... · duty 71% · power 12.4kW · memory 1.2Ti/2.5Ti`."""
+def sums(found: Fleet | None) -> str:
+    """`46/34 GPUs busy · ... · duty 71% · power 12.4kW · memory 1.2Ti/2.5Ti`; None: nodes are not known."""
+    if found is None:
+        return f"nodes and GPUs are not known: {cannot('list nodes')}"
     words = [one.text for one in fleet_segments(found)]
     if found.watts is not None:
         words.append(f"power {fmt.watts(found.watts)}")

@@ -40,9 +40,9 @@ async def watch(
     printed: list[tuple[str, str]] | None = None
     async with attached(chosen, clock) as live:
         while True:
-            notes = await live.settle(NEEDED, options.timeout, with_gpus=True)
+            notes = await live.settle(NEEDED, options.timeout, with_gpus=True, tells_rest=True)
             now_seconds = clock.cluster_now()
-            found = await _found(live, now_seconds, chosen.namespace)
+            found = await _found(live, now_seconds)
             news = [(one.key, one.sentence) for one in found]
             if news != printed:
                 put(page(options, live, found, now_seconds))
@@ -54,12 +54,12 @@ async def watch(
             await sleep(options.interval)
 
 
-async def _found(live: Live, now_seconds: float, namespace: str) -> tuple[Attention, ...]:
+async def _found(live: Live, now_seconds: float) -> tuple[Attention, ...]:
     """What needs a human, with what the rows rest on and nobody watches read first."""
     one = live.attachment
 
     def look() -> tuple[Attention, ...]:
-        return needs_human(one.store, one.jobs, now_seconds, namespace, verdicts=one.verdicts)
+        return needs_human(one.store, one.jobs, now_seconds, one.namespaces, verdicts=one.verdicts)
 
     await live.judge_idle_jobs()
     found = look()

@@ -140,7 +140,7 @@ def _meant(
     """What is named, or all; of those what the filter shows."""
     if kind.named is None:
         raise BadInput(f"a {kind.word} cannot be named here")
-    named = [kind.named(planning, name, attachment.namespace) for name in options.names]
+    named = [kind.named(planning, name, attachment.namespaces) for name in options.names]
     if not kind.has_filter or (named and not options.filter):
         return named
     return _shown(named or planning.jobs.values(), options.filter, attachment, clock)
@@ -150,7 +150,7 @@ def _shown(jobs: Any, text: str, attachment: Attachment, clock: Clock) -> list[J
     from cockpit.views import jobs as view
     from cockpit.views.view_state import ViewState
 
-    state = ViewState(filter=text, namespace=attachment.namespace)
+    state = ViewState(filter=text, namespaces=attachment.namespaces)
     now_seconds, verdicts = clock.cluster_now(), attachment.verdicts
     table = view.table(jobs, attachment.store, state, now_seconds, explain=verdicts.of)
     if table.problem:

@@ -49,7 +49,7 @@ async def _run(
         await _discover(live.attachment)
         await live.judge_idle_jobs()
         found = await _view(live.attachment, clock)
-        subject = subject_named(*named, found, chosen.namespace)
+        subject = subject_named(*named, found, live.attachment.namespaces)
         folders = tuple(settings_in_force().template_folders)
         view = await ApiServer(live.attachment).ask_verdict(subject, found, {}, folders)
         verdict = advised(explain(subject, view), view)

@@ -1,26 +1,18 @@
 """May I? Asked of the server before an action is offered."""
 
-import asyncio
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from cockpit.errors import CockpitError
 from cockpit.k8s.policy_rules import PolicyRule, rule_of
 from cockpit.kube.refusal import refused
 from cockpit.kube.resource import (
     ACCESS_REVIEWS,
-    EVENTS,
-    JOBS,
-    MPIJOBS,
-    PODS,
     RULES_REVIEWS,
     Resource,
 )
 from cockpit.kube.session import ApiSession
 from cockpit.model.right import Permission, Right
-from cockpit.model.watched import Watched
 
 RULES_BYTES = 8 << 20
 """Longest list of rules that is read: more than any role has."""
@@ -100,23 +92,3 @@ async def _reviewed(session: ApiSession, kind: Resource, spec: dict[str, Any]) -
     tree = answer.json()
     status = tree.get("status") if isinstance(tree, dict) else None
     return status if isinstance(status, dict) else {}
-
-
-async def widest_scope(session: ApiSession, namespace: str, engines: Iterable[Watched]) -> str:
-    """The namespace to read: "" for all where they may be read, as what is free depends on all pods.
-
-    `engines` are the kinds that queueing engines live by.
-    """
-    if not namespace:
-        return ""
-    queueing = (
-        Resource(one.group, one.versions[0], one.plural, one.api_kind, namespaced=True)
-        for one in engines
-        if one.sets_scope
-    )
-    every: Iterable[Resource] = (PODS, JOBS, EVENTS, MPIJOBS, *queueing)
-    try:
-        answers = await asyncio.gather(*(can(session, "list", one) for one in every))
-    except CockpitError:
-        return namespace
-    return "" if all(answers) else namespace

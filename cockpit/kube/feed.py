@@ -16,12 +16,14 @@ from cockpit.errors import CockpitError
 from cockpit.kube.decode import decoders
 from cockpit.kube.decode.decoders import Decoder
 from cockpit.kube.discovery import Served, discover
+from cockpit.kube.namespaced_streams import NamespacedStreams, Sink
 from cockpit.kube.owners import WATCHED, Owners
 from cockpit.kube.reflector import IDLE_SECONDS, Reflector
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
 from cockpit.kube.session import ApiSession
 from cockpit.kube.single_object import SingleObject
-from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.record import Kind
 from cockpit.model.right import Right
 from cockpit.model.watched import Watched
@@ -87,7 +89,8 @@ def _say_nothing(sentence: str) -> None:
 class Feed:
     """All streams of one context, delivered to one sink. `run` is one task; cancelling it ends them all.
 
-    `watched` are the kinds that queueing engines and pool owners live by.
+    `watched` are the kinds that queueing engines and pool owners live by. Each kind in namespaces is read
+    everywhere where that is allowed, else in each of `namespaces`; with `is_narrow` in those alone.
     """
 
     def __init__(
@@ -98,7 +101,8 @@ class Feed:
         clock: Clock,
         rng: random.Random,
         watched: Sequence[Watched],
-        namespace: str = "",
+        namespaces: Namespaces = EVERY,
+        is_narrow: bool = False,
         rediscover_seconds: float = REDISCOVER_SECONDS,
         keep_up: KeepUp = once,
     ) -> None:
@@ -107,7 +111,8 @@ class Feed:
         self._deliver = sink
         self._clock = clock
         self._rng = rng
-        self._namespace = namespace
+        self._namespaces = namespaces
+        self._is_narrow = is_narrow
         self._rediscover = rediscover_seconds
         self._keep_up = keep_up
         self._gathered = tuple(one for one in watched if one.kind in GATHERED)
@@ -142,7 +147,7 @@ class Feed:
         self._owners.look(batch)
 
     def _start(
-        self, group: asyncio.TaskGroup, resource: Resource, decoder: Decoder, scope: str | None = None
+        self, group: asyncio.TaskGroup, resource: Resource, decoder: Decoder, *, is_gathered: bool = False
     ) -> None:
         name = (resource.group, resource.plural)
         running = self._running.get(name)
@@ -150,14 +155,40 @@ class Feed:
             if running[0] == resource:
                 return
             running[1].cancel()  # the server prefers another version now
-        namespace = self._namespace if resource.namespaced else ""
+        scope_of = partial(_scope, resource, is_gathered)
+
+        def stream(namespace: str, sink: Sink) -> Coroutine[Any, Any, None]:
+            return self._stream(resource, decoder, namespace, scope_of(namespace), sink)
+
+        if not resource.namespaced:
+            work = stream("", self._sink)
+            self._running[name] = (resource, group.create_task(work, name=resource.label))
+            return
+        streams = NamespacedStreams(
+            self._session,
+            resource,
+            decoder.kind,
+            stream,
+            self._sink,
+            namespaces=self._namespaces.names,
+            is_narrow=self._is_narrow,
+            scope_of=scope_of,
+            rng=random.Random(self._rng.random()),
+        )
+        work = self._keep_up(f"namespaces of {resource.label}", streams.run, _say_nothing)
+        self._running[name] = (resource, group.create_task(work, name=resource.label))
+
+    async def _stream(
+        self, resource: Resource, decoder: Decoder, namespace: str, scope: str, sink: Sink
+    ) -> None:
+        """One stream that goes on after an unexpected error, which its status tells."""
 
         async def watch() -> None:
             reflector = Reflector(
                 self._session,
                 resource,
                 decoder,
-                self._sink,
+                sink,
                 kind=decoder.kind,
                 namespace=namespace,
                 scope=scope,
@@ -168,12 +199,9 @@ class Feed:
             await reflector.run()
 
         def tell(sentence: str) -> None:
-            self._tell(decoder.kind, Phase.BACKING_OFF, sentence, namespace if scope is None else scope)
+            self._tell(decoder.kind, Phase.BACKING_OFF, sentence, scope)
 
-        task = group.create_task(
-            self._keep_up(f"watch of {resource.label}", watch, tell), name=resource.label
-        )
-        self._running[name] = (resource, task)
+        await self._keep_up(f"watch of {resource.label}", watch, tell)
 
     def _start_single(self, group: asyncio.TaskGroup, one: Watched) -> None:
         """Not asked of discovery: whether it is there is told by the answer."""
@@ -216,11 +244,12 @@ class Feed:
             if resource is None or entry is None or not entry.can_watch:
                 continue
             running.add(one.kind)
-            scope = f"{resource.label}/{self._namespace}" if self._namespace else resource.label
-            self._start(group, resource, decoders.gathered_decoder(one, resource), scope)
+            self._start(group, resource, decoders.gathered_decoder(one, resource), is_gathered=True)
         for kind, absent in GATHERED.items():
             if kind not in running:
                 self._tell_absent(kind, absent)
+            else:  # what was told of the kind as a whole is over: each of its resources has its own stream
+                self._deliver(Batch(kind=kind, mark=ListMark.DROP))
 
     def _tell_absent(self, kind: str, message: str) -> None:
         if kind not in self._absent:
@@ -233,9 +262,7 @@ class Feed:
             for kind in (*(known.kind for known in self._custom), *GATHERED):
                 self._tell(kind, Phase.BACKING_OFF, message)
 
-    def _tell(self, kind: str, phase: Phase, message: str, scope: str | None = None) -> None:
-        if scope is None:
-            scope = self._namespace if kind not in GATHERED else ""
+    def _tell(self, kind: str, phase: Phase, message: str, scope: str = "") -> None:
         status = StreamStatus(
             kind=kind,
             scope=scope,
@@ -253,3 +280,10 @@ def _served_version(served: Served, group: str, plural: str, versions: tuple[str
         if resource is not None:
             return resource
     return served.find(group, plural)
+
+
+def _scope(resource: Resource, is_gathered: bool, namespace: str) -> str:
+    """Of what a stream delivers: its namespace; where a kind gathers several resources with the resource."""
+    if not is_gathered:
+        return namespace
+    return f"{resource.label}/{namespace}" if namespace else resource.label

@@ -99,7 +99,9 @@ class Owners:
             elif isinstance(record, JobObject) and record.owner is not None and _has_gpus(record):
                 self._want(record.owner, record.namespace, 0, (record.uid, stream))
         gone = [owner for uid in batch.removed for owner in self._holders.let_go(uid)]
-        if batch.mark is ListMark.END:
+        if batch.mark is ListMark.DROP:
+            self._holders.list_begins(stream)
+        if batch.mark in (ListMark.END, ListMark.DROP):
             gone += self._holders.list_ends(stream)
             self._listing.discard(stream)
             if not self._listing:
@@ -275,7 +277,7 @@ class Holders:
         if holder not in self._owner_of:
             self._owner_of[holder] = owner
             self._counts[owner] = self._counts.get(owner, 0) + 1
-            self._members.setdefault(stream, set()).add(holder)
+        self._members.setdefault(stream, set()).add(holder)
         unseen = self._unseen.get(stream)
         if unseen is not None:
             unseen.discard(holder)
@@ -299,8 +301,12 @@ class Holders:
         self._unseen[stream] = set(self._members.get(stream, ()))
 
     def list_ends(self, stream: Stream) -> list[str]:
-        """The list is complete; gives the owners that nobody names any more."""
-        return [owner for holder in self._unseen.pop(stream, set()) for owner in self.let_go(holder)]
+        """The list is complete; gives the owners that nobody names any more. A holder that another stream
+        tells by now is still there."""
+        unseen = self._unseen.pop(stream, set())
+        self._members.get(stream, set()).difference_update(unseen)
+        over = [one for one in unseen if not any(one in members for members in self._members.values())]
+        return [owner for holder in over for owner in self.let_go(holder)]
 
 
 def _has_gpus(job: JobObject) -> bool:

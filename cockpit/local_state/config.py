@@ -51,6 +51,7 @@ from cockpit.local_state.cloud_settings import read_outside
 from cockpit.model.duration import parse_duration
 from cockpit.model.job import RECLAIM_GRACE, RECLAIM_WINDOW
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
+from cockpit.model.namespaces import EVERY, Namespaces, namespaces_of
 from cockpit.model.price import MachinePrice, Prices, is_currency
 from cockpit.model.reach import NOTHING_OUTSIDE, Outside
 
@@ -70,7 +71,7 @@ class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What is set for one context of the kubeconfig."""
 
     write: bool = False
-    namespace: str = ""
+    namespaces: Namespaces = EVERY
     prometheus: MetricsServer = NO_METRICS_SERVER
     acknowledgements_folder: Path | None = None  # where a group shares what it knows of; None: nowhere
     lease_namespace: str = ""  # where a change of a pool is held against other cockpits
@@ -84,7 +85,7 @@ class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The whole configuration. Empty values mean: not set."""
 
-    namespace: str = ""
+    namespaces: Namespaces = EVERY
     prometheus: MetricsServer = NO_METRICS_SERVER
     theme: str = ""
     template_folders: tuple[Path, ...] = ()
@@ -105,7 +106,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         own = dict(self.contexts).get(context, ContextSettings())
         return ContextSettings(
             write=own.write,
-            namespace=own.namespace or self.namespace,
+            namespaces=own.namespaces or self.namespaces,
             prometheus=in_force(own.prometheus, self.prometheus),
             acknowledgements_folder=own.acknowledgements_folder or self.acknowledgements_folder,
             lease_namespace=own.lease_namespace or self.lease_namespace or LEASE_NAMESPACE,
@@ -143,9 +144,9 @@ _CONTEXT: Final = (
 )
 
 
-def is_namespace(text: str) -> bool:
-    """True for what can be the name of a namespace."""
-    return _NAMESPACE.fullmatch(text) is not None
+def not_a_namespace(given: Namespaces) -> str:
+    """The first of the names that cannot be that of a namespace; "" where all can."""
+    return next((name for name in given.names if _NAMESPACE.fullmatch(name) is None), "")
 
 
 def load_settings(path: Path, home: Path | None = None) -> Settings:
@@ -177,14 +178,14 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
     contexts = reader.table(tree, "context", "")
     keys = reader.table(tree, "keys", "")
     return Settings(
-        namespace=reader.namespace(tree, ""),
+        namespaces=reader.namespaces(tree, ""),
         prometheus=reader.prometheus(tree, ""),
         theme=reader.text(tree, "theme", ""),
         template_folders=tuple(map(reader.path, reader.texts(tree, "template-folders"))),
         pool_labels=reader.label_keys(tree),
         bell=reader.switch(tree, "bell", ""),
         acknowledgements_folder=reader.folder(tree, ""),
-        lease_namespace=reader.namespace(tree, "", "lease-namespace"),
+        lease_namespace=reader.lease_namespace(tree, ""),
         shrink_at_once=reader.nodes(tree, "shrink-at-once", ""),
         reclaim_idle_for_seconds=reader.span(tree, "reclaim-idle-for", "", RECLAIM_WINDOW),
         reclaim_grace_seconds=reader.span(tree, "reclaim-grace", "", RECLAIM_GRACE),
@@ -201,10 +202,10 @@ def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> Conte
     reader.refuse_unknown(tree, _CONTEXT, section)
     return ContextSettings(
         write=reader.switch(tree, "write", section),
-        namespace=reader.namespace(tree, section),
+        namespaces=reader.namespaces(tree, section),
         prometheus=reader.prometheus(tree, section),
         acknowledgements_folder=reader.folder(tree, section),
-        lease_namespace=reader.namespace(tree, section, "lease-namespace"),
+        lease_namespace=reader.lease_namespace(tree, section),
         shrink_at_once=reader.nodes(tree, "shrink-at-once", section),
         reclaim_idle_for_seconds=reader.span(tree, "reclaim-idle-for", section, RECLAIM_WINDOW),
         reclaim_grace_seconds=reader.span(tree, "reclaim-grace", section, RECLAIM_GRACE),
@@ -339,17 +340,24 @@ class _Reader:
             raise self.fault(key, "", "give a list of strings")
         return tuple(value)
 
-    def namespace(self, tree: Mapping[str, Any], section: str, key: str = "namespace") -> str:
-        value = self.text(tree, key, section)
-        if value and not is_namespace(value):
-            raise self.fault(key, section, f"{value!r} is not a valid namespace name")
-        return value
+    def namespaces(self, tree: Mapping[str, Any], section: str, key: str = "namespace") -> Namespaces:
+        found = namespaces_of(self.text(tree, key, section))
+        if wrong := not_a_namespace(found):
+            raise self.fault(key, section, f"{wrong!r} is not a valid namespace name")
+        return found
+
+    def lease_namespace(self, tree: Mapping[str, Any], section: str) -> str:
+        key = "lease-namespace"
+        found = self.namespaces(tree, section, key)
+        if len(found.names) > 1:
+            raise self.fault(key, section, f"give one namespace, not {found}")
+        return found.only
 
     def status_key(self, tree: Mapping[str, Any], section: str) -> str:
         key = "autoscaler-status"
         value = self.text(tree, key, section)
         namespace, _, name = value.partition("/")
-        if value and not (is_namespace(namespace) and _OBJECT.fullmatch(name)):
+        if value and not (_NAMESPACE.fullmatch(namespace) and _OBJECT.fullmatch(name)):
             raise self.fault(key, section, f"give namespace/name such as scaling/status, not {value!r}")
         return value
 

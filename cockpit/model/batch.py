@@ -1,6 +1,7 @@
 """What flows from a reflector to the store: compact values that could cross a process."""
 
 import enum
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -36,9 +37,44 @@ class StreamStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def is_whole(self) -> bool:
         """True when the table holds all objects of the cluster: every namespace, and listed once at least."""
-        if self.scope or self.phase in (Phase.CONNECTING, Phase.LISTING, Phase.DENIED):
+        if self.scope or self.is_partial or self.phase in (Phase.CONNECTING, Phase.LISTING, Phase.DENIED):
             return False
         return self.phase is not Phase.BACKING_OFF or self.objects > 0
+
+
+_WORST_FIRST = (
+    Phase.DENIED,
+    Phase.BACKING_OFF,
+    Phase.STALE,
+    Phase.CONNECTING,
+    Phase.LISTING,
+    Phase.LIVE,
+    Phase.ABSENT,
+)
+
+
+def status_of_several(statuses: Sequence[StreamStatus]) -> StreamStatus | None:
+    """The state of a kind that several streams tell (namespaces, resources): the most troubled one.
+
+    Where some are denied and others are not it is that of the others, marked partial, with the sentence of
+    the denied one where there is no other. None without any.
+    """
+    if len(statuses) < 2:
+        return statuses[0] if statuses else None
+    denied = [one for one in statuses if one.phase is Phase.DENIED]
+    rest = [one for one in statuses if one.phase not in (Phase.DENIED, Phase.ABSENT)] or statuses
+    worst = min(rest, key=lambda one: _WORST_FIRST.index(one.phase))
+    scopes = [one.scope for one in rest]
+    heard = [one.heard_seconds for one in rest if one.heard_seconds is not None]
+    return msgspec.structs.replace(
+        worst,
+        scope=",".join(scopes) if all(scopes) else "",
+        message=worst.message or next((one.message for one in denied), ""),
+        objects=sum(one.objects for one in rest),
+        skipped=sum(one.skipped for one in rest),
+        heard_seconds=min(heard, default=None),
+        is_partial=worst.is_partial or (bool(denied) and worst.phase is not Phase.DENIED),
+    )
 
 
 class ListMark(enum.Enum):
@@ -47,6 +83,7 @@ class ListMark(enum.Enum):
     NONE = ""
     BEGIN = "begin"  # a (re-)list starts: what it does not name again is gone
     END = "end"  # the list is complete: empty means empty
+    DROP = "drop"  # the scope is not read any more: its records and its status are gone
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False, kw_only=True):

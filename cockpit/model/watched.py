@@ -23,5 +23,4 @@ class Watched(msgspec.Struct, frozen=True):
     api_kind: str = ""  # its Kind, where what such an object owns is no reason to read the object
     namespace: str = ""
     name: str = ""  # of one object that is read by its name and not watched, "" for all of them
-    sets_scope: bool = False  # who may not list it in all namespaces sees one
     record: Callable[[Mapping[str, Any]], Record | None] | None = None

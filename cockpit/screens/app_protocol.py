@@ -16,6 +16,7 @@ from cockpit.api_server import ApiServer
 from cockpit.clock import Clock
 from cockpit.model.job_reader import JobReader
 from cockpit.model.lease import LeaseRead
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.plan import DrainOrder
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool, SizeAsked
@@ -77,8 +78,8 @@ class Cluster(HeaderSource, Protocol):
         """What this user may do; None while not attached."""
 
     @property
-    def namespace(self) -> str:
-        """The one that is shown, "" for all."""
+    def namespaces(self) -> Namespaces:
+        """Those that are shown."""
 
     @property
     def home_namespace(self) -> str:
@@ -139,8 +140,8 @@ class Pages(Protocol):
     def choose_namespace(self) -> None: ...
     def choose_context(self) -> None: ...
     def open_palette(self) -> None: ...
-    def reattach(self, *, context: str = "", namespace: str = "") -> None:
-        """Leave this context or namespace and attach anew."""
+    def reattach(self, *, context: str = "", namespaces: Namespaces = ...) -> None:
+        """Leave this context or these namespaces and attach anew."""
 
 
 class Changes(Protocol):
@@ -262,6 +263,12 @@ class Cockpit(Pages, Changes, Protocol):
     """The app as the screens know it."""
 
     clock: Clock
+    typed_namespaces: set[str]
+    """Those chosen in this session."""
+
+    @property
+    def configured_namespaces(self) -> tuple[str, ...]:
+        """Those that the configuration names for the context in force."""
 
     @property
     def cluster(self) -> Cluster: ...

@@ -29,7 +29,7 @@ class EventsScreen(TablePlace):
             store.status(Kind.EVENT),
             total=source.total,
             filter_text=self.state.filter,
-            namespace=self.state.namespace,
+            within=self.state.namespaces,
         )
 
     @property

@@ -38,7 +38,7 @@ class JobsScreen(TablePlace):
             cluster.store.status(Kind.POD),
             total=source.total,
             filter_text=self.state.filter,
-            namespace=self.state.namespace,
+            within=self.state.namespaces,
         )
         self.say_problem(source.problem)
         return source, empty

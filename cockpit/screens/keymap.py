@@ -110,7 +110,7 @@ KEYS: tuple[Key, ...] = (
         "ctrl+n",
         "pick_namespace",
         "namespace",
-        "Show one namespace, or all",
+        "Show one namespace, several (space marks), or all",
         "Places",
         shown=False,
     ),

@@ -152,7 +152,7 @@ class NowScreen(Place):
         self._say()
         self._name_fleet()
         self.query_one("#fleet", Heatmap).set_groups(
-            heat.groups(store, self._metric, self.state.namespace), self._legend(), ramp=self._metric.ramp
+            heat.groups(store, self._metric, self.state.namespaces), self._legend(), ramp=self._metric.ramp
         )
         panel_rows = 0
         if not self.has_class("small"):
@@ -161,7 +161,7 @@ class NowScreen(Place):
             pools.set_placeholder(self._why_no("pools", Kind.NODE))
             queues.set_placeholder(self._why_no("queues", Kind.LOCAL_QUEUE))
             pools.set_source(view.pools_panel(pools_of(store), now_seconds, cluster.trends))
-            queues.set_source(view.queues_panel(store, now_seconds, self.state.namespace))
+            queues.set_source(view.queues_panel(store, now_seconds, self.state.namespaces))
             panel_rows = 1 + max(len(pools.source), len(queues.source))
         self._fit(panel_rows)
 
@@ -172,7 +172,7 @@ class NowScreen(Place):
 
     def _legend(self) -> str:
         store = self.cockpit.cluster.store
-        cells = heat.cells(heat.groups(store, self._metric, self.state.namespace))
+        cells = heat.cells(heat.groups(store, self._metric, self.state.namespaces))
         return f"{cells}   {heat.legend(store, self._metric)}"
 
     def _quiet(self) -> str:

@@ -15,6 +15,7 @@ from cockpit.clock import Clock
 from cockpit.errors import BadInput
 from cockpit.model.batch import Phase
 from cockpit.model.job import JobState
+from cockpit.model.namespaces import EVERY
 from cockpit.model.record import Kind
 from cockpit.model.remembered import (
     Acknowledgement,
@@ -79,12 +80,12 @@ class WatchHost(Protocol):
 
 
 class NowWatch:
-    """The troubles of the cluster and namespace in force, and what former sessions left."""
+    """The troubles of the cluster and the namespaces in force, and what former sessions left."""
 
     def __init__(self, app: WatchHost) -> None:
         self._app = app
         self._cluster: Cluster | None = None
-        self._namespace = ""
+        self._namespaces = EVERY
         self._troubles = Troubles()
         self._files: Files | None = None
         self._left: Remembered | None = None
@@ -113,7 +114,7 @@ class NowWatch:
         found: tuple[Attention, ...] = ()
         if not are_nodes_coming(cluster):
             found = needs_human(
-                cluster.store, cluster.jobs, now_seconds, cluster.namespace, verdicts=cluster.verdicts
+                cluster.store, cluster.jobs, now_seconds, cluster.namespaces, verdicts=cluster.verdicts
             )
         shown = self._troubles.look(
             found,
@@ -125,7 +126,7 @@ class NowWatch:
         )
         if self._happened is None and self._left is not None and is_settled(cluster):
             here = {key_of(one) for one in found}
-            self._happened = since_left(cluster.store, cluster.jobs, self._left, here, cluster.namespace)
+            self._happened = since_left(cluster.store, cluster.jobs, self._left, here, cluster.namespaces)
         if is_settled(cluster) and minute_of(now_seconds) not in self._loads:
             self.keep_load(self.load)
         if news := self._troubles.news():
@@ -147,13 +148,13 @@ class NowWatch:
     def _follow(self) -> None:
         """Another cluster, or another part of it, has troubles of its own."""
         cluster = self._app.cluster
-        if cluster is self._cluster and cluster.namespace == self._namespace:
+        if cluster is self._cluster and cluster.namespaces == self._namespaces:
             return
         if cluster is not self._cluster:
             self._files = self._left = self._nodes = self._happened = None
             self._own, self._unwritten = {}, {}
             self._loads, self._unwritten_loads, self._runs = {}, set(), frozenset()
-        self._cluster, self._namespace = cluster, cluster.namespace
+        self._cluster, self._namespaces = cluster, cluster.namespaces
         self._troubles = Troubles()
         if self._left is not None:
             self._troubles.remember(self._left.problems, self._own.values())

@@ -102,8 +102,8 @@ async def _prune(place: "Place", _nothing: Sequence[Any]) -> None:
     if age is None:
         return
     options = job.PruneOptions(age)
-    cluster, space = place.cockpit.cluster, place.cockpit.cluster.namespace
-    every = [one for one in cluster.jobs.jobs.values() if space in ("", one.namespace)]
+    cluster, shown = place.cockpit.cluster, place.cockpit.cluster.namespaces
+    every = [one for one in cluster.jobs.jobs.values() if one.namespace in shown]
     jobs = job.old_enough(every, options, place.cockpit.clock.cluster_now())
     if not jobs:
         place.say(f"no job ended more than {age} ago")

@@ -1,21 +1,24 @@
 """The palette: places, verbs, contexts, namespaces and names, by typing a part of them."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from cockpit_widgets import ChoiceDialog, ConfirmDialog
 from cockpit_widgets.glyphs import BARRED_GLYPH
+from cockpit_widgets.marking_dialog import MarkingDialog
 from cockpit_widgets.types import ChoiceItem
 from textual.app import App
 from textual.screen import Screen
 
 from cockpit.actions.verbs.registry import VERBS
 from cockpit.errors import CockpitError
-from cockpit.local_state.config import is_namespace
+from cockpit.local_state.config import not_a_namespace
 from cockpit.model.job import Job
+from cockpit.model.namespaces import namespaces_of
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
-from cockpit.screens.app_protocol import cockpit_of
+from cockpit.screens.app_protocol import Cockpit, cockpit_of
 from cockpit.screens.key_rights import why_barred
 from cockpit.screens.keymap import KEYS, VERB
 from cockpit.screens.place import Place
@@ -27,19 +30,30 @@ MOST_NAMES = 2_000
 
 
 async def pick_namespace(app: App[Any]) -> None:
-    """Show one namespace, or all; the store is filled anew."""
-    cluster = cockpit_of(app).cluster
-    here = cluster.namespace
-    known = {record.name for record in cluster.store.records(Kind.NAMESPACE).values()}
-    # where namespaces may not be listed, the kubeconfig's own and the one in force are still known
-    names = sorted(known or {cluster.home_namespace, here} - {""})
+    """Show one namespace, several, or all; where they are not all read the store is filled anew."""
+    cockpit = cockpit_of(app)
+    cluster, here = cockpit.cluster, cockpit.cluster.namespaces
+    listed = [record.name for record in cluster.store.records(Kind.NAMESPACE).values()]
+    names = sorted({*(listed or await _known_namespaces(cockpit)), *here.names})
     items = [ChoiceItem("", ALL_NAMESPACES), *(ChoiceItem(name) for name in names)]
-    dialog = ChoiceDialog("Namespace", items, current=here, is_free=not known)
-    chosen = await app.push_screen_wait(dialog)
-    if chosen and not is_namespace(chosen):
-        app.notify(f"{chosen!r} is not a valid namespace name", severity="error", markup=False)
-    elif chosen is not None and chosen != here:
-        cockpit_of(app).reattach(namespace=chosen)
+    dialog = MarkingDialog("Namespace", items, marks=here.names, is_free=not listed)
+    answer = await app.push_screen_wait(dialog)
+    if answer is None:
+        return
+    chosen = namespaces_of(answer)
+    if wrong := not_a_namespace(chosen):
+        app.notify(f"{wrong!r} is not a valid namespace name", severity="error", markup=False)
+    elif chosen != here:
+        cockpit.typed_namespaces.update(chosen.names)
+        cockpit.reattach(namespaces=chosen)
+
+
+async def _known_namespaces(cockpit: Cockpit) -> set[str]:
+    """Where namespaces may not be listed: those of the kubeconfig, of the configuration, and typed before."""
+    known = {cockpit.cluster.home_namespace, *cockpit.configured_namespaces, *cockpit.typed_namespaces}
+    with suppress(CockpitError):
+        known.update(await cockpit.api.context_namespaces())
+    return known - {""}
 
 
 async def pick_context(app: App[Any]) -> None:
@@ -81,12 +95,12 @@ def _items(app: App[Any]) -> list[ChoiceItem]:
         if cluster.is_read_only
         else ChoiceItem("read-only", "read-only", "lock the keys that change the cluster")
     )
-    space = cluster.namespace
+    shown = cluster.namespaces
     return [
         lock,
         *_verbs(app.screen),
         *_named(
-            (job for job in cluster.jobs.jobs.values() if space in ("", job.namespace)),
+            (job for job in cluster.jobs.jobs.values() if job.namespace in shown),
             cluster.store.records(Kind.NODE).values(),
         ),
     ]

@@ -31,7 +31,7 @@ class PodsScreen(TablePlace):
             store.status(Kind.POD),
             total=source.total,
             filter_text=self.state.filter,
-            namespace=self.state.namespace,
+            within=self.state.namespaces,
         )
 
     def said(self, key: str) -> str:

@@ -63,7 +63,7 @@ class QueuesScreen(TablePlace):
             store.status(Kind.LOCAL_QUEUE),
             total=source.total,
             filter_text=self.state.filter,
-            namespace=self.state.namespace,
+            within=self.state.namespaces,
         )
 
     def open_row(self, key: str) -> None:

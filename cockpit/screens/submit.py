@@ -120,11 +120,8 @@ class SubmitScreen(FormPage):
         one = self.template.parameter("namespace")
         given = self._values.get("namespace", "").strip()
         if not given and one is not None and one.name not in self._values:
-            given = self._namespace_shown() or one.default or ""
+            given = self.cockpit.default_namespace or one.default or ""
         return given or self.cockpit.default_namespace
-
-    def _namespace_shown(self) -> str:
-        return self.cockpit.cluster.namespace or self.cockpit.default_namespace
 
     def _field(self, one: Parameter) -> FieldSpec:
         from cockpit.screens.form_choices import ENGINE, offered_help, offered_values
@@ -133,7 +130,7 @@ class SubmitScreen(FormPage):
         offer = self.offered.offer(one, self._values.get(ENGINE, ""))
         choices = one.choices or offered_values(one, offer)
         if one.name == "namespace" and one.name not in self._values:
-            value = self._namespace_shown() or value
+            value = self.cockpit.default_namespace or value
         is_choice = bool(choices) and one.type != "claims"
         kind = {"integer": "integer", "switch": "switch"}.get(one.type, "choice" if is_choice else "text")
         if kind == "choice" and one.type != "choice" and value and value not in choices:
@@ -364,7 +361,7 @@ class SubmitScreen(FormPage):
         """What stands in a field without a person: the template's own value, what the cluster led to."""
         one, auto = self.template.parameter(name), self.offered.auto
         first = (one.default or "",) if one is not None else ()
-        shown = {"engine": auto.engine, "queue": auto.queue, "namespace": self._namespace_shown()}
+        shown = {"engine": auto.engine, "queue": auto.queue, "namespace": self.cockpit.default_namespace}
         return (*first, shown[name]) if name in shown else first
 
     def on_form_submitted(self, event: Form.Submitted) -> None:

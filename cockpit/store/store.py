@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
+from cockpit.model.batch import Batch, ListMark, StreamStatus, status_of_several
 from cockpit.model.event import Event
 from cockpit.model.gang import PodGroup, Workload
 from cockpit.model.gpu import Gpu
@@ -29,17 +29,11 @@ _MANY_RESOURCES = (Kind.OWNER, Kind.POOL, Kind.MACHINE, Kind.POD_GROUP)
 _ONE_BY_ONE = (Kind.GPU, Kind.EVENT, *_MANY_RESOURCES)
 """Kinds whose records have no name of their own, or push others out."""
 
-_WORST_FIRST = (
-    Phase.DENIED,
-    Phase.BACKING_OFF,
-    Phase.STALE,
-    Phase.CONNECTING,
-    Phase.LISTING,
-    Phase.LIVE,
-    Phase.ABSENT,
-)
-
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+def _status_name(kind: str, scope: str) -> str:
+    return f"{kind}/{scope}" if scope else kind
 
 
 class Store:
@@ -110,6 +104,8 @@ class Store:
             self._listing.pop(listing, None)
             if seen is not None:
                 moved = self._drop_all(batch.kind, self._unnamed(batch.kind, batch.scope, seen)) or moved
+        if batch.mark is ListMark.DROP:
+            moved = self._drop_scope(batch.kind, batch.scope) or moved
         if batch.status is not None:
             moved = self._put_status(batch.status) or moved
         if self._claims.is_due:
@@ -237,8 +233,16 @@ class Store:
         scopes = self._scopes.get(kind, {})
         return [uid for uid in self._tables.get(kind, ()) if uid not in seen and scopes.get(uid, "") == scope]
 
+    def _drop_scope(self, kind: str, scope: str) -> bool:
+        self._listing.pop((kind, scope), None)
+        moved = self._drop_all(kind, self._unnamed(kind, scope, set()))
+        if self._statuses.pop(_status_name(kind, scope), None) is None:
+            return moved
+        self._log.status(kind)
+        return True
+
     def _put_status(self, status: StreamStatus) -> bool:
-        name = f"{status.kind}/{status.scope}" if status.scope else status.kind
+        name = _status_name(status.kind, status.scope)
         old = self._statuses.get(name)
         self._statuses[name] = status
         if old is not None and msgspec.structs.replace(old, heard_seconds=status.heard_seconds) == status:
@@ -299,9 +303,8 @@ class Store:
         return None if uid is None else self._tables[kind][uid]
 
     def status(self, kind: str) -> StreamStatus | None:
-        """The state of a kind's stream; of several (namespaces, resources) the most troubled one."""
-        found = [one for one in self._statuses.values() if one.kind == kind]
-        return min(found, key=lambda one: _WORST_FIRST.index(one.phase), default=None)
+        """The state of a kind's stream, of several (namespaces, resources) as `status_of_several` says."""
+        return status_of_several([one for one in self._statuses.values() if one.kind == kind])
 
     def statuses(self) -> Mapping[str, StreamStatus]:
         """All streams, by kind, or `kind/scope` where the scope is not everything."""

@@ -1,10 +1,11 @@
 """What needs a human now: one ranked list over jobs, nodes and streams."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from cockpit.gangs.sentence import one_line
-from cockpit.model.batch import Phase
+from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.job_reader import JobReader
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.record import Kind
 from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
@@ -20,19 +21,19 @@ def needs_human(
     store: StoreReader,
     jobs: JobReader,
     now_seconds: float,
-    namespace: str = "",
+    namespaces: Namespaces = EVERY,
     *,
     verdicts: Verdicts | None = None,
 ) -> tuple[Attention, ...]:
     """A row for each root cause, the most urgent first: broken before wasteful, more GPU-hours before fewer.
 
-    With a namespace only its jobs; nodes and streams belong to everybody. `verdicts` are those that a caller
+    With namespaces only their jobs; nodes and streams belong to everybody. `verdicts` are those that a caller
     who asks again and again has kept.
     """
     verdicts = verdicts or Verdicts(store, jobs)
     found = [
-        *job_findings(store, jobs, verdicts, now_seconds, namespace),
-        *pod_findings(verdicts.view(now_seconds), namespace),
+        *job_findings(store, jobs, verdicts, now_seconds, namespaces),
+        *pod_findings(verdicts.view(now_seconds), namespaces),
     ]
     budgets = verdicts.on_demand.budgets
     found += node_findings(store, now_seconds, _nodes_named(found), budgets)
@@ -47,8 +48,12 @@ def _nodes_named(found: Iterable[Rooted]) -> frozenset[str]:
 
 def _stream_findings(store: StoreReader) -> Iterator[Attention]:
     """Kinds that may not be read: what they would show is missing, not fine."""
+    by_namespace: dict[str, list[StreamStatus]] = {}
     for name, status in store.statuses().items():
         if status.phase is not Phase.DENIED:
+            continue
+        if status.scope and "/" not in status.scope and "." not in status.scope:
+            by_namespace.setdefault(status.scope, []).append(status)
             continue
         if status.kind in (Kind.MACHINE, Kind.AUTOSCALER):
             continue  # no finding rests on it: the pool says where it misses them
@@ -63,3 +68,21 @@ def _stream_findings(store: StoreReader) -> Iterator[Attention]:
             remedies=(KeyRemedy("ask for the right"),),
             since_seconds=status.since_seconds,
         )
+    for namespace, denied in by_namespace.items():
+        yield _of_namespace(namespace, denied)
+
+
+def _of_namespace(namespace: str, denied: Sequence[StreamStatus]) -> Attention:
+    """One row for all kinds that may not be read in a namespace."""
+    kinds = ", ".join(sorted(one.kind for one in denied))
+    return Attention(
+        finding="stream-denied",
+        subject_key=f"namespace/{namespace}",
+        is_bad=False,
+        subject=f"namespace {namespace}",
+        sentence=one_line(cannot(f"list {kinds} in {namespace}")),
+        remedies=(KeyRemedy("ask for the right"),),
+        since_seconds=min(
+            (one.since_seconds for one in denied if one.since_seconds is not None), default=None
+        ),
+    )

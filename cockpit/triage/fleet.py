@@ -19,7 +19,7 @@ from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.model.store_reader import StoreReader
+from cockpit.model.store_reader import StoreReader, sees_all
 from cockpit.triage.idle_jobs import IdleJobs
 from cockpit.triage.packing import NodeKind, Packing, PodKind, pack
 
@@ -78,9 +78,9 @@ class IdleGpus(msgspec.Struct, frozen=True, gc=False):
 
 
 class FleetUse(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """The fleet. `is_use_known` False: not every pod may be read, so that what is free is not known. `idle`
-    are those of jobs that are idle, `unsure` those of which nobody can say though no card works; None: no
-    card is measured."""
+    """The fleet. `is_use_known` False: not every pod may be read, so that what is free is not known;
+    `are_nodes_known` the same of nodes. `idle` are those of jobs that are idle, `unsure` those that may be so
+    or not, for no card of theirs works; None: no card is measured."""
 
     nodes: int
     needed: int
@@ -89,6 +89,7 @@ class FleetUse(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     idle: tuple[IdleGpus, ...] | None
     unsure: tuple[IdleGpus, ...] | None
     is_use_known: bool = True
+    are_nodes_known: bool = True
 
     @property
     def idle_gpu_hours(self) -> float | None:
@@ -103,6 +104,7 @@ class FleetLoad(NamedTuple):
     idle: tuple[IdleGpus, ...] | None
     unsure: tuple[IdleGpus, ...] | None
     is_use_known: bool
+    are_nodes_known: bool = True
 
 
 def fleet_load(store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds: float) -> FleetLoad:
@@ -114,12 +116,10 @@ def fleet_load(store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds
             by_model[node.gpu_model, node.gpu_resource].append(node)
     load = _Load(store)
     models = tuple(_of_model(key, nodes, store, load) for key, nodes in sorted(by_model.items()))
-    status = store.status(Kind.POD)
-    is_use_known = status is None or status.is_whole
     idle = unsure = None
     if store.records(Kind.GPU):
         idle, unsure = _at_rest(store, jobs, known, now_seconds)
-    return FleetLoad(models, idle, unsure, is_use_known)
+    return FleetLoad(models, idle, unsure, sees_all(store, Kind.POD), sees_all(store, Kind.NODE))
 
 
 def fleet_use(load: FleetLoad) -> FleetUse:
@@ -133,6 +133,7 @@ def fleet_use(load: FleetLoad) -> FleetUse:
         idle=load.idle,
         unsure=load.unsure,
         is_use_known=load.is_use_known,
+        are_nodes_known=load.are_nodes_known,
     )
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import sees_all
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.funnel import sift
 from cockpit.triage.room import amount
@@ -20,7 +21,7 @@ def with_further(verdict: Verdict, view: ClusterView) -> Verdict:
     if verdict.cause[:1] not in ("A", "B") or not view.trees or verdict.funnel is not None:
         return verdict
     wanted = wanted_of(verdict.subject, view)
-    if wanted is None or wanted.pods:
+    if wanted is None or wanted.pods or not sees_all(view.store, Kind.NODE):
         return verdict
     found: dict[str, None] = dict.fromkeys(verdict.also)
     nodes: Collection[Node] = view.store.records(Kind.NODE).values()

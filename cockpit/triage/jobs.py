@@ -10,6 +10,7 @@ from cockpit.model.gang import Workload
 from cockpit.model.gpu import Mark
 from cockpit.model.job import Job, JobState
 from cockpit.model.job_reader import JobReader
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
@@ -45,12 +46,16 @@ _TAKES_TIME = frozenset({"D17"})
 
 
 def job_findings(
-    store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float, namespace: str = ""
+    store: StoreReader,
+    jobs: JobReader,
+    verdicts: Verdicts,
+    now_seconds: float,
+    namespaces: Namespaces = EVERY,
 ) -> Iterator[Rooted]:
     """What needs a human about jobs, with the root cause of each; at most one finding a job."""
     roots = Roots(store, jobs)
     for job in jobs.jobs.values():
-        if namespace and job.namespace != namespace:
+        if job.namespace not in namespaces:
             continue
         verdict = verdicts.of(job, now_seconds)
         found = _finding(job, store, jobs, verdicts, now_seconds)

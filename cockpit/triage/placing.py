@@ -11,6 +11,7 @@ import msgspec
 from cockpit.catalogue import TextPlace, Understood, understand
 from cockpit.gangs import registry, scheduler
 from cockpit.gangs.sentence import counted
+from cockpit.model.batch import Phase
 from cockpit.model.event import Event
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
@@ -30,9 +31,21 @@ UNSEEN_SECONDS = 60.0
 def unplaced(pod: Pod, context: PlacementContext) -> CauseFound:
     """Why the pod has no node."""
     found = _unplaced(pod, context)
+    if not context.knows_nodes and found.sureness is Sureness.SAID and found.evidence:
+        why = f"why it waits cannot be told in full: {_why_no_nodes(context.store)}"
+        count = scheduler.parse(found.evidence[0].value).nodes
+        of_nodes = "" if count is None else f" of {counted(count, 'node')}"
+        sentence = f"{why}; the scheduler says{of_nodes}: {found.sentence}"
+        found = msgspec.structs.replace(found, sentence=sentence, funnel=None)
     if context.now_seconds is None:
         return found
     return took_its_place(found, pod, context.store)
+
+
+def _why_no_nodes(store: StoreReader) -> str:
+    status = store.status(Kind.NODE)
+    is_denied = status is not None and status.phase is Phase.DENIED
+    return "you may not list nodes" if is_denied else "nodes are not listed"
 
 
 def _unplaced(pod: Pod, context: PlacementContext) -> CauseFound:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pod import Pod
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
@@ -11,11 +12,11 @@ from cockpit.triage.on_demand import TOLD_BY_LOG
 from cockpit.triage.verdict import Subject, Verdict
 
 
-def pod_findings(view: ClusterView, namespace: str = "") -> Iterator[Rooted]:
+def pod_findings(view: ClusterView, namespaces: Namespaces = EVERY) -> Iterator[Rooted]:
     """What needs a human about such pods."""
     seen: set[str] = set()
     for pod in view.jobs.strays():
-        if (namespace and pod.namespace != namespace) or (pod.owner_uid and pod.owner_uid in seen):
+        if pod.namespace not in namespaces or (pod.owner_uid and pod.owner_uid in seen):
             continue
         found = _finding(pod, view)
         if found is not None:

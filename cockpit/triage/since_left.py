@@ -12,6 +12,7 @@ import msgspec
 from cockpit.gangs.sentence import counted
 from cockpit.model.job import JobState
 from cockpit.model.job_reader import JobReader
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.record import Kind
 from cockpit.model.remembered import Remembered
 from cockpit.model.store_reader import StoreReader
@@ -52,7 +53,7 @@ def since_left(
     jobs: JobReader,
     left: Remembered,
     troubled: Collection[tuple[str, str]],
-    namespace: str = "",
+    namespaces: Namespaces = EVERY,
 ) -> tuple[Happened, ...]:
     """What happened since `left.left_seconds`; nothing where no earlier session is known.
 
@@ -60,17 +61,17 @@ def since_left(
     """
     if left.left_seconds is None:
         return ()
-    found = [*_jobs(jobs, left.left_seconds, namespace), *_nodes(store, left.nodes)]
+    found = [*_jobs(jobs, left.left_seconds, namespaces), *_nodes(store, left.nodes)]
     told = {one.subject_key for one in found} | {subject for subject, _ in troubled}
-    if not namespace:  # whose problems they were is not remembered
+    if not namespaces:  # whose problems they were is not remembered
         found += _resolved(left, left.left_seconds, told)
     found.sort(key=lambda one: (ORDER.index(one.what), -(one.at_seconds or 0.0), one.subject))
     return tuple(found[:MOST_CHANGES])
 
 
-def _jobs(jobs: JobReader, left_seconds: float, namespace: str) -> Iterator[Happened]:
+def _jobs(jobs: JobReader, left_seconds: float, namespaces: Namespaces) -> Iterator[Happened]:
     for job in jobs.jobs.values():
-        if namespace and job.namespace != namespace:
+        if job.namespace not in namespaces:
             continue
         ended, started = job.finished_seconds, job.started_seconds
         subject = f"{job.namespace}/{job.name}"

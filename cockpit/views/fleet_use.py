@@ -13,6 +13,7 @@ from cockpit.gangs.sentence import counted
 from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
+from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.fleet import FleetLoad, FleetUse, IdleGpus, ModelFleet, fleet_load, fleet_use
 from cockpit.triage.idle_jobs import IdleJobs
@@ -72,6 +73,8 @@ def lost_gpus(store: StoreReader) -> tuple[LostGpus, ...]:
 def head_lines(page: FleetPage) -> list[str]:
     """The answers in a sentence each."""
     use = page.use
+    if not use.are_nodes_known:
+        return [f"GPUs and nodes are not known: {cannot('list nodes')}", *_idle_lines(use)]
     if not use.nodes:
         return ["no node that is ready offers GPUs"]
     if not use.is_use_known:

@@ -9,6 +9,7 @@ from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph
 from cockpit_widgets.types import HeatBlock, HeatGroup
 
 from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
@@ -101,22 +102,24 @@ def _class_of(pod: Pod) -> str:
     return pod.priority_class or str(pod.priority or 0)
 
 
-def groups(store: StoreReader, metric: Metric = Metric.DUTY, namespace: str = "") -> tuple[HeatGroup, ...]:
-    """Pools by name, each with its GPU nodes by name. With a namespace, cards of others keep their place and
+def groups(
+    store: StoreReader, metric: Metric = Metric.DUTY, namespaces: Namespaces = EVERY
+) -> tuple[HeatGroup, ...]:
+    """Pools by name, each with its GPU nodes by name. With namespaces, cards of others keep their place and
     are drawn as free. Made anew only when the store moved."""
-    asked = (store.revision, metric, namespace)
+    asked = (store.revision, metric, namespaces)
     memo = _MEMOS.get(store)
     if memo is None or memo[0] != asked:
-        memo = _MEMOS[store] = (asked, _groups(store, metric, namespace))
+        memo = _MEMOS[store] = (asked, _groups(store, metric, namespaces))
     return memo[1]
 
 
-_MEMOS: "WeakKeyDictionary[StoreReader, tuple[tuple[int, Metric, str], tuple[HeatGroup, ...]]]" = (
+_MEMOS: "WeakKeyDictionary[StoreReader, tuple[tuple[int, Metric, Namespaces], tuple[HeatGroup, ...]]]" = (
     WeakKeyDictionary()
 )
 
 
-def _groups(store: StoreReader, metric: Metric, namespace: str) -> tuple[HeatGroup, ...]:
+def _groups(store: StoreReader, metric: Metric, namespaces: Namespaces) -> tuple[HeatGroup, ...]:
     by_pool: dict[str, list[Node]] = {}
     for node in store.records(Kind.NODE).values():
         if node.has_gpus:
@@ -124,7 +127,7 @@ def _groups(store: StoreReader, metric: Metric, namespace: str) -> tuple[HeatGro
     made: list[HeatGroup] = []
     for name in sorted(by_pool, key=lambda one: (one == NO_POOL, natural(one))):
         nodes = sorted(by_pool[name], key=lambda node: natural(node.name))
-        shades = _Shades(metric, store, nodes, namespace)
+        shades = _Shades(metric, store, nodes, namespaces)
         made.append(HeatGroup(name, tuple(HeatBlock(node.name, shades.levels(node)) for node in nodes)))
     return tuple(made)
 
@@ -132,10 +135,12 @@ def _groups(store: StoreReader, metric: Metric, namespace: str) -> tuple[HeatGro
 class _Shades:
     """Levels of one pool's cards under one metric."""
 
-    def __init__(self, metric: Metric, store: StoreReader, nodes: Sequence[Node], namespace: str) -> None:
+    def __init__(
+        self, metric: Metric, store: StoreReader, nodes: Sequence[Node], namespaces: Namespaces
+    ) -> None:
         self._metric = metric
         self._store = store
-        self._namespace = namespace
+        self._namespaces = namespaces
         self._sees_all = sees_all_pods(store)
         self._most_watts = 0.0
         self._names = _named(store, metric) if metric in _NAMED else {}
@@ -169,7 +174,7 @@ class _Shades:
     def _level(self, card: Gpu) -> int:
         if self._metric in _NAMED:
             return self._named_level(card)
-        if self._namespace and card.pod_namespace not in ("", self._namespace):
+        if card.pod_namespace and card.pod_namespace not in self._namespaces:
             return FREE
         value = self._ratio(card)
         if isinstance(value, Absent):
@@ -181,7 +186,7 @@ class _Shades:
 
     def _named_level(self, card: Gpu) -> int:
         """The shade of who holds the card: free where nobody does, not collected where nobody tells."""
-        if self._namespace and card.pod_namespace not in ("", self._namespace):
+        if card.pod_namespace and card.pod_namespace not in self._namespaces:
             return FREE
         if not card.pod_name:
             return FREE if card.mark is Mark.UNALLOCATED else NOT_COLLECTED

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from cockpit_widgets.types import Cell, Column
 
+from cockpit.model.namespaces import Namespaces
 from cockpit.views.name_order import NameOrder
 from cockpit.views.order import Value, sort_rows
 from cockpit.views.view_state import COMPARE, Filter, Measure, Term, ViewState, parse_filter
@@ -174,7 +175,7 @@ class View(Generic[R]):
         """The rows as the person asked for them. Never raises for what was typed."""
         memory = memory or Memory()
         named = list(rows) if self.name is None else memory.by_name(list(rows), self.key, self.name)
-        within = self._within(named, state.namespace)
+        within = self._within(named, state.namespaces)
         filter_ = parse_filter(state.filter, self.measures)
         kept = within
         if filter_.terms:
@@ -188,11 +189,12 @@ class View(Generic[R]):
             problem=filter_.problem,
         )
 
-    def _within(self, rows: list[R], namespace: str) -> list[R]:
+    def _within(self, rows: list[R], namespaces: Namespaces) -> list[R]:
         of = self.namespace
-        if not namespace or of is None:
+        if not namespaces or of is None:
             return rows
-        return [row for row in rows if of(row) in ("", namespace)]
+        shown = {"", *namespaces.names}
+        return [row for row in rows if of(row) in shown]
 
     def _filtered(self, rows: list[R], filter_: Filter, now_seconds: float, memory: Memory) -> list[R]:
         memory.prune((self.key(row) for row in rows), 2 * len(rows) + 1_000)

@@ -1,6 +1,6 @@
 """The header of every place and the panels of *Now*: the fleet, pools and queues."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -9,12 +9,14 @@ from cockpit_widgets.text import cut, width_of
 from cockpit_widgets.types import Cell, Column, StatusSegment
 
 from cockpit.model.batch import Phase, StreamStatus
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.model.trust import Trust
+from cockpit.triage.namespace_notes import is_confined, namespace_notes
 from cockpit.views import format as fmt
 from cockpit.views import queues
 from cockpit.views.fleet import Fleet, fleet
@@ -84,8 +86,8 @@ def header(
         is_page = any(one.priority == 1 for one in heading)  # what it is about goes before the fleet
         told = fleet_segments(fleet(attached.store))
         left.extend(one._replace(priority=one.priority + is_page) for one in told)
-    if state is not None and state.namespace:
-        left.append(StatusSegment(f"namespace {state.namespace}", "info", 3))
+    if state is not None:
+        left += _namespace_segments(attached.store, state.namespaces)
     right: list[StatusSegment] = []
     if attached.faults:
         more = f" and {len(attached.faults) - 1} more" if len(attached.faults) > 1 else ""
@@ -100,6 +102,15 @@ def header(
         right.append(data_segment(attached.store, now_seconds))
     right.append(StatusSegment("ro", "info", 1) if attached.is_read_only else StatusSegment("rw", "warn", 1))
     return tuple(left), tuple(right)
+
+
+def _namespace_segments(store: StoreReader, shown: Namespaces) -> Iterator[StatusSegment]:
+    """Which namespaces are shown where it is not all of them, and what is amiss with them."""
+    if shown:
+        only = "only " if is_confined(store) else ""
+        yield StatusSegment(f"{only}{shown.words}", "info", 1)
+    if notes := namespace_notes(store, shown):
+        yield StatusSegment(notes[0], "warn", 2)
 
 
 def fleet_segments(found: Fleet) -> Segments:
@@ -296,6 +307,8 @@ def pools_panel(
     return replace(POOL_PANEL, fields=fields).table(pools, ViewState(), now_seconds)
 
 
-def queues_panel(store: StoreReader, now_seconds: float, namespace: str = "") -> LazyTable[queues.QueueRow]:
+def queues_panel(
+    store: StoreReader, now_seconds: float, namespaces: Namespaces = EVERY
+) -> LazyTable[queues.QueueRow]:
     """A short line a queue, those with most waiting first."""
-    return QUEUE_PANEL.table(queues.rows(store), ViewState(namespace=namespace), now_seconds)
+    return QUEUE_PANEL.table(queues.rows(store), ViewState(namespaces=namespaces), now_seconds)

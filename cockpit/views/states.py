@@ -5,6 +5,7 @@ from cockpit_widgets.types import Cell, Tone
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.job import JobState
+from cockpit.model.namespaces import EVERY, Namespaces, namespaces_of
 from cockpit.model.pod import Pod
 
 _JOB: dict[str, tuple[str, Tone]] = {
@@ -154,7 +155,7 @@ def why_empty(
     *,
     total: int = 0,
     filter_text: str = "",
-    namespace: str = "",
+    within: Namespaces = EVERY,
 ) -> str:
     """The sentence that stands where rows would stand: why the table `what` ("jobs") is empty."""
     if total and filter_text:
@@ -169,5 +170,5 @@ def why_empty(
         return status.message or f"This cluster does not serve {what}."
     if status.phase is not Phase.LIVE:
         return status.message or f"No {what} known; the stream is {status.phase.value}."
-    within = namespace or status.scope
-    return f"There are no {what}{f' in namespace {within}' if within else ''}."
+    within = within or namespaces_of(status.scope)
+    return f"There are no {what}{f' in {within.words}' if within else ''}."

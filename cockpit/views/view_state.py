@@ -13,16 +13,17 @@ from enum import Enum
 
 from cockpit.k8s.quantity import parse_quantity
 from cockpit.model.duration import parse_duration
+from cockpit.model.namespaces import EVERY, Namespaces
 
 
 @dataclass(frozen=True, slots=True)
 class ViewState:
-    """`sort` is a column's id, "" for the view's own order; `namespace` "" means all."""
+    """`sort` is a column's id, "" for the view's own order; `namespaces` those whose rows are shown."""
 
     filter: str = ""
     sort: str = ""
     descending: bool = False
-    namespace: str = ""
+    namespaces: Namespaces = EVERY
 
 
 class Measure(Enum):

@@ -14,16 +14,20 @@ from cockpit.clock import SystemClock
 from cockpit.kube.feed import CORE, CUSTOM, Feed
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
-from cockpit.model.batch import Batch, Phase
+from cockpit.model.batch import Batch, ListMark, Phase
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.record import Kind
+from cockpit.store.store import Store
+from cockpit.triage.namespace_notes import namespace_notes
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
+from tests.bed.rights import RBAC, binding
 from tests.contract.asking import in_space
 from tests.contract.conftest import Connect, defined
 from tests.contract.faults import status
 from tests.contract.mirror import Mirror, eventually
 from tests.contract.server import Capability, Server
-from tests.contract.shapes import crd, custom, job, pod
+from tests.contract.shapes import crd, custom, job, pod, role
 
 CORE_KINDS = {decoder.kind for _, decoder in CORE}
 OTHER_KINDS = {known.kind for known in CUSTOM} | {Kind.POOL}
@@ -38,13 +42,24 @@ class Fed:
 
     def __init__(self) -> None:
         self.mirrors: dict[tuple[str, str], Mirror] = {}
+        self.batches: list[Batch] = []
 
     def __call__(self, batch: Batch) -> None:
+        self.batches.append(batch)
+        if batch.mark is ListMark.DROP:
+            self.mirrors.pop((batch.kind, batch.scope), None)
+            return
         self.mirrors.setdefault((batch.kind, batch.scope), Mirror())(batch)
 
     def phase(self, kind: str) -> Phase | None:
         found = [mirror.phase for (one, _), mirror in self.mirrors.items() if one == kind]
         return found[0] if len(found) == 1 else None
+
+    def live(self) -> set[tuple[str, str]]:
+        return {where for where, mirror in self.mirrors.items() if mirror.phase is Phase.LIVE}
+
+    def denied(self) -> set[tuple[str, str]]:
+        return {where for where, mirror in self.mirrors.items() if mirror.phase is Phase.DENIED}
 
     def names(self, kind: str) -> list[str]:
         return [name for (one, _), mirror in self.mirrors.items() if one == kind for name in mirror.names]
@@ -110,7 +125,9 @@ async def test_a_namespace_narrows_what_has_one(
     space: str, admin: Api, connect: Connect, proxy: FaultProxy
 ) -> None:
     admin.create(in_space(space, "pods"), pod("mine"))
-    async with _feeding(await connect("viewer", through=proxy), namespace=space) as fed:
+    async with _feeding(
+        await connect("viewer", through=proxy), namespaces=Namespaces((space,)), is_narrow=True
+    ) as fed:
         await _all_told(fed, Phase.LIVE)
         assert fed.names(Kind.POD) == ["mine"]
         paths = {seen.path for seen in proxy.seen if seen.is_watch}
@@ -125,10 +142,65 @@ async def test_nobody_is_denied_everything_and_stays(connect: Connect) -> None:
 
 
 async def test_an_engineer_sees_home_and_is_told_what_is_missing(server: Server, connect: Connect) -> None:
-    async with _feeding(await connect("engineer"), namespace=server.engineer_namespace) as fed:
+    async with _feeding(
+        await connect("engineer"), namespaces=Namespaces((server.engineer_namespace,))
+    ) as fed:
         await eventually(lambda: fed.phase(Kind.POD) is Phase.LIVE, "pods at home")
         await eventually(lambda: fed.phase(Kind.JOB) is Phase.LIVE, "jobs at home")
         await eventually(lambda: fed.phase(Kind.NODE) is Phase.DENIED, "no nodes")
+
+
+async def test_without_a_choice_the_engineer_reads_home_by_one_review_a_kind(
+    server: Server, connect: Connect, proxy: FaultProxy
+) -> None:
+    home = server.engineer_namespace
+    async with _feeding(await connect("engineer", through=proxy), namespaces=Namespaces((home,))) as fed:
+        await eventually(lambda: (Kind.POD, home) in fed.live() and (Kind.JOB, home) in fed.live(), "home")
+        await eventually(lambda: (Kind.NODE, "") in fed.denied(), "no nodes")
+        refused = [seen.path for seen in proxy.seen if seen.path in ("/api/v1/pods", "/apis/batch/v1/jobs")]
+        assert sorted(set(refused)) == ["/api/v1/pods", "/apis/batch/v1/jobs"]
+        assert len(refused) <= 4, "a streaming list and a list of each, and never again"
+        reviews = [seen for seen in proxy.seen if seen.path.endswith("/selfsubjectaccessreviews")]
+        assert 2 <= len(reviews) <= len(CORE_KINDS) + len(OTHER_KINDS)
+
+
+async def test_several_namespaces_have_a_watch_each_and_the_denied_one_is_told(
+    server: Server, space: str, admin: Api, connect: Connect, proxy: FaultProxy
+) -> None:
+    home = server.engineer_namespace
+    admin.create(in_space(space, "pods"), pod("not-mine"))
+    chosen = Namespaces((home, space))
+    async with _feeding(await connect("engineer", through=proxy), namespaces=chosen) as fed:
+        await eventually(lambda: (Kind.POD, home) in fed.live(), "pods at home")
+        await eventually(lambda: (Kind.POD, space) in fed.denied(), "no pods elsewhere")
+        assert "not-mine" not in fed.names(Kind.POD)
+        store = Store()
+        for batch in fed.batches:
+            store.apply(batch)
+        told = store.status(Kind.POD)
+        assert told is not None and told.phase is Phase.LIVE and told.is_partial
+        assert space in told.message, told.message
+        assert namespace_notes(store, chosen)[0].endswith(f"list pods in {space}")
+
+
+async def test_a_right_to_all_that_is_given_later_brings_all(
+    server: Server, space: str, admin: Api, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cockpit.kube.namespaced_streams.REVIEW_SECONDS", (0.2,))
+    admin.create(in_space(space, "pods"), pod("mine"))
+    made = role(f"reads-pods-{space}", ("", "pods", ("list", "watch"))) | {"kind": "ClusterRole"}
+    bound = binding(made["metadata"]["name"], server.usernames["nobody"]) | {"kind": "ClusterRoleBinding"}
+    bound["roleRef"] = {**bound["roleRef"], "kind": "ClusterRole"}
+    async with _feeding(await connect("nobody"), namespaces=Namespaces((space,))) as fed:
+        await eventually(lambda: (Kind.POD, space) in fed.denied(), "denied at home, too")
+        admin.create(f"{RBAC}/clusterroles", made)
+        admin.create(f"{RBAC}/clusterrolebindings", bound)
+        try:
+            await eventually(lambda: (Kind.POD, "") in fed.live(), "all pods")
+            assert "mine" in fed.names(Kind.POD)
+        finally:
+            admin.delete(f"{RBAC}/clusterrolebindings/{bound['metadata']['name']}")
+            admin.delete(f"{RBAC}/clusterroles/{made['metadata']['name']}")
 
 
 async def test_one_failing_kind_does_not_hold_the_others(connect: Connect, proxy: FaultProxy) -> None:
@@ -208,7 +280,7 @@ async def test_the_controllers_of_a_gpu_pod_are_looked_up(
     made = _owned(custom(pools.kind, "middle"), top)
     middle = admin.create(pools.path(space), made)
     admin.create(in_space(space, "pods"), _owned(pod("worker-0", gpus=1), middle))
-    async with _feeding(await connect(), namespace=space) as fed:
+    async with _feeding(await connect(), namespaces=Namespaces((space,)), is_narrow=True) as fed:
         await eventually(lambda: fed.named(Kind.OWNER, "middle"), "the pod's controller")
         await eventually(lambda: fed.named(Kind.OWNER, "top"), "its controller")
         assert fed.named(Kind.OWNER, "middle").owner.name == "top"
@@ -223,7 +295,7 @@ async def test_a_controller_that_is_gone_is_told_missing(
     held["metadata"]["finalizers"] = ["contract.test/hold"]
     admin.create(in_space(space, "pods"), held)
     try:
-        async with _feeding(await connect(), namespace=space) as fed:
+        async with _feeding(await connect(), namespaces=Namespaces((space,)), is_narrow=True) as fed:
             await eventually(lambda: fed.named(Kind.OWNER, "gone"), "the controller's name")
             assert fed.named(Kind.OWNER, "gone").is_missing
     finally:

@@ -2,16 +2,20 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
+from cockpit_widgets import ResourceTable
 from textual.pilot import Pilot
 
 from cockpit.api_server import ApiServer
 from cockpit.attach import Link
 from cockpit.clock import ManualClock
+from cockpit.local_state.config import Settings
 from cockpit.model.batch import Phase
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.record import Kind
 from cockpit.screens.place import Place
 from tests.tui import looking
@@ -163,7 +167,45 @@ async def test_the_namespace_picker_narrows_everything() -> None:
         for name in ("all namespaces", "default", "team-a", "team-b", "team-c"):
             assert name in drawn
         await visit(pilot, *"team-b", "enter")
-        assert asked == [{"namespace": "team-b"}]
+        assert asked == [{"namespaces": Namespaces(("team-b",))}]
+
+
+async def test_marks_of_the_namespace_picker_show_several_and_all_again() -> None:
+    app = ScriptedApp(Estate())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await visit(pilot, "2", "ctrl+n", *"team-b", "space", *["backspace"] * 6, *"team-c", "space", "enter")
+        assert app.attachment.namespaces == Namespaces(("team-b", "team-c"))
+        assert "namespaces team-b, team-c" in looking.text(app)
+        rows = app.screen.query_one(ResourceTable).source
+        spaces = {rows.key(at).split("/")[-2] for at in range(len(rows))}
+        assert spaces == {"team-b", "team-c"}
+        await visit(pilot, "ctrl+n", *"team-c", "space", "enter")
+        assert app.attachment.namespaces == Namespaces(("team-b",)), "the mark was taken away"
+        await visit(pilot, "ctrl+n", *"all names", "space", "enter")
+        assert not app.attachment.namespaces
+
+
+async def test_where_namespaces_may_not_be_listed_the_known_ones_are_offered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of the kubeconfig, of the configuration, and the ones typed before."""
+
+    async def of_contexts(_api: ApiServer) -> tuple[str, ...]:
+        return ("team-of-kubeconfig",)
+
+    monkeypatch.setattr(ApiServer, "context_namespaces", of_contexts)
+    app = ScriptedApp(Bare(Phase.DENIED))
+    app.options = replace(app.options, settings=Settings(namespaces=Namespaces(("team-configured",))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await visit(pilot, "ctrl+n")
+        assert "team-of-kubeconfig" in looking.text(app) and "team-configured" in looking.text(app)
+        await visit(pilot, *"team-x,team-y", "enter")
+        assert app.attachment.options.namespaces == Namespaces(("team-x", "team-y"))
+        await visit(pilot, "ctrl+n")
+        drawn = looking.text(app)
+        assert "team-x" in drawn and "team-y" in drawn and "team-of-kubeconfig" in drawn
+        await visit(pilot, *"Not_A_Name", "enter")
+        assert app.attachment.options.namespaces == Namespaces(("team-x", "team-y"))
 
 
 async def test_another_context_starts_read_only_and_with_nothing_of_the_old_one(

@@ -1,6 +1,6 @@
 """The entries of a choice, searched, as rows of a table. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell, ChoiceItem, Column
@@ -29,9 +29,10 @@ def search(items: Sequence[ChoiceItem], words: str) -> list[ChoiceItem]:
 class ChoiceRows:
     """A `TableSource` over entries; the key of a row is the entry's value."""
 
-    def __init__(self, items: Sequence[ChoiceItem], current: str = "") -> None:
+    def __init__(self, items: Sequence[ChoiceItem], ticked: Collection[str] = ()) -> None:
+        """`ticked` are values that have a tick behind them."""
         self._items = tuple(items)
-        self._current = current
+        self._ticked = frozenset(ticked) - {""}
         self._index = {item.value: number for number, item in enumerate(self._items)}
         labels = min(34, max((width_of(item.label or item.value) for item in self._items), default=0))
         notes = any(item.note for item in self._items)
@@ -53,9 +54,9 @@ class ChoiceRows:
 
     def cells(self, index: int) -> tuple[Cell, ...]:
         item = self._items[index]
-        here = bool(self._current) and item.value == self._current
+        here = item.value in self._ticked
         label = Cell(f"{item.label or item.value}{' ✓' if here else ''}", "strong" if here else "")
         return (label, Cell(item.note, "dim"))
 
     def version(self, index: int) -> object:
-        return (self._items[index], self._current)
+        return (self._items[index], self._items[index].value in self._ticked)

@@ -344,6 +344,7 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
         Binding("pageup", "move(-10)", "Page up", show=False, priority=True),
         Binding("pagedown", "move(10)", "Page down", show=False, priority=True),
     ]
+    SEARCH: ClassVar[type[LineInput]] = LineInput
 
     def __init__(
         self,
@@ -361,8 +362,8 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
         self._items = [item if isinstance(item, ChoiceItem) else ChoiceItem(item) for item in items]
         self._current = current
         self._is_free = is_free
-        self._search = LineInput(placeholder=placeholder)
-        self._table = ResourceTable(ChoiceRows(self._items, current), header=False)
+        self._search = self.SEARCH(placeholder=placeholder)
+        self._table = ResourceTable(self.rows(""), header=False)
         self._table.can_focus = False
         nothing = "Nothing matches." if items else "There is nothing to choose from."
         self._table.set_placeholder("Enter accepts your text." if is_free else nothing)
@@ -371,13 +372,23 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
         with _Box(self._title):
             yield self._search
             yield self._table
-            yield KeyFooter(
-                [
-                    KeyHint("enter", "choose", 1, display="enter"),
-                    KeyHint("escape", "leave", 2, display="esc"),
-                    KeyHint("down", "move", 3, display="up/down"),
-                ]
-            )
+            yield KeyFooter(self.hints())
+
+    def hints(self) -> list[KeyHint]:
+        """The keys of the footer."""
+        return [
+            KeyHint("enter", "choose", 1, display="enter"),
+            KeyHint("escape", "leave", 2, display="esc"),
+            KeyHint("down", "move", 3, display="up/down"),
+        ]
+
+    def rows(self, words: str) -> ChoiceRows:
+        """The entries that hold these words."""
+        return ChoiceRows(search(self._items, words), (self._current,))
+
+    def answer(self) -> str | None:
+        """What enter gives; None where it is what was typed, or nothing."""
+        return self._table.cursor_key
 
     def on_mount(self) -> None:
         self._search.focus()
@@ -395,21 +406,21 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
     @on(Input.Changed)
     def _on_typed(self, event: Input.Changed) -> None:
         event.stop()
-        self._table.set_source(ChoiceRows(search(self._items, event.value), self._current))
+        self._table.set_source(self.rows(event.value))
         self._table.action_first()
 
     @on(Input.Submitted)
     def _on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if self._table.cursor_key is not None:
-            self.dismiss(self._table.cursor_key)
+        if (answer := self.answer()) is not None:
+            self.dismiss(answer)
         elif self._is_free and event.value.strip():
             self.dismiss(event.value.strip())
 
     @on(ResourceTable.RowActivated)
     def _on_row(self, event: ResourceTable.RowActivated) -> None:
         event.stop()
-        self.dismiss(event.key)
+        self.dismiss(self.answer())
 
     def action_move(self, rows: int) -> None:
         self._table.action_cursor_by(rows)

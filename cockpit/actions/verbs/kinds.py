@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from cockpit.actions.planning import Planning
     from cockpit.model.gang import ClusterQueue, LocalQueue
     from cockpit.model.job import Job
+    from cockpit.model.namespaces import Namespaces
     from cockpit.model.node import Node
     from cockpit.model.pod import Pod
     from cockpit.model.pool import Pool
@@ -26,7 +27,7 @@ class TargetKind:
     """`mpijob/team-a/llm`: as it is named to a command."""
     now: Callable[["Planning", Any], Any | None]
     """The same thing as it is by now, None where it is gone or another one of its name."""
-    named: Callable[["Planning", str, str], Any] | None = None
+    named: Callable[["Planning", str, "Namespaces"], Any] | None = None
     """The one that a text means; a namespace narrows it. Raises BadInput with what is near."""
     distinct: Callable[[Sequence[Any], Any], list[Any]] = lambda things, _store: list(things)
     """Each thing that a verb reaches once, ordered, by (things, store)."""
@@ -53,10 +54,10 @@ def _job_now(planning: "Planning", job: "Job") -> "Job | None":
     return found if found is not None and found.uid == job.uid else None
 
 
-def _job_named(planning: "Planning", text: str, namespace: str) -> "Job":
+def _job_named(planning: "Planning", text: str, namespaces: "Namespaces") -> "Job":
     from cockpit.actions.find import job_named
 
-    return job_named(planning.jobs.values(), text, namespace)
+    return job_named(planning.jobs.values(), text, namespaces)
 
 
 def _jobs_distinct(jobs: Sequence["Job"], store: Any) -> "list[Job]":
@@ -93,7 +94,7 @@ def _node_now(planning: "Planning", node: "Node") -> "Node | None":
     return found if found is not None and found.uid == node.uid else None
 
 
-def _node_named(planning: "Planning", text: str, _namespace: str) -> "Node":
+def _node_named(planning: "Planning", text: str, _namespaces: "Namespaces") -> "Node":
     import difflib
 
     from cockpit.errors import BadInput
@@ -115,7 +116,7 @@ def _pool_now(planning: "Planning", pool: "Pool") -> "Pool":
     return pool_again(planning.store, pool)
 
 
-def _pool_named(planning: "Planning", text: str, _namespace: str) -> "Pool":
+def _pool_named(planning: "Planning", text: str, _namespaces: "Namespaces") -> "Pool":
     from cockpit.pools.index import pool_named
 
     return pool_named(planning.store, text)
@@ -133,10 +134,10 @@ def _queue_now(planning: "Planning", queue: "LocalQueue | ClusterQueue") -> Any 
     return planning.store.get(table_of(queue), queue.uid)
 
 
-def _queue_named(planning: "Planning", text: str, namespace: str) -> "LocalQueue | ClusterQueue":
+def _queue_named(planning: "Planning", text: str, namespaces: "Namespaces") -> "LocalQueue | ClusterQueue":
     from cockpit.actions.queue import queue_named
 
-    return queue_named(planning.store, text, namespace)
+    return queue_named(planning.store, text, namespaces)
 
 
 def _job_tables() -> tuple[str, ...]:

@@ -46,8 +46,8 @@ class Kueue(Engine):
     meaning = "Admits a gang whole by quota; binds it together only where its flavor has a topology."
     controller = ControllerSigns(_GROUP, "workloads", ("kueue-controller-manager",))
     watched = (
-        Watched(Kind.WORKLOAD, _GROUP, "workloads", _VERSIONS, api_kind="Workload", sets_scope=True),
-        Watched(Kind.LOCAL_QUEUE, _GROUP, "localqueues", _VERSIONS, sets_scope=True),
+        Watched(Kind.WORKLOAD, _GROUP, "workloads", _VERSIONS, api_kind="Workload"),
+        Watched(Kind.LOCAL_QUEUE, _GROUP, "localqueues", _VERSIONS),
         Watched(Kind.CLUSTER_QUEUE, _GROUP, "clusterqueues", _VERSIONS),
     )
     kinds = {(_LATEST, "Workload"): "workloads"}  # noqa: RUF012 - a fact, never changed

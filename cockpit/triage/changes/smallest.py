@@ -8,7 +8,7 @@ import msgspec
 from cockpit.fit.gang import fit
 from cockpit.fit.what_if import changed_store
 from cockpit.model.record import Kind
-from cockpit.model.store_reader import StoreReader
+from cockpit.model.store_reader import StoreReader, sees_all
 from cockpit.triage.changes.absent import absent, failed_worker
 from cockpit.triage.changes.begun import of_begun
 from cockpit.triage.changes.in_line import WaitingPods, after_others
@@ -258,6 +258,5 @@ def _of_seats(desk: Desk) -> Iterator[ChangeOffer]:
 
 
 def _sees_all(store: StoreReader) -> bool:
-    """Without every pod nobody knows what is free."""
-    status = store.status(Kind.POD)
-    return status is None or status.is_whole
+    """Without every pod and every node nobody knows what is free."""
+    return sees_all(store, Kind.POD) and sees_all(store, Kind.NODE)

@@ -20,6 +20,7 @@ from cockpit.jobs.template import load_library
 from cockpit.kube.resource import Resource
 from cockpit.model.gang import LocalQueue
 from cockpit.model.job import JobObject, JobState
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.record import OwnerRef
 from cockpit.pools.index import pools_of
 from tests.unit.actions.builders import job, pod, store_of
@@ -208,7 +209,7 @@ def test_scale_carries_the_line_that_would_do_the_same() -> None:
 def test_names_of_jobs() -> None:
     jobs = [job("llm"), job("llm", "team-b"), job("llm", "team-b", "Job"), job("eval")]
     assert job_named(jobs, "eval").name == "eval"
-    assert job_named(jobs, "llm", "team-a").namespace == "team-a"
+    assert job_named(jobs, "llm", Namespaces(("team-a",))).namespace == "team-a"
     assert job_named(jobs, "team-a/llm").kind == "MPIJob"
     assert job_named(jobs, "Job/team-b/llm").kind == "Job"
     with pytest.raises(BadInput, match="is ambiguous: mpijob/team-a/llm, job/team-b/llm, mpijob/team-b/llm"):

@@ -5,14 +5,17 @@ from cockpit.attach import AttachOptions, Link
 from cockpit.clock import ManualClock
 from cockpit.local_state.config import ContextSettings, Settings
 from cockpit.model.metrics_server import MetricsServer
+from cockpit.model.namespaces import Namespaces
 
 SETTINGS = Settings(
-    namespace="team-z",
+    namespaces=Namespaces(("team-z",)),
     contexts=(
         (
             "open",
             ContextSettings(
-                write=True, namespace="team-b", prometheus=MetricsServer("http://prom.open:9090")
+                write=True,
+                namespaces=Namespaces(("team-b",)),
+                prometheus=MetricsServer("http://prom.open:9090"),
             ),
         ),
     ),
@@ -36,14 +39,14 @@ async def test_another_context_brings_its_own_settings() -> None:
         assert made.attachment.options == AttachOptions(
             kubeconfig="/nonexistent/config",
             context="open",
-            namespace="team-b",
+            namespaces=Namespaces(("team-b",)),
             write=True,
             prometheus=MetricsServer("http://prom.open:9090"),
         )
         await pilot.pause()
         made.reattach(context="plain")
         assert made.attachment.options == AttachOptions(
-            kubeconfig="/nonexistent/config", context="plain", namespace="team-z"
+            kubeconfig="/nonexistent/config", context="plain", namespaces=Namespaces(("team-z",))
         )
         await pilot.pause()
 
@@ -52,9 +55,9 @@ async def test_another_namespace_changes_nothing_else() -> None:
     made = app()
     async with made.run_test() as pilot:
         before = made.attachment
-        made.reattach(namespace="team-a")
+        made.reattach(namespaces=Namespaces(("team-a",)))
         options = made.attachment.options
-        assert (options.context, options.namespace, options.write) == ("here", "team-a", True)
+        assert (options.context, options.namespaces, options.write) == ("here", Namespaces(("team-a",)), True)
         assert options.prometheus.url == "http://prom.here:9090"
         assert made.attachment is not before
         assert made.attachment.store is not before.store

@@ -104,7 +104,7 @@ class Attached(Attachment):
     cluster: Cluster
 
     async def run(self) -> None:
-        self.cluster.namespaces.append(self.options.namespace)
+        self.cluster.namespaces.append(str(self.options.namespaces))
         try:
             self.session = self.cluster.open(self.options)  # type: ignore[assignment]
         except CockpitError as error:

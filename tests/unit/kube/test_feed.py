@@ -15,6 +15,7 @@ from cockpit.kube.owners import Holders, Owners
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch, ListMark, Phase
 from cockpit.model.job import OwnerObject
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.record import Kind
 from tests.unit.kube.builders import FakeServer, bookmark, event, meta, owner, pod, refuse, reply, stream
 from tests.unit.kube.test_discovery import aggregated, entry, group
@@ -132,7 +133,8 @@ async def test_one_namespace_only(server: FakeServer, session: ApiSession, clock
         server.on(path, stream(END, stays=True))
     hearing = Hearing()
     await hearing.until(
-        feed_of(session, hearing, clock, namespace="team-a").run(), lambda: len(hearing.ended()) == 5
+        feed_of(session, hearing, clock, namespaces=Namespaces(("team-a",)), is_narrow=True).run(),
+        lambda: len(hearing.ended()) == 5,
     )
     assert (Kind.POD, "team-a") in hearing.ended()
     assert (Kind.NODE, "") in hearing.ended()

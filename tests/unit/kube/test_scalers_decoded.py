@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cockpit.actions.scaler_reads import read_scalers
 from cockpit.kube.decode.scalers import scaler_of
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.scaler import Scaler, ScalerMetric, ScalersRead
 
 WEB: dict[str, Any] = {
@@ -108,6 +109,6 @@ async def test_what_cannot_be_read_is_a_value(status: int, tree: Any, trouble: s
 
 async def test_those_of_one_namespace_are_asked_for_there() -> None:
     server = Server(200, {"items": [WEB, "no object"]})
-    found = await read_scalers(server, "team")
+    found = await read_scalers(server, Namespaces(("team",)))
     assert [one.name for one in found.found] == ["web"]
     assert server.asked == "GET /apis/autoscaling/v2/namespaces/team/horizontalpodautoscalers"

@@ -9,6 +9,7 @@ from cockpit.commands.settings import attach_options
 from cockpit.errors import BadInput
 from cockpit.local_state.config import ContextSettings, Settings, load_settings, read_settings
 from cockpit.model.metrics_server import MetricsServer
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.price import Prices
 
 HOME = Path("/home/somebody")
@@ -41,7 +42,7 @@ def test_reads_everything() -> None:
     assert settings.pool_labels == ("example.com/pool",)
     assert settings.of_context("prod-eu") == ContextSettings(
         write=True,
-        namespace="team-b",
+        namespaces=Namespaces(("team-b",)),
         prometheus=MetricsServer("http://prometheus:9090"),
         acknowledgements_folder=Path("/srv/on-call"),
         lease_namespace="locks",
@@ -57,7 +58,7 @@ def test_reads_everything() -> None:
     assert settings.bell
     assert settings.of_context("other").acknowledgements_folder == HOME / "on-call"
     assert settings.of_context("other").write is False
-    assert settings.of_context("other").namespace == "team-a"
+    assert settings.of_context("other").namespaces == Namespaces(("team-a",))
 
 
 def test_the_status_of_the_autoscaler_is_read_where_the_context_says() -> None:

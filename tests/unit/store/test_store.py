@@ -253,5 +253,29 @@ def test_of_several_streams_of_a_kind_the_troubled_one_answers() -> None:
         Batch(kind=Kind.POD, scope="y", status=StreamStatus(kind=Kind.POD, scope="y", phase=Phase.LIVE))
     )
     store.apply(Batch(kind=Kind.POD, scope="x", status=denied))
-    assert store.status(Kind.POD) == denied
+    told = store.status(Kind.POD)
+    assert told is not None, "one namespace is denied, the other is not: what is there is not all"
+    assert (told.phase, told.scope, told.is_partial, told.message) == (
+        Phase.LIVE,
+        "y",
+        True,
+        "may not list pods in x",
+    )
+    stale = StreamStatus(kind=Kind.POD, scope="y", phase=Phase.STALE, message="silent")
+    store.apply(Batch(kind=Kind.POD, scope="y", status=stale))
+    told = store.status(Kind.POD)
+    assert told is not None and (told.phase, told.message, told.is_partial) == (Phase.STALE, "silent", True)
     assert set(store.statuses()) == {"pods/x", "pods/y"}
+    store.apply(Batch(kind=Kind.POD, scope="y", mark=ListMark.DROP))
+    assert store.status(Kind.POD) == denied
+
+
+def test_a_scope_that_is_not_read_any_more_takes_its_own_records_with_it() -> None:
+    store = Store()
+    for scope, names in (("", ("a/x", "b/y")), ("a", ("a/x",))):
+        records = tuple(pod(name, uid=name) for name in names)
+        store.apply(Batch(kind=Kind.POD, scope=scope, mark=ListMark.BEGIN))
+        store.apply(Batch(kind=Kind.POD, scope=scope, changed=records, mark=ListMark.END))
+    store.apply(Batch(kind=Kind.POD, mark=ListMark.DROP))
+    assert set(store.records(Kind.POD)) == {"a/x"}, "the other stream has named it since"
+    assert store.take_delta().removed[Kind.POD] == frozenset({"b/y"})

@@ -12,10 +12,11 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Condition, Kind
 from cockpit.model.scheduling import Traits
+from cockpit.model.sureness import Sureness
 from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.triage.attention import needs_human
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.engine import explain
+from cockpit.triage.engine import advised, explain
 from cockpit.triage.finding import Attention
 from cockpit.triage.verdict import Subject
 from tests.unit.jobs.builders import (
@@ -405,3 +406,48 @@ def test_a_sound_card_of_a_sick_node_names_the_node_and_the_sick_one_its_own_err
     assert sound.sentence.startswith("node gpu-7: 1 of 8 GPUs are unhealthy")
     assert sound.root == Subject("node", "", "gpu-7") and sound.evidence
     assert "Xid 79" in sick.sentence and "node gpu-7" not in sick.sentence and sick.root is None
+
+
+# ---- a person of one namespace
+
+
+SAID = (
+    "0/23 nodes are available: 18 node(s) didn't match Pod's node affinity/selector, "
+    "5 Insufficient nvidia.com/gpu."
+)
+
+
+def _bound(cluster: Cluster) -> None:
+    """Pods of one namespace may be read, nodes not at all."""
+    for kind, scope, phase in ((Kind.POD, "r13", Phase.LIVE), (Kind.NODE, "", Phase.DENIED)):
+        status = StreamStatus(kind=kind, scope=scope, phase=phase)
+        cluster.store.apply(Batch(kind=kind, scope=scope, status=status))
+
+
+def test_without_the_right_to_list_nodes_the_scheduler_is_quoted_and_nothing_is_proved(
+    cluster: Cluster,
+) -> None:
+    waits = Pod(
+        uid="w0", name="bert-dp-worker-0", namespace="r13", phase="Pending", gpus=1,
+        gpu_resource="nvidia.com/gpu", created_seconds=NOW - 900, scheduled="False",
+        scheduled_reason="Unschedulable", scheduled_message=SAID,
+    )  # fmt: skip
+    cluster.put(waits)
+    _bound(cluster)
+    view = ClusterView(store=cluster.store, jobs=cluster.index, now_seconds=NOW)
+    verdict = advised(explain(Subject("pod", waits.namespace, waits.name), view), view)
+    assert verdict.sentence == (
+        "why it waits cannot be told in full: you may not list nodes; the scheduler says of 23 nodes: "
+        "needs 1 GPU: 5 nodes lack free GPUs, 18 are ruled out by the node selector"
+    )
+    assert verdict.sureness is Sureness.SAID
+    assert (verdict.funnel, verdict.changes, verdict.cause) == (None, (), "C8")
+    assert "no node" not in verdict.sentence
+
+
+def test_a_namespace_that_may_not_be_read_is_one_row(cluster: Cluster) -> None:
+    for kind in (Kind.POD, Kind.JOB, Kind.EVENT):
+        status = StreamStatus(kind=kind, scope="b", phase=Phase.DENIED)
+        cluster.store.apply(Batch(kind=kind, scope="b", status=status))
+    (row,) = found(cluster)
+    assert (row.subject, row.sentence) == ("namespace b", "you cannot list events, jobs, pods in b")

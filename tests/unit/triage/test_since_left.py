@@ -4,6 +4,7 @@ import pytest
 
 from cockpit.model.batch import Batch
 from cockpit.model.job import Job, JobState
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -60,7 +61,8 @@ def told(
     rows: Rows | None = None, store: Store | None = None, namespace: str = "", **left: object
 ) -> list[tuple[str, str]]:
     remembered = Remembered(**{"left_seconds": LEFT, **left})  # type: ignore[arg-type]
-    found = since_left(store or Store(), rows or Rows(), remembered, set(), namespace)
+    within = Namespaces((namespace,)) if namespace else EVERY
+    found = since_left(store or Store(), rows or Rows(), remembered, set(), within)
     return [(one.what, one.subject) for one in found]
 
 

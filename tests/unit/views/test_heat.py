@@ -3,6 +3,7 @@
 import pytest
 
 from cockpit.model.batch import Batch
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.views import heat
@@ -96,7 +97,7 @@ def test_a_card_whose_clocks_are_held_down_is_worth_watching_even_without_xid() 
 
 def test_a_namespace_leaves_only_its_own_cards_shaded() -> None:
     made = store(node(gpus=2), card(0, "a"), card(1, "b", pod_namespace="team-b"))
-    assert heat.groups(made, heat.Metric.DUTY, "team-b")[0].blocks[0].levels == (-1, 6)
+    assert heat.groups(made, heat.Metric.DUTY, Namespaces(("team-b",)))[0].blocks[0].levels == (-1, 6)
 
 
 def test_the_heatmap_is_made_anew_only_when_the_store_moved() -> None:

@@ -2,6 +2,7 @@
 
 from cockpit.model.gpu import Mark
 from cockpit.model.job import Job
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
@@ -110,7 +111,7 @@ def test_filters_and_sorts_of_its_own() -> None:
     assert texts(table(ViewState(filter="wanted>8")), "name") == ["team-a/llm-7b"]
     assert texts(table(ViewState(filter="node:gpu-1")), "name") == ["team-a/llm-70b"]
     assert texts(table(ViewState(sort="duty", descending=True)), "name")[0] == "team-a/llm-70b"
-    assert len(table(ViewState(namespace="team-b"))) == 0
+    assert len(table(ViewState(namespaces=Namespaces(("team-b",))))) == 0
 
 
 def test_the_page_shows_members_by_rank_with_their_devices() -> None:

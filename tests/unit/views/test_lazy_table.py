@@ -6,6 +6,7 @@ from cockpit_widgets.types import Cell, Column
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cockpit.model.namespaces import Namespaces
 from cockpit.views.lazy_table import Field, Memory, View
 from cockpit.views.order import natural
 from cockpit.views.view_state import Measure, ViewState
@@ -102,7 +103,7 @@ def test_index_find_and_version() -> None:
 
 def test_namespace_keeps_its_own_and_what_has_none() -> None:
     rows = [Thing("1", "a", None, "x"), Thing("2", "b", None, "y"), Thing("3", "c")]
-    assert keys(Counted().view, rows, ViewState(namespace="x")) == ["1", "3"]
+    assert keys(Counted().view, rows, ViewState(namespaces=Namespaces(("x",)))) == ["1", "3"]
 
 
 def test_an_unknown_sort_column_means_the_own_order() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Mark
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
@@ -133,7 +134,7 @@ def words(segments: now.Segments) -> str:
 
 
 def test_the_header() -> None:
-    left, right = now.header(Attached(cluster()), NOW, ViewState(namespace="team-a"))
+    left, right = now.header(Attached(cluster()), NOW, ViewState(namespaces=Namespaces(("team-a",))))
     assert words(left) == (
         "prod-eu · 4 nodes · 2/12 GPUs busy · 1 allocated, duty n/c · 1 low duty · 3 free · 5 lost "
         "· 8 joining · duty 57% · namespace team-a"

@@ -5,6 +5,7 @@ from cockpit_widgets.columns import place_columns
 
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.model.record import Condition, Kind, OwnerRef
@@ -89,7 +90,7 @@ def test_phases_in_plain_words(record: Pod, words: str) -> None:
 def test_pods_by_name_and_narrowed() -> None:
     made = store(pod("w-10"), pod("w-9"), pod("z", namespace="team-b"))
     assert texts(pods.table(made, ViewState(), NOW), "name") == ["team-a/w-9", "team-a/w-10", "team-b/z"]
-    assert len(pods.table(made, ViewState(namespace="team-b"), NOW)) == 1
+    assert len(pods.table(made, ViewState(namespaces=Namespaces(("team-b",))), NOW)) == 1
     assert len(pods.table(made, ViewState(), NOW, pods=[pod("w-9")])) == 1
 
 
