@@ -153,8 +153,9 @@ class LogFanIn:
         while True:
             life = self._life(source.uid)
             before = resume.newest_nanoseconds
-            if is_cut and life.restarts != restarts:
-                is_cut = not await self._rest_of_former_run(source, resume)
+            # a stream may end, even without an error, before the container has written its last words
+            if life.restarts != restarts and resume.since_time:
+                is_cut = not await self._rest_of_former_run(source, resume) and is_cut
             is_next = not is_cut and life.restarts == restarts + 1
             restarts = life.restarts
             is_streaming = self.following < self._most_streams
@@ -192,7 +193,7 @@ class LogFanIn:
             self.following -= is_streaming
 
     async def _rest_of_former_run(self, source: LogSource, resume: Resume) -> bool:
-        """The container was started anew while the stream was cut: what its former run said last.
+        """The container restarted since the last attempt: what its former run wrote last.
 
         False where that is thrown away already; then the note of the gap tells it.
         """

@@ -132,6 +132,11 @@ class Resume:
         self._is_coarse = False
         self._is_due_found = False
         self._is_dropping = False
+        self._last: tuple[int, int] | None = None
+        self._last_pieces = 0
+        self._cut: tuple[int, int] | None = None
+        self._cut_pieces = 0
+        self._left_out_pieces = 0
         self.has_gap = False
 
     @property
@@ -154,17 +159,30 @@ class Resume:
         self._due = self._seen.copy() if self._second else None
         self._floor = self._second * _NANO
         self._until = self._newest
+        self._cut, self._cut_pieces = self._last, self._last_pieces
 
     def take(self, told: LogPiece) -> bool:
         """True for a line that was not read before."""
         if told.is_further:
-            return not self._is_dropping
+            return self._takes_further()
         self._is_dropping = self._is_old(told)
+        key = (told.at_nanoseconds, hash(told.text))
         if self._is_dropping:
+            # of the line in which the last attempt broke off only the first pieces were read
+            self._left_out_pieces = self._cut_pieces if key == self._cut else MOST_IN_A_SECOND
+            self._left_out_pieces -= 1
             return False
+        self._last, self._last_pieces = key, 1
         if not self._is_due_found:
             self.has_gap, self._is_due_found = True, True
         self._note(told)
+        return True
+
+    def _takes_further(self) -> bool:
+        if self._is_dropping and self._left_out_pieces > 0:
+            self._left_out_pieces -= 1
+            return False
+        self._last_pieces += 1
         return True
 
     def _is_old(self, told: LogPiece) -> bool:

@@ -172,7 +172,12 @@ async def test_lines_that_the_node_threw_away_leave_a_note() -> None:
 
 async def test_a_container_that_starts_anew_while_it_is_followed_loses_nothing() -> None:
     logs = Logs(
-        w0=[line(1, "first run"), [line(1, "first run") + line(2, "dies")], [line(5, "second run"), "stay"]]
+        w0=[
+            line(1, "first run"),
+            [line(1, "first run") + line(2, "dies")],
+            line(2, "dies") + line(2.5, "last words"),
+            [line(5, "second run"), "stay"],
+        ]
     )
 
     async def nap(seconds: float) -> None:
@@ -182,8 +187,9 @@ async def test_a_container_that_starts_anew_while_it_is_followed_loses_nothing()
     logs.nap = nap  # type: ignore[method-assign] # the restart happens while nothing is read
     fan_in = logs.fan_in(LogWish())
     fan_in.want([source("w0")])
-    await until(logs, lambda: len(logs.told) >= 4, fan_in)
-    assert logs.texts == ["w0: first run", "w0: dies", f"w0: {NEXT_RUN}", "w0: second run"]
+    await until(logs, lambda: len(logs.told) >= 5, fan_in)
+    assert logs.texts == ["w0: first run", "w0: dies", "w0: last words", f"w0: {NEXT_RUN}", "w0: second run"]
+    assert [query.get("previous") for _, query in logs.asked] == [None, None, "true", None]
 
 
 async def test_what_the_former_run_said_while_the_stream_was_cut_is_read_from_it() -> None:

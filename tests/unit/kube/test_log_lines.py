@@ -149,6 +149,7 @@ def test_a_second_of_very_many_lines_goes_on_by_time() -> None:
 def test_further_pieces_share_the_fate_of_their_line() -> None:
     resume = Resume()
     attempt(resume, [(BEGUN * NANO, "long")], 1)
+    assert resume.take(LogPiece(BEGUN * NANO, "er", True))
     resume.begin()
     assert not resume.take(LogPiece(BEGUN * NANO, "long")) and not resume.take(
         LogPiece(BEGUN * NANO, "er", True)
@@ -156,6 +157,20 @@ def test_further_pieces_share_the_fate_of_their_line() -> None:
     assert resume.take(LogPiece(BEGUN * NANO + 5, "new")) and resume.take(
         LogPiece(BEGUN * NANO + 5, "er", True)
     )
+
+
+@given(st.lists(st.sampled_from((3, 70_000, 140_000, 200_000)), min_size=1, max_size=4), st.data())
+@settings(deadline=None, max_examples=60)
+def test_a_break_inside_a_long_line_loses_and_repeats_no_piece(
+    lengths: list[int], data: st.DataObject
+) -> None:
+    lines = [chr(97 + at) * length for at, length in enumerate(lengths)]
+    log = "".join(f"{stamp(BEGUN * NANO + at)} {text}\n" for at, text in enumerate(lines)).encode()
+    resume, found = Resume(), []
+    for until in [*sorted(data.draw(st.lists(st.integers(0, len(log)), max_size=4))), len(log)]:
+        resume.begin()
+        found += [piece for piece in Cutter().feed(log[:until]) if resume.take(piece)]
+    assert "".join(piece.text for piece in found) == "".join(lines)
 
 
 def test_lines_without_a_stamp_are_taken_as_they_come() -> None:

@@ -81,7 +81,8 @@ class SimulatedLog:
             yield self._line(index)
             index += 1
         for line in self._final_lines(now):
-            yield line
+            if line.at > after:
+                yield line
 
     def _index(self, at: float) -> float:
         return (at - self._start - _WARM_UP_SECONDS) / self._step + 1

@@ -2,6 +2,10 @@
 
 import re
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cockpit.sim.actors.kubelet.runtime import Exit
 from cockpit.sim.actors.kubelet.simulated import _job_of
 from cockpit.sim.actors.kubelet.training import SimulatedLog
 
@@ -43,3 +47,13 @@ def test_a_launcher_goes_with_its_workers_and_a_bare_pod_with_nobody() -> None:
     assert _job_of(pod("job-uid", label)) == _job_of(pod("mpijob-uid", label)) == "team-a/llm"
     assert _job_of(pod("job-uid", {})) == "job-uid"
     assert _job_of(pod("", {})) == _job_of({"metadata": {}}) == ""
+
+
+@given(st.integers(0, 400).map(lambda tenths: tenths / 10), st.sampled_from((0, 1, 143)))
+async def test_what_is_there_and_what_follows_are_the_log_once(after: float, code: int) -> None:
+    """Also once the container has ended: a follower who comes then gets no line a second time."""
+    log = SimulatedLog("training", "seed", job="job", gpus=1, started_at=0.0, step_seconds=2.0, alarm=_never)
+    log.ends(Exit(code, 25.0))
+    followed = [line async for line in log.follow(after)]
+    whole = log.lines(since=0.0, tail=None, now=100.0)
+    assert [*log.lines(since=0.0, tail=None, now=after), *followed] == list(whole)
