@@ -6,18 +6,20 @@ Failures are one sentence on standard error, never a traceback.
 """
 
 import argparse
+import contextlib
 import importlib
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from cockpit import __version__
+from cockpit import __version__, memory_guard
 from cockpit.actions.verbs import kinds
 from cockpit.actions.verbs.registry import VERBS
 from cockpit.actions.verbs.verb import Verb
 from cockpit.cli_values import PROMETHEUS, EngineChoice, seconds, speed, warm, whole
 from cockpit.errors import CockpitError
+from cockpit.last_resort import note_what_escapes, unexpected
+from cockpit.standard_streams import give_up_output, guard_standard_streams
 
 KINDS = ("overview", "nodes", "gpus", "pods", "jobs", "queues", "engines", "pools", "events")
 OUTPUTS = ("table", "json", "yaml")
@@ -452,33 +454,46 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the answer is the exit code."""
-    options = _parse(sys.argv[1:] if arguments is None else list(arguments))
-    module_name, _, function_name = options.command.partition(":")
     try:
-        module = importlib.import_module(f"cockpit.commands.{module_name}")
-        run: Callable[[argparse.Namespace], int] = getattr(module, function_name)
-        code = run(options)
-        sys.stdout.flush()
-        return code
+        guard_standard_streams()
+        memory_guard.start()
+        return _run(arguments)
     except CockpitError as error:
         return _fail(error.sentence, error.exit_code)
     except KeyboardInterrupt:
         return _fail("interrupted", _INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output left (`| head`): not worth a word. The interpreter must not flush again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output left (`| head`): not worth a word.
+        give_up_output()
         return 0
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the file gets the rest
-        return _fail(_unexpected(error), 2)
+        return _fail(unexpected(error), 2)
 
 
-def _fail(sentence: str, code: int) -> int:
-    print(f"cockpit: {sentence}", file=sys.stderr)
+def _run(arguments: Sequence[str] | None) -> int:
+    """Parse and run; what was printed is written in here, where an output that takes nothing is told."""
+    try:
+        options = _parse(sys.argv[1:] if arguments is None else list(arguments))
+        module_name, _, function_name = options.command.partition(":")
+        module = importlib.import_module(f"cockpit.commands.{module_name}")
+        note_what_escapes()
+        run: Callable[[argparse.Namespace], int] = getattr(module, function_name)
+        code = run(options)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    except BaseException:
+        with contextlib.suppress(OSError, CockpitError):
+            sys.stdout.flush()
+        raise
+    sys.stdout.flush()
     return code
 
 
-def _unexpected(error: Exception) -> str:
-    from cockpit.clock import SystemClock
-    from cockpit.local_state.crashes import Crashes
-
-    return Crashes.of_this_user(SystemClock()).note(error, "the command")
+def _fail(sentence: str, code: int) -> int:
+    """Tell why it ends. What was not printed until now never will be: the interpreter must not try again."""
+    if short := memory_guard.shortage():
+        sentence, code = short, 2
+    give_up_output()
+    print(f"cockpit: {sentence}", file=sys.stderr)
+    return code

@@ -1,5 +1,6 @@
 """Failures that a person can act on: one sentence that names the field, the value and the remedy."""
 
+import errno
 from typing import TYPE_CHECKING
 
 from cockpit.clean import clean
@@ -90,3 +91,21 @@ class Refused(Answered):
     """The cluster understood the request and said no; with status 0 the cockpit did, before it was sent."""
 
     exit_code = 1
+
+
+def shortage_of(error: BaseException) -> str:
+    """What this machine or a limit of this process lacks, with the remedy; "" for other errors."""
+    chain: list[BaseException | None] = [error]
+    while chain:
+        link = chain.pop()
+        if isinstance(link, BaseExceptionGroup):
+            chain.extend(link.exceptions)
+        if isinstance(link, MemoryError) or (isinstance(link, OSError) and link.errno == errno.ENOMEM):
+            return "not enough memory; close other programs, or ask for less with --namespace"
+        if isinstance(link, OSError) and link.errno in (errno.EMFILE, errno.ENFILE):
+            return "too many open files; raise the limit (ulimit -n)"
+        if isinstance(link, RuntimeError) and link.args == ("can't start new thread",):
+            return "no thread can be started; raise the limits of memory and processes (ulimit -v, ulimit -u)"
+        if link is not None:
+            chain.append(link.__cause__ or (None if link.__suppress_context__ else link.__context__))
+    return ""

@@ -211,6 +211,6 @@ def _machine(activity: Mapping[str, Any], found: PoolObject) -> Machine:
 def _zone(activity: Mapping[str, Any]) -> str:
     try:
         details = json.loads(str(activity.get("Details") or "{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     return clean(str(details.get("Availability Zone") or ""), 40) if isinstance(details, dict) else ""

@@ -86,7 +86,7 @@ def recorded(file: str) -> list[str]:
             continue
         try:
             entry = msgspec.json.decode(line, type=Entry)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise BadInput(f"{file} line {number} is not a valid audit line: {error}") from None
         if entry.step == "outcome" and entry.state == "done" and entry.audit_id not in found:
             found[entry.audit_id] = _whole(entry, f"{file} line {number}")

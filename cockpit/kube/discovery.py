@@ -162,7 +162,7 @@ async def _old_way(
             return None
         try:
             return _resource_list(json.loads(answer.body), group, version)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     answers = await asyncio.gather(*(ask(group, version) for group, version in versions))

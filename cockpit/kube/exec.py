@@ -120,7 +120,7 @@ async def open_exec(session: "ApiSession", command: Command) -> AsyncGenerator[E
 def exit_code(status: bytes) -> int:
     """The exit code that a Status tells. Raises Refused where the command never ran, with the sentence."""
     tree: object = None
-    with contextlib.suppress(json.JSONDecodeError, UnicodeDecodeError):
+    with contextlib.suppress(ValueError, RecursionError):
         tree = json.loads(status)
     if not isinstance(tree, dict):
         raise Refused(f"The command failed: {clean(status.decode('utf-8', 'replace'), 400)}")

@@ -122,7 +122,7 @@ def _read(out: bytes, name: str, api_version: str) -> ExecCredential:
         said = answer.get("apiVersion")
         token, certificate = status.get("token") or "", status.get("clientCertificateData") or ""
         key, expires = status.get("clientKeyData") or "", status.get("expirationTimestamp")
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise NoConnection(
             f"The credential plugin {name} did not print an ExecCredential with a status."
         ) from None

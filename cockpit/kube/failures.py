@@ -6,7 +6,7 @@ import ssl
 from urllib.parse import urlsplit
 
 from cockpit.clean import clean
-from cockpit.errors import NoConnection
+from cockpit.errors import NoConnection, shortage_of
 
 
 class Unreachable(NoConnection):
@@ -31,6 +31,8 @@ def explain(error: BaseException, server: str, via: str = "") -> NoConnection:
     import aiohttp
 
     where = host_of(server) + (f" through the proxy {host_of(via)}" if via else "")
+    if short := shortage_of(error):
+        return Unreachable(f"{where} cannot be asked: {short}.")
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         cause = getattr(error, "certificate_error", error)
         reason = clean(getattr(cause, "verify_message", "") or str(cause), 200)

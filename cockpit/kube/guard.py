@@ -152,7 +152,7 @@ def _stays_dry(verb: str, body: bytes | None) -> bool:
         return True
     try:
         options = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(options, dict) and options.get("dryRun") == ["All"]
 

@@ -11,6 +11,7 @@ import msgspec
 
 from cockpit.clean import clean
 from cockpit.errors import NoConnection
+from cockpit.yaml_text import read_yaml
 
 SECTIONS = ("clusters", "contexts", "users")
 
@@ -69,12 +70,10 @@ def _parsed(text: str) -> Any:
 
     # libyaml takes a tenth of the time, and every command waits for this file. What it refuses is judged by
     # the parser in Python, which says better what is wrong.
-    if yaml.__with_libyaml__:
-        try:
-            return yaml.load(text, Loader=yaml.CSafeLoader)
-        except (yaml.YAMLError, ValueError):
-            pass
-    return yaml.safe_load(text)
+    try:
+        return read_yaml(text)
+    except (yaml.YAMLError, ValueError):
+        return read_yaml(text, in_python=True)
 
 
 def _check_section(path: Path, section: str, entries: Any) -> None:

@@ -53,7 +53,7 @@ def times_of(body: bytes) -> PodTimes:
     """The moments in the JSON of a pod. Raises Refused where it is none."""
     try:
         status = msgspec.json.decode(body, type=_Pod).status
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Refused("The server's answer for a pod is not what a pod looks like.") from None
     bound = next(
         (one for one in status.conditions if one.type == "PodScheduled" and one.status == "True"), None

@@ -125,5 +125,5 @@ class Audit:
             except OSError as error:
                 raise BadInput(f"the audit file {path} cannot be read: {error.strerror}") from None
             for line in lines:
-                with contextlib.suppress(msgspec.DecodeError):
+                with contextlib.suppress(msgspec.DecodeError, RecursionError):
                     yield msgspec.json.decode(line, type=Entry)

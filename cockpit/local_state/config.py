@@ -173,6 +173,8 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{source}: not TOML: {error}") from None
+    except RecursionError:
+        raise BadInput(f"{source}: nested too deeply") from None
     reader = _Reader(source, text, home)
     reader.refuse_unknown(tree, _TOP, "")
     contexts = reader.table(tree, "context", "")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cockpit import __version__
 from cockpit.clock import Clock
-from cockpit.errors import CockpitError
+from cockpit.errors import CockpitError, shortage_of
 from cockpit.local_state.paths import make_private_folder, state_folder, write_private
 
 MOST_REPORTS = 20
@@ -41,7 +41,9 @@ class Crashes:
         return cls(state_folder(os.environ), clock)
 
     def note(self, error: BaseException, where: str) -> str:
-        """Keep a report; the sentence that says where it is."""
+        """Keep a report; the sentence that says where it is. What the machine lacks needs no report."""
+        if short := shortage_of(error):
+            return f"{where}: {short}"
         fingerprint = (where, *_kinds(error), *_places(error)[-1:])
         sentence = self._known.get(fingerprint)
         if sentence is None:

@@ -73,7 +73,7 @@ def growths(file: sqlite3.Connection, pool_key: str) -> tuple[Growth, ...]:
 def _stages(value: Any) -> tuple[tuple[str, float], ...]:
     try:
         found = msgspec.json.decode(rows.text(value, LONGEST_STAGES), type=list[tuple[str, float]])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
     return tuple((rows.text(step, 40), rows.number(seconds)) for step, seconds in found)
 

@@ -113,7 +113,7 @@ class SharedNotes:
             if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_BYTES:
                 return None
             note = msgspec.json.decode(os.read(handle, LARGEST_BYTES), type=_Note)
-        except (OSError, ValueError):  # msgspec's own and UnicodeDecodeError are ValueErrors
+        except (OSError, ValueError, RecursionError):  # msgspec's own and UnicodeDecodeError are ValueErrors
             return None
         finally:
             os.close(handle)

@@ -34,7 +34,7 @@ class Choices:
             self._by_screen = msgspec.json.decode(raw, type=dict[str, Choice])
         except FileNotFoundError:
             return
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, ValueError, RecursionError):
             self.note = f"{path} cannot be read: its saved choices are ignored"
 
     def of(self, screen: str) -> Choice:

@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+from cockpit import memory_guard
 from cockpit.errors import CockpitError
 from cockpit.sim.serve import Options, serve
 
@@ -51,10 +52,16 @@ def main(arguments: list[str] | None = None) -> int:
     # Trees live long: the collector's usual rounds over all of them would take a fifth of the time.
     gc.set_threshold(50_000, 20, 50)
     try:
+        memory_guard.start()
         asyncio.run(serve(options, sys.stdout, _KEPT))
+    except KeyboardInterrupt:
+        pass
     except CockpitError as error:
         print(f"cockpit: {error.sentence}", file=sys.stderr)
         return error.exit_code
+    if short := memory_guard.shortage():
+        print(f"cockpit: {short}", file=sys.stderr)
+        return 2
     atexit.register(_leave)
     return 0
 

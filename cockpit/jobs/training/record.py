@@ -90,7 +90,7 @@ def decoded(text: bytes | str) -> RunRecord | None:
         return None
     try:
         found = msgspec.json.decode(raw, type=RunRecord)
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     if found.gpus < 0 or (found.rate is not None and not 0 <= found.rate < 1e15):
         return None

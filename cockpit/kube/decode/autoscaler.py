@@ -17,6 +17,7 @@ from cockpit.kube.decode.common import identity
 from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import ObjectMeta, WireShape
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
+from cockpit.yaml_text import read_yaml
 
 _UPDATED = "cluster-autoscaler.kubernetes.io/last-updated"
 _GO_TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d{1,9})? ([+-]\d{4})")
@@ -66,10 +67,9 @@ def _of_yaml(text: str) -> dict[str, Any]:
 
     if not text.strip():
         return {"message": "the status is empty"}
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        tree = yaml.load(text, Loader=loader)
-    except (yaml.YAMLError, RecursionError, ValueError):
+        tree = read_yaml(text)
+    except (yaml.YAMLError, ValueError):
         return {"message": "the status is not YAML"}
     if not isinstance(tree, dict):
         return {"message": "the status is no mapping"}

@@ -12,6 +12,7 @@ from cockpit.errors import BadInput
 from cockpit.sim.actors.kubelet.local_images import PREFIX
 from cockpit.sim.scenarios.check import faults_of
 from cockpit.sim.scenarios.schema import Scenario
+from cockpit.yaml_text import bounded, read_yaml
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
 _PART = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
@@ -76,11 +77,11 @@ def parse(
     import yaml
 
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        tree = yaml.safe_load(text)
+        root = yaml.compose(text, Loader=bounded(yaml.SafeLoader))
+        tree = read_yaml(text, in_python=True)
     except yaml.YAMLError as error:
         raise BadInput(_syntax(error, where)) from None
-    except (RecursionError, ValueError) as error:  # a date that no calendar has, a nest of brackets
+    except ValueError as error:  # a date that no calendar has
         raise BadInput(f"{where}: {' '.join(str(error).split())}.") from None
     for line, key in _twice(root):
         raise BadInput(f"{where}, line {line}, {key}: it is there twice; keep one.")

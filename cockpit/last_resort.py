@@ -1,0 +1,36 @@
+"""What becomes of an error that a command does not expect: one sentence, and a report without values."""
+
+import sys
+
+from cockpit import memory_guard
+from cockpit.errors import shortage_of
+
+
+def unexpected(error: Exception) -> str:
+    """The sentence for an error that has none of its own; a report is kept where one helps."""
+    if short := shortage_of(error):
+        return short
+    if isinstance(error, RecursionError):
+        return "what was read nests too deeply to be read"
+    from cockpit.clock import SystemClock
+    from cockpit.local_state.crashes import Crashes
+
+    return Crashes.of_this_user(SystemClock()).note(error, "the command")
+
+
+def note_what_escapes() -> None:
+    """Errors of threads, of the event loop's callbacks and of finalizers get a sentence and a report, too."""
+    import logging
+    import threading
+
+    def tell(error: BaseException | None) -> None:
+        if isinstance(error, Exception) and not memory_guard.shortage():
+            sys.stderr.write(f"cockpit: {unexpected(error)}\n")
+
+    class Net(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            tell(record.exc_info[1] if record.exc_info else None)
+
+    logging.lastResort = Net(logging.WARNING)  # type: ignore[assignment]
+    threading.excepthook = lambda raised: tell(raised.exc_value)
+    sys.unraisablehook = lambda raised: tell(raised.exc_value)

@@ -1,0 +1,100 @@
+"""Standard output and errors of a command: no character, disk or pipe makes a traceback of the last step.
+
+What the encoding of the terminal lacks is replaced cell by cell; an output that cannot be written is one
+sentence; what cannot be written to standard errors is let go.
+"""
+
+import codecs
+import contextlib
+import io
+import os
+import sys
+from typing import Any, TextIO
+
+from cockpit.errors import CockpitError
+
+_STAND_INS = {
+    **dict.fromkeys("●◆■▲▶►★✔✓", "*"), **dict.fromkeys("○◌◇□△▽▼·•", "."), **dict.fromkeys("×✕✖✗", "x"),
+    **dict.fromkeys("─━┄╌—–‐‑−", "-"), **dict.fromkeys("│┃┆", "|"), **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯╸╺", "+"),
+    **dict.fromkeys("▏▎▍▌▋▊▉█▇▆▅▄▓", "#"), **dict.fromkeys("▁▂▃▒░", "_"),
+    **dict.fromkeys("‘’", "'"), **dict.fromkeys("“”", '"'),
+    "…": ".", "←": "<", "→": ">", "↑": "^", "↓": "v", "≤": "<", "≥": ">", "≈": "~", "²": "2", "°": " ",
+    "\u00a0": " ",
+}  # fmt: skip
+"""One ASCII character for each, so that columns stay where they are."""
+_REPLACE = "cockpit-stand-ins"
+
+
+class OutputLost(CockpitError):
+    """Standard output cannot be written."""
+
+
+class _Output(io.FileIO):
+    def write(self, data: Any) -> int | None:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputLost(
+                f"standard output: {error.strerror}; what was to be printed is incomplete"
+            ) from None
+
+
+class _Errors(io.FileIO):
+    def write(self, data: Any) -> int | None:
+        with contextlib.suppress(OSError):
+            return super().write(data)
+        return len(data)
+
+
+def stand_in(error: UnicodeError) -> tuple[str, int]:
+    """For `codecs.register_error`: a character of ASCII for each that the encoding lacks."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    return "".join(_STAND_INS.get(character, "?") for character in lost), error.end
+
+
+def guard_standard_streams() -> None:
+    """Make the streams of this process safe; those that a test put in their place stay as they are.
+
+    Raises OutputLost where standard output is closed.
+    """
+    codecs.register_error(_REPLACE, stand_in)
+    is_closed = sys.__stdout__ is None
+    _open_closed_ones()
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for the length of the process
+    if sys.stdout is sys.__stdout__:
+        sys.stdout = sys.__stdout__ = _guarded(sys.stdout, 1, _Output)
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = sys.__stderr__ = _guarded(sys.stderr, 2, _Errors)
+    if is_closed:
+        raise OutputLost("standard output is closed; open it, or send it to /dev/null")
+
+
+def give_up_output() -> None:
+    """The interpreter must not try once more to write what is left."""
+    if sys.stdout is not sys.__stdout__:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, sys.stdout.fileno())
+        os.close(sink)
+
+
+def _open_closed_ones() -> None:
+    """A file or a connection that is opened later must not get the number of a standard stream."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+
+
+def _guarded(stream: TextIO | None, number: int, raw: type[io.FileIO]) -> TextIO:
+    encoding = "utf-8" if stream is None else stream.encoding
+    is_line_buffered = number == 2 or os.isatty(number)
+    buffer = io.BufferedWriter(raw(number, "wb", closefd=False))
+    return io.TextIOWrapper(buffer, encoding, _REPLACE, line_buffering=is_line_buffered)
