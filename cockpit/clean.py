@@ -1,7 +1,9 @@
 """Text from outside (a cluster, a metrics server, a file), made safe for a terminal: once, where it enters.
 
 What is taken away: C0 and C1 controls (so ESC and 8-bit CSI), DEL, bidirectional overrides and marks,
-invisible format characters, lone surrogates. Newlines, tabs and line separators become one space.
+invisible format characters, lone surrogates. Newlines, tabs and line separators become one space. Of marks
+that stand in one cell with the letter before them (accents, joiners) MOST_MARKS are left: thousands of them
+would paint over other lines.
 
 The protobuf package gives a string that is not UTF-8 as bytes (who cuts a message may cut a letter); they
 become text here, with a replacement character for what is broken.
@@ -9,20 +11,43 @@ become text here, with a replacement character for what is broken.
 
 import re
 import sys
+import unicodedata
 
 SHORT = 253  # names: the API server's own limit for a DNS subdomain
 SENTENCE = 2048  # messages: the API server cuts events and conditions at 1 kB and 32 kB
 ELLIPSIS = "…"
+MOST_MARKS = 4
+"""Of one cell; Hebrew and Vietnamese need three."""
 
 _HOSTILE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
+_PERHAPS_MARKS = re.compile(f"[\u0300-\U0010ffff]{{{MOST_MARKS + 1},}}")
 _SPACES = {ord(one): " " for one in "\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"}
 
 
 def _mark(found: re.Match[str]) -> str:
     return _SPACES.get(ord(found.group()), "")
+
+
+def _is_mark(character: str) -> bool:
+    """True for what takes no cell of its own; vowels and finals of Hangul join the consonant before them."""
+    return unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff"
+
+
+def _few_marks(found: re.Match[str]) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in found.group():
+        marks = marks + 1 if _is_mark(character) else 0
+        if marks <= MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _harmless(text: str) -> str:
+    return _PERHAPS_MARKS.sub(_few_marks, _HOSTILE.sub(_mark, text))
 
 
 def clean(text: str | bytes, limit: int = SENTENCE) -> str:
@@ -33,7 +58,7 @@ def clean(text: str | bytes, limit: int = SENTENCE) -> str:
         text = text[: max(limit - 1, 0)] + ELLIPSIS[:limit]
     if text.isascii() and text.isprintable():
         return text
-    return _HOSTILE.sub(_mark, text)
+    return _harmless(text)
 
 
 def clean_block(text: str | bytes, limit: int = 1 << 20) -> str:
@@ -45,7 +70,7 @@ def clean_block(text: str | bytes, limit: int = 1 << 20) -> str:
     if text.isascii() and text.isprintable():
         return text
     lines = text.replace("\r\n", "\n").split("\n")
-    return "\n".join(_HOSTILE.sub(_mark, line.replace("\t", "    ")) for line in lines)
+    return "\n".join(_harmless(line.replace("\t", "    ")) for line in lines)
 
 
 LONGEST_WORD = 256

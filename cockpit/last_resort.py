@@ -31,6 +31,6 @@ def note_what_escapes() -> None:
         def emit(self, record: logging.LogRecord) -> None:
             tell(record.exc_info[1] if record.exc_info else None)
 
-    logging.lastResort = Net(logging.WARNING)  # type: ignore[assignment]
+    logging.lastResort = Net(logging.WARNING)
     threading.excepthook = lambda raised: tell(raised.exc_value)
     sys.unraisablehook = lambda raised: tell(raised.exc_value)

@@ -30,7 +30,7 @@ class OutputLost(CockpitError):
 
 
 class _Output(io.FileIO):
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -42,7 +42,7 @@ class _Output(io.FileIO):
 
 
 class _Errors(io.FileIO):
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any, /) -> int:
         with contextlib.suppress(OSError):
             return super().write(data)
         return len(data)
@@ -66,10 +66,11 @@ def guard_standard_streams() -> None:
     _open_closed_ones()
     if sys.stdin is None:
         sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for the length of the process
+    system: Any = sys
     if sys.stdout is sys.__stdout__:
-        sys.stdout = sys.__stdout__ = _guarded(sys.stdout, 1, _Output)
+        system.stdout = system.__stdout__ = _guarded(sys.stdout, 1, _Output)
     if sys.stderr is sys.__stderr__:
-        sys.stderr = sys.__stderr__ = _guarded(sys.stderr, 2, _Errors)
+        system.stderr = system.__stderr__ = _guarded(sys.stderr, 2, _Errors)
     if is_closed:
         raise OutputLost("standard output is closed; open it, or send it to /dev/null")
 
@@ -78,9 +79,9 @@ def give_up_output() -> None:
     """The interpreter must not try once more to write what is left."""
     if sys.stdout is not sys.__stdout__:
         return
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError):
         sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, sys.stdout.fileno())
+        os.dup2(sink, 1)
         os.close(sink)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.clean import WordCache, clean, clean_block
+from cockpit.clean import MOST_MARKS, WordCache, clean, clean_block
 from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
 from cockpit.telemetry.faults import TelemetryError
 
@@ -76,3 +76,24 @@ def test_words_are_clean_and_bounded(raws: list[str], bound: int) -> None:
 def test_no_sentence_carries_what_a_terminal_obeys(kind: type[CockpitError]) -> None:
     error = kind("HTTP 599 \x1b]0;owned\x07 \u202egnp\r\nSet-Cookie: x")
     assert error.sentence == str(error) == "HTTP 599 ]0;owned gnp  Set-Cookie: x"
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(("a", "é", "한", "ᄀ", "界", "👩")),
+            st.text(st.sampled_from("\u0301\u0489\u05b0\u200d\u20dd\ufe0f\u1161\U000e0101"), max_size=40),
+        ),
+        max_size=8,
+    )
+)
+def test_the_marks_of_a_cell_are_bounded_and_a_few_stay(cells: list[tuple[str, str]]) -> None:
+    raw = "".join(letter + marks for letter, marks in cells)
+    assert clean(raw) == "".join(letter + marks[:MOST_MARKS] for letter, marks in cells)
+    assert clean_block(f"{raw}\n{raw}") == f"{clean(raw)}\n{clean(raw)}"
+
+
+def test_ten_thousand_marks_leave_four() -> None:
+    assert clean("x" + "\u0301" * 2_000 + "y", 4_000) == "x" + "\u0301" * MOST_MARKS + "y"
+    assert clean("Tiếng Việt שָׁלוֹם 👨\u200d👩\u200d👧\u200d👦") == "Tiếng Việt שָׁלוֹם 👨\u200d👩\u200d👧\u200d👦"
