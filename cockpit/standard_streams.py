@@ -4,25 +4,15 @@ What the encoding of the terminal lacks is replaced cell by cell; an output that
 sentence; what cannot be written to standard errors is let go.
 """
 
-import codecs
 import contextlib
 import io
 import os
 import sys
 from typing import Any, TextIO
 
-from cockpit.errors import CockpitError
+from cockpit_widgets.stand_ins import STAND_INS, terminal_encoding
 
-_STAND_INS = {
-    **dict.fromkeys("●◆■▲▶►★✔✓", "*"), **dict.fromkeys("○◌◇□△▽▼·•", "."), **dict.fromkeys("×✕✖✗", "x"),
-    **dict.fromkeys("─━┄╌—–‐‑−", "-"), **dict.fromkeys("│┃┆", "|"), **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯╸╺", "+"),
-    **dict.fromkeys("▏▎▍▌▋▊▉█▇▆▅▄▓", "#"), **dict.fromkeys("▁▂▃▒░", "_"),
-    **dict.fromkeys("‘’", "'"), **dict.fromkeys("“”", '"'),
-    "…": ".", "←": "<", "→": ">", "↑": "^", "↓": "v", "≤": "<", "≥": ">", "≈": "~", "²": "2", "°": " ",
-    "\u00a0": " ",
-}  # fmt: skip
-"""One ASCII character for each, so that columns stay where they are."""
-_REPLACE = "cockpit-stand-ins"
+from cockpit.errors import CockpitError
 
 
 class OutputLost(CockpitError):
@@ -48,20 +38,11 @@ class _Errors(io.FileIO):
         return len(data)
 
 
-def stand_in(error: UnicodeError) -> tuple[str, int]:
-    """For `codecs.register_error`: a character of ASCII for each that the encoding lacks."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    lost = error.object[error.start : error.end]
-    return "".join(_STAND_INS.get(character, "?") for character in lost), error.end
-
-
 def guard_standard_streams() -> None:
     """Make the streams of this process safe; those that a test put in their place stay as they are.
 
     Raises OutputLost where standard output is closed.
     """
-    codecs.register_error(_REPLACE, stand_in)
     is_closed = sys.__stdout__ is None
     _open_closed_ones()
     if sys.stdin is None:
@@ -95,7 +76,8 @@ def _open_closed_ones() -> None:
 
 
 def _guarded(stream: TextIO | None, number: int, raw: type[io.FileIO]) -> TextIO:
-    encoding = "utf-8" if stream is None else stream.encoding
-    is_line_buffered = number == 2 or os.isatty(number)
+    is_terminal = os.isatty(number)
+    encoding = terminal_encoding(os.environ) if is_terminal else stream.encoding if stream else "utf-8"
+    is_line_buffered = number == 2 or is_terminal
     buffer = io.BufferedWriter(raw(number, "wb", closefd=False))
-    return io.TextIOWrapper(buffer, encoding, _REPLACE, line_buffering=is_line_buffered)
+    return io.TextIOWrapper(buffer, encoding, STAND_INS, line_buffering=is_line_buffered)

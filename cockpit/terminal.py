@@ -38,6 +38,18 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def screen_fault() -> str:
+    """Why this terminal cannot show screens, with the remedy; "" where it can.
+
+    Without a name, or as `dumb`, a terminal says that it obeys no control sequence: they would be printed.
+    """
+    name = os.environ.get("TERM", "")
+    if name and name not in ("dumb", "unknown"):
+        return ""
+    said = f"TERM is {name}" if name else "TERM is not set"
+    return f"{said}: this terminal shows no screens; set its name, such as TERM=xterm-256color"
+
+
 def end_with_terminal() -> None:
     """Let a hang-up end this process also where it comes ignored (under nohup, in some job runners).
 

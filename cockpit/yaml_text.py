@@ -37,21 +37,22 @@ def bounded(base: Any) -> Any:
     return type(base.__name__, (base,), {"depth": 0, "descend_resolver": descend, "ascend_resolver": ascend})
 
 
-def yaml_text(tree: Any, width: int) -> str:
-    """Block style, keys in their own order, letters as they are; lines are folded at `width` characters."""
+def yaml_text(tree: Any, width: int, *, has_letters: bool = True) -> str:
+    """Block style, keys in their own order; lines are folded at `width` characters. Letters beyond ASCII stay
+    as they are, or are escaped without `has_letters`."""
     import yaml
 
     asked: dict[str, Any] = {
         "sort_keys": False,
         "default_flow_style": False,
-        "allow_unicode": True,
+        "allow_unicode": has_letters,
         "width": width,
     }
     text: str
     if yaml.__with_libyaml__:
         text = yaml.dump(tree, Dumper=yaml.CSafeDumper, **asked)
         # Beyond the first 65,536 letters it writes numbers, and a person wants the letter.
-        if "\\U" not in text:
+        if not has_letters or "\\U" not in text:
             return text
     text = yaml.dump(tree, Dumper=yaml.SafeDumper, **asked)
     return text

@@ -44,6 +44,10 @@ NEEDS: Final = {
 ALONE: Final = ("pods", "events", "queues")
 """Rows that say nothing about what is free: other namespaces need not be read for them."""
 WITH_GPUS: Final = ("overview", "nodes", "gpus", "jobs", "pools")
+OVERVIEW: Final = {
+    "kind": "overview", "output": "table", "filter": "", "sort": "", "descending": False, "timeout": 30.0,
+}  # fmt: skip
+"""Options of `get overview`, for where screens cannot be shown."""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -62,10 +62,11 @@ def _hook(value: Any) -> Any:
 
 
 def tree_text(tree: Any, output: str) -> str:
-    """A tree as `json` or `yaml`, keys in their own order."""
+    """A tree as `json` or `yaml`, keys in their own order; what the output's encoding lacks is escaped."""
+    has_letters = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
     if output == "json":
-        return json.dumps(tree, ensure_ascii=False, indent=2)
-    return yaml_text(tree, 1000).rstrip("\n")
+        return json.dumps(tree, ensure_ascii=not has_letters, indent=2)
+    return yaml_text(tree, 1000, has_letters=has_letters).rstrip("\n")
 
 
 def put(lines: Iterable[str]) -> None:

@@ -5,15 +5,22 @@ import os
 import sys
 
 from cockpit import collector
+from cockpit.commands.output import note
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
 from cockpit.local_state.paths import state_folder
+from cockpit.terminal import screen_fault
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the screens and stay until they are left."""
+    """Open the screens and stay until they are left; a terminal that shows none gets the overview once."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput("the screens need a terminal; for text output use cockpit get overview")
+    if fault := screen_fault():
+        from cockpit.commands import get
+
+        note([fault])
+        return get.run(argparse.Namespace(**{**vars(options), **get.OVERVIEW}))
     collector.expect_many()  # its rounds would take a tenth of the imports for the first frame
     settings = settings_in_force()
     chosen = attach_options(options, settings)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
@@ -16,6 +17,8 @@ from textual.driver import Driver
 from textual.screen import Screen
 
 from cockpit_widgets.shown_cells import Piece, ShownCells
+from cockpit_widgets.stand_ins import terminal_encoding
+from cockpit_widgets.terminal_writer import TerminalWriter
 
 R = TypeVar("R")
 _ATOMIC_CHARACTERS = 256
@@ -67,9 +70,20 @@ class FrugalApp(App[R]):
             super()._display(screen, renderable)
             return
         try:
-            self._write_frame(driver, self._frame(renderable))
+            if not getattr(driver, "is_behind", False):
+                self._write_frame(driver, self._frame(renderable))
         finally:
             self.post_display_hook()
+
+    def catch_up(self) -> None:
+        """Paint what changed while the terminal was behind; from any thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it is closed
+                self._loop.call_soon_threadsafe(self._repaint)
+
+    def _repaint(self) -> None:
+        if self._running and self.screen_stack:
+            self.screen.refresh()
 
     def _frame(self, update: ChopsUpdate | LayoutUpdate) -> str:
         width, height = self.size
@@ -119,6 +133,24 @@ def forgetful(driver_class: type[Driver]) -> type[Driver]:
     """The driver, which tells the app when the terminal is taken over and leaves it with its own pen."""
 
     class ForgetfulDriver(driver_class):  # type: ignore[misc, valid-type]
+        @property
+        def _writer_thread(self) -> TerminalWriter | None:
+            return self._writer
+
+        @_writer_thread.setter
+        def _writer_thread(self, thread: Any) -> None:
+            """Ours in the place of the one that Textual has made and not started."""
+            self._writer: TerminalWriter | None = None
+            if thread is not None:
+                encoding = terminal_encoding(os.environ)
+                self._writer = TerminalWriter(thread.fileno(), encoding, self._app.catch_up)
+
+        @property
+        def is_behind(self) -> bool:
+            """True while the terminal has not taken what it was sent: a frame would only wait."""
+            writer = getattr(self, "_writer", None)
+            return writer is not None and writer.is_behind
+
         def start_application_mode(self) -> None:
             self._app.shown_cells.forget()
             super().start_application_mode()
