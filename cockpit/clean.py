@@ -12,6 +12,7 @@ become text here, with a replacement character for what is broken.
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 
 SHORT = 253  # names: the API server's own limit for a DNS subdomain
 SENTENCE = 2048  # messages: the API server cuts events and conditions at 1 kB and 32 kB
@@ -84,16 +85,18 @@ class WordCache(dict[str, str]):
     hundred different words, so their records share them. Forgets everything when it grows past `bound`.
     """
 
-    def __init__(self, bound: int = 100_000) -> None:
+    def __init__(self, bound: int = 100_000, make: Callable[[str, int], str] = clean) -> None:
+        """`make` cleans a word that was not seen before."""
         super().__init__()
         self._bound = bound
+        self._make = make
 
     def __missing__(self, raw: str) -> str:
         if len(raw) > LONGEST_WORD:
-            return clean(raw, SENTENCE)
+            return self._make(raw, SENTENCE)
         if len(self) >= self._bound:
             self.clear()
-        word = sys.intern(clean(raw, SENTENCE))
+        word = sys.intern(self._make(raw, SENTENCE))
         self[raw] = word
         return word
 

@@ -34,10 +34,9 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*arguments, **more)
 
     def error(self, message: str) -> NoReturn:
-        from cockpit.clean import clean
-        from cockpit.local_state.redact import redact, redact_urls
+        from cockpit.mask import clean_message
 
-        self.exit(2, f"cockpit: {clean(redact(redact_urls(message)))}; see {self.prog} --help\n")
+        self.exit(2, f"cockpit: {clean_message(message)}; see {self.prog} --help\n")
 
 
 def _globals() -> argparse.ArgumentParser:

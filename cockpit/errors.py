@@ -3,7 +3,7 @@
 import errno
 from typing import TYPE_CHECKING
 
-from cockpit.clean import clean
+from cockpit.mask import clean_message
 
 if TYPE_CHECKING:
     from cockpit.model.refusal import Refusal
@@ -16,13 +16,13 @@ class CockpitError(Exception):
 
     `sentence` is what is printed or shown in place; `exit_code` is what the command line ends with:
     1 the cluster refused, 2 bad input or no connection. A sentence may quote a server, a file or an exception
-    of a library, and goes to a terminal: here it becomes one line without control codes.
+    of a library, and goes to a terminal: here it becomes one line without control codes and secrets.
     """
 
     exit_code = 2
 
     def __init__(self, sentence: str) -> None:
-        self.sentence = clean(sentence, LONGEST_SENTENCE)
+        self.sentence = clean_message(sentence, LONGEST_SENTENCE)
         super().__init__(self.sentence)
 
 

@@ -1,7 +1,7 @@
 """The kubectl command that would send the same call: shown beside the cockpit's own line.
 
 It is the same change without the guard: kubectl is not told which object was meant (uid, resourceVersion).
-What is made stands in its line whole, so that it can be pasted.
+What is made stands in its line whole, but for its secrets.
 """
 
 import json
@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from cockpit.mask import mask_tree, mask_words
 from cockpit.model.plan import Plan
 
 _TYPES: Final = {
@@ -27,7 +28,7 @@ def kubectl_lines(plan: Plan, context: str = "") -> tuple[str, ...]:
     named: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for call in (*plan.deeds, *plan.later):  # nobody takes a hold by hand
         if call.via:  # no kubectl: the line of whoever sends it
-            lines[shlex.join(call.body["argv"])] = None
+            lines[shlex.join(mask_words(call.body["argv"]))] = None
             continue
         namespace, group, plural, name, subresource = place_of(call.path)
         resource = f"{plural}.{group}" if group and group not in ("batch", "apps") else plural
@@ -85,4 +86,4 @@ def _unguarded(body: Any) -> str:
 
 
 def _one_line(body: Any) -> str:
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(mask_tree(body), separators=(",", ":"), ensure_ascii=False)

@@ -1,9 +1,11 @@
-"""The command line that would do the same as an action: shown before "yes" and kept in the audit."""
+"""The command line that would do the same as an action: shown before "yes" and kept in the audit, so without
+secrets."""
 
 import shlex
 from collections.abc import Iterable, Mapping
 
 from cockpit.jobs.template import Template
+from cockpit.mask import mask_words
 from cockpit.model.job import Job
 from cockpit.model.pool import Pool
 
@@ -70,4 +72,4 @@ def words_line(words: Iterable[str], context: str = "") -> str:
 
 
 def _line(words: Iterable[str], context: str) -> str:
-    return shlex.join([*words, *(["--context", context] if context else []), "--write"])
+    return shlex.join(mask_words([*words, *(["--context", context] if context else []), "--write"]))

@@ -5,10 +5,9 @@ import re
 
 from cockpit.clean import clean
 from cockpit.errors import CockpitError
-from cockpit.local_state.redact import redact
+from cockpit.mask import HIDDEN, clean_message
 
 LONGEST = 400
-_KEYS = re.compile(r"\b(?:AKIA|ASIA|ya29\.)[\w.-]{8,}")
 _BLOB = re.compile(r"(?i)(encoded authorization failure message:)\s*\S+")
 
 
@@ -44,5 +43,5 @@ class Moved(OutsideError):
 def words(text: str | bytes, limit: int = LONGEST) -> str:
     """Words from outside as one short line, without keys and tokens."""
     raw = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    flat = " ".join(_BLOB.sub(r"\1 [hidden]", raw[: 8 * limit]).split())
-    return clean(_KEYS.sub("[hidden]", redact(flat)), limit)
+    flat = " ".join(_BLOB.sub(rf"\1 {HIDDEN}", raw[: 8 * limit]).split())
+    return clean_message(flat, limit)

@@ -12,7 +12,7 @@ from cockpit.actions.verbs.registry import is_repeatable
 from cockpit.commands.output import grid, note, plain, put, tree_text
 from cockpit.errors import BadInput, CockpitError
 from cockpit.local_state.audit import LONGEST_TEXT, Audit, Entry
-from cockpit.local_state.redact import HIDDEN
+from cockpit.mask import has_mark
 
 
 def show(options: argparse.Namespace) -> int:
@@ -94,7 +94,7 @@ def recorded(file: str) -> list[str]:
 
 
 def _whole(entry: Entry, place: str) -> str:
-    if HIDDEN in entry.shell:
+    if has_mark(entry.shell):
         raise BadInput(
             f"{place}: {entry.verb} {entry.target} contained a secret, which is not recorded; run it yourself"
         )

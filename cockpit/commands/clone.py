@@ -14,6 +14,7 @@ from cockpit.commands.live import attached
 from cockpit.commands.output import note, put, tree_text
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.verb import narrowed, planner
+from cockpit.mask import mask_tree
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,5 +34,5 @@ async def _run(values: dict[str, str], options: argparse.Namespace, chosen: Atta
         template = await clone_form(planning, job)
         plan = plan_of_clone(planning, job, template, values)
         if options.dry_run:
-            put([tree_text(plan.calls[0].body, "yaml"), ""])
+            put([tree_text(mask_tree(plan.calls[0].body), "yaml"), ""])
         return await confirm_plan(plan, options, planning.session, clock)

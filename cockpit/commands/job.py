@@ -19,6 +19,7 @@ from cockpit.commands.submitting import Wish, lookup_in, planned
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.fit.pod_sets import pods_asked
 from cockpit.jobs.template import Template, load_library
+from cockpit.mask import mask_tree
 from cockpit.model.plan import Outcome, Plan
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ async def _rehearse(
             note(notes)
             put([tree_text(_described(plan, told, verdict), options.output)])
             return CODES[verdict.state]
-        put([tree_text(plan.calls[0].body, "yaml"), "", *told, *notes])
+        put([tree_text(mask_tree(plan.calls[0].body), "yaml"), "", *told, *notes])
         return await confirm_plan(plan, options, session, clock)
 
 
@@ -121,7 +122,7 @@ def _described(plan: Plan, fit: Sequence[str], verdict: Outcome) -> dict[str, An
         "warnings": list(plan.warnings),
         "server": {"state": verdict.state, "sentence": verdict.sentence},
         "command": plan.shell,
-        "manifest": plan.calls[0].body,
+        "manifest": mask_tree(plan.calls[0].body),
     }
 
 

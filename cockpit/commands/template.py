@@ -15,6 +15,7 @@ from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.render import lint
 from cockpit.jobs.template import Template, load_library, read_template, renamed
 from cockpit.local_state.paths import config_folder, write_private
+from cockpit.mask import mask_text, mask_tree
 
 
 def listing(options: argparse.Namespace) -> int:
@@ -37,7 +38,7 @@ def _described(template: Template) -> dict[str, object]:
         "kind": template.kind,
         "api_version": template.api_version,
         "file": template.source,
-        "parameters": plain(template.parameters),
+        "parameters": mask_tree(plain(template.parameters)),
     }
 
 
@@ -59,7 +60,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def _default(one: Parameter) -> str:
-    return "(needed)" if one.default is None else one.default or "(empty)"
+    return "(needed)" if one.default is None else mask_text(one.default) or "(empty)"
 
 
 def _bounds(one: Parameter) -> str:

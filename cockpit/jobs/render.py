@@ -10,6 +10,7 @@ from cockpit.jobs import lint_rules
 from cockpit.jobs.markers import fill, used_parameters
 from cockpit.jobs.parameters import Parameter, Value, read
 from cockpit.jobs.template import Template
+from cockpit.jobs.values import refuse_secrets
 from cockpit.k8s.gpu_resources import GPU_NAMES, is_gpu_resource
 from cockpit.k8s.quantity import parse_quantity
 
@@ -49,6 +50,9 @@ def checked(template: Template, values: Mapping[str, str]) -> dict[str, Value]:
         if name not in known:
             its = ", ".join(sorted(known)) or "none"
             raise BadInput(f"template {template.name} has no parameter {name!r}; it has: {its}")
+    for one in template.parameters:
+        if (text := values.get(one.name, "")) != one.default:
+            refuse_secrets(one.name, text)
     return {one.name: read(one, _given(one, values)) for one in template.parameters}
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from cockpit.errors import BadValue
 from cockpit.k8s.quantity import parse_quantity
+from cockpit.mask import HIDDEN, URL_LOGIN, has_mark
 
 MOST_PARTS: Final = 64
 
@@ -28,6 +29,12 @@ _PATH = re.compile(r"/[^\x00:]*")
 # What git takes without running a program of the address's choice (no `ext::` and no option).
 _GIT = re.compile(
     r"(?:https?|ssh|git)://[A-Za-z0-9][^\s\x00]*|[A-Za-z0-9][\w.-]*@[A-Za-z0-9][\w.-]*:[^\s\x00-][^\s\x00]*"
+)
+_GIT_ADDRESS = re.compile(r"\bgit\+\S+|(?<=\bgit\s)[^;&|\n]*://\S+|\w+://\S+\.git\b")
+"""What `git` and `pip` read as the address of a repository, in a command or a variable."""
+_NO_PASSWORD = (
+    "holds a password or a token, which all who may read the job could read: put it into a Secret that the"
+    " job names (secretKeyRef, or mounted for git's credential store), and give the address without it"
 )
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 
@@ -172,8 +179,21 @@ def path(name: str, text: str) -> str:
     return text
 
 
+def refuse_secrets(name: str, text: str) -> None:
+    """Raise BadInput for a mark that stands for a secret, and for a git address with a password in it."""
+    if has_mark(text):
+        raise BadValue(
+            name,
+            f"{HIDDEN} stands for a secret that is not shown: write the value, or name a Secret that has it",
+        )
+    if any(URL_LOGIN.search(found[0]) for found in _GIT_ADDRESS.finditer(text)):
+        raise BadValue(name, f"{text!r} {_NO_PASSWORD}")
+
+
 def git(name: str, text: str) -> str:
-    """The address of a git repository."""
+    """The address of a git repository, without a password."""
+    if URL_LOGIN.search(text):
+        raise BadValue(name, f"{text!r} {_NO_PASSWORD}")
     if not _GIT.fullmatch(text):
         refuse(name, text, "is not a valid repository URL such as https://example.com/team/code.git")
     return text

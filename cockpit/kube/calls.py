@@ -43,7 +43,7 @@ async def perform(session: ApiSession, call: Call, *, dry_run: bool = False) -> 
     )
     if answer.ok and _is_object(answer):
         return answer
-    said = refusal_of(answer, call.path)
+    said = refusal_of(answer, call.path, call.body)
     message = f"HTTP {answer.status} with no object in it" if answer.status < 400 else said.message
     sentence = f"{call.target or call.path}: {message} ({said.status})"
     if dry_run:

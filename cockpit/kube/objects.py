@@ -1,6 +1,5 @@
 """Objects as raw trees, for reading: `y` on a row, `cockpit get -o yaml`, and what a verdict asks for."""
 
-import re
 from typing import Any
 
 from cockpit.clean import clean_block
@@ -10,10 +9,9 @@ from cockpit.kube.owners import METADATA_LIST
 from cockpit.kube.refusal import refused
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
+from cockpit.mask import mask_tree
 
-MASK = "(hidden)"
 LAST_APPLIED = well_known.LAST_APPLIED
-_SECRET_NAME = re.compile(r"token|secret|passw|credential|private|api_?key|access_?key|auth", re.IGNORECASE)
 DEEPEST = 64
 MOST_LISTED = 500
 
@@ -44,7 +42,7 @@ async def list_trees(
 
 
 async def get_object(session: ApiSession, resource: Resource, namespace: str, name: str) -> dict[str, Any]:
-    """The object's tree without managedFields, strings cleaned, values of secret-looking variables hidden.
+    """The object's tree without managedFields, strings cleaned, secrets hidden (`cockpit.mask`).
 
     Raises Refused with the server's sentence, also for secrets, which are never read; NoConnection without
     an answer.
@@ -60,8 +58,8 @@ async def get_object(session: ApiSession, resource: Resource, namespace: str, na
 
 
 def presentable(tree: dict[str, Any]) -> dict[str, Any]:
-    """A copy to be shown: cleaned, without managedFields and last-applied, secret-looking values hidden."""
-    cleaned = _clean_tree(tree, 0)
+    """A copy to be shown: cleaned, without managedFields, last-applied and secrets."""
+    cleaned = mask_tree(_clean_tree(tree, 0))
     assert isinstance(cleaned, dict)
     metadata = cleaned.get("metadata")
     if isinstance(metadata, dict):
@@ -78,10 +76,7 @@ def _clean_tree(tree: Any, depth: int) -> Any:
     if isinstance(tree, str):
         return clean_block(tree)
     if isinstance(tree, dict):
-        out = {clean_block(str(key), 512): _clean_tree(value, depth + 1) for key, value in tree.items()}
-        if isinstance(out.get("value"), str) and _SECRET_NAME.search(str(out.get("name", ""))):
-            out["value"] = MASK
-        return out
+        return {clean_block(str(key), 512): _clean_tree(value, depth + 1) for key, value in tree.items()}
     if isinstance(tree, list):
         return [_clean_tree(value, depth + 1) for value in tree]
     return tree

@@ -5,6 +5,8 @@ policies and quotas, the missing right and a uid that differs stand in the messa
 """
 
 import re
+from collections.abc import Collection
+from typing import Any
 
 import msgspec
 
@@ -12,6 +14,7 @@ from cockpit.errors import Refused
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.decode.wire import ServerStatus
 from cockpit.kube.guard import read_path
+from cockpit.mask import mask_text, secret_values
 from cockpit.model.refusal import By, ObjectRef, Refusal
 from cockpit.model.right import Right
 
@@ -37,18 +40,23 @@ _RIGHT = re.compile(
 )
 
 
-def read_refusal(status: int, said: ServerStatus, path: str = "") -> Refusal:
-    """The refusal of a request to `path`, from the HTTP status and the Status object in the answer."""
+def read_refusal(status: int, said: ServerStatus, path: str = "", secrets: Collection[str] = ()) -> Refusal:
+    """The refusal of a request to `path`, from the HTTP status and the Status object in the answer.
+
+    Servers and webhooks repeat what they refuse: `secrets` are values that were sent and are not told.
+    """
     target = read_path(path)
     asked = ObjectRef()
     if target is not None:
         asked = ObjectRef(target.resource, target.name, target.group, target.namespace)
-    message = " ".join(said.message.split())
+    message = mask_text(" ".join(said.message.split()), secrets)
     found = Refusal(
         status=status,
         reason=said.reason,
         message=message or f"HTTP {status} without an explanation",
-        causes=said.causes,
+        causes=tuple(
+            msgspec.structs.replace(cause, message=mask_text(cause.message, secrets)) for cause in said.causes
+        ),
         asked=asked,
         subject=ObjectRef(said.kind, said.name, said.group) if said.name or said.kind else ObjectRef(),
         retry_after_seconds=said.retry_after_seconds,
@@ -78,8 +86,8 @@ def refused(where: str, answer: ApiAnswer, path: str = "") -> Refused:
     return Refused(f"{where}: {found.message}", found)
 
 
-def refusal_of(answer: ApiAnswer, path: str = "") -> Refusal:
-    """The refusal in a whole answer to a request to `path`."""
-    found = read_refusal(answer.status, answer.server_status(), path)
+def refusal_of(answer: ApiAnswer, path: str = "", body: Any = None) -> Refusal:
+    """The refusal in a whole answer to a request to `path` with that body."""
+    found = read_refusal(answer.status, answer.server_status(), path, secret_values(body))
     wait = answer.retry_after_seconds or found.retry_after_seconds
     return msgspec.structs.replace(found, retry_after_seconds=wait, audit_id=answer.audit_id)

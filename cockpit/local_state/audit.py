@@ -18,7 +18,7 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.local_state.paths import make_private_folder, state_folder
-from cockpit.local_state.redact import redact
+from cockpit.mask import mask_text
 
 LARGEST_BYTES = 4 * 1024 * 1024
 LONGEST_TEXT = 2000
@@ -86,7 +86,7 @@ class Audit:
     def append(self, entry: Entry) -> None:
         """Write one line and wait until it is on the disk. Raises BadInput when that cannot be."""
         texts: dict[str, Any] = {
-            name: redact(value)[:LONGEST_TEXT]
+            name: mask_text(value)[:LONGEST_TEXT]
             for name, value in (msgspec.structs.asdict(entry) | {"local_user": self._who}).items()
             if isinstance(value, str)
         }

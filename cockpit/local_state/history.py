@@ -20,7 +20,7 @@ from cockpit.errors import BadInput
 from cockpit.local_state import history_rows as rows
 from cockpit.local_state import pool_history
 from cockpit.local_state.paths import make_private_folder
-from cockpit.local_state.redact import redact
+from cockpit.mask import mask_text
 from cockpit.model.remembered import (
     Acknowledgement,
     Growth,
@@ -365,7 +365,7 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
                 one.last_seconds,
                 one.resolved_seconds,
                 rows.kept(one.subject),
-                redact(rows.kept(one.sentence)),
+                mask_text(rows.kept(one.sentence)),
             )
             for one in notes.problems
         ),
@@ -379,7 +379,7 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
                 *map(rows.kept, one.key),
                 one.made_seconds,
                 one.until_seconds,
-                redact(rows.kept(one.note)),
+                mask_text(rows.kept(one.note)),
                 rows.kept(one.who),
                 int(one.is_bad),
                 one.gpus,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from cockpit.local_state.redact import redact
+from cockpit.mask import mask_text
 
 Tree = dict[str, Any]
 
@@ -83,7 +83,7 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """What a component wrote, with the names in it replaced."""
-        return _ADDRESS.sub("10.0.0.1", _TOKEN.sub(lambda found: self._token(found[0]), redact(text)))
+        return _ADDRESS.sub("10.0.0.1", _TOKEN.sub(lambda found: self._token(found[0]), mask_text(text)))
 
     def _word(self, word: str) -> str:
         low = word.lower()

@@ -18,7 +18,7 @@ import msgspec
 
 from cockpit.clean import clean
 from cockpit.errors import BadInput
-from cockpit.local_state.redact import redact
+from cockpit.mask import mask_text
 from cockpit.model.remembered import Acknowledgement, ProblemKey
 
 MOST_NOTES: Final = 500
@@ -69,7 +69,7 @@ class SharedNotes:
             finding=known.finding[:LONGEST_NAME],
             made_seconds=known.made_seconds,
             until_seconds=known.until_seconds,
-            note=redact(known.note)[:LONGEST_NOTE],
+            note=mask_text(known.note)[:LONGEST_NOTE],
             is_bad=known.is_bad,
             gpus=known.gpus,
             cause=known.cause[:LONGEST_NAME],

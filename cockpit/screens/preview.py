@@ -7,6 +7,7 @@ from typing import Any
 from cockpit_widgets.types import ToneLine, tone_of
 
 from cockpit.actions.conduct import verdict_words
+from cockpit.mask import mask_tree
 from cockpit.model.plan import Outcome, Plan
 from cockpit.screens.plan_dialog import verdict_tone
 from cockpit.yaml_text import yaml_text
@@ -40,5 +41,5 @@ def _folded(lines: Sequence[str], width: int) -> list[str]:
 
 
 def manifest_lines(tree: Any) -> list[str]:
-    """The tree as YAML, in the order it was written."""
-    return yaml_text(tree, 100).splitlines()
+    """The tree as YAML, in the order it was written, its secrets hidden."""
+    return yaml_text(mask_tree(tree), 100).splitlines()

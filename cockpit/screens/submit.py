@@ -17,6 +17,7 @@ from cockpit.errors import BadInput, NoConnection
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.template import Library, Template, load_library
+from cockpit.mask import FormMask
 from cockpit.model.plan import Outcome, Plan
 from cockpit.model.record import Kind
 from cockpit.screens.form_page import FormPage
@@ -67,6 +68,7 @@ class SubmitScreen(FormPage):
         self._around: tuple[Needs | None, Surroundings] = (None, UNKNOWN)
         self._has_tried = False
         self._asked_for = ""  # the namespace whose choices the form shows
+        self._mask = FormMask()
 
     @cached_property
     def library(self) -> Library:
@@ -141,7 +143,7 @@ class SubmitScreen(FormPage):
             one.name,
             one.title or one.name,
             kind,  # type: ignore[arg-type] # the mapping above yields only FieldSpec kinds
-            value,
+            self._mask.text(value) if kind == "text" else value,
             offered_help(one, offer),
             one.unit,
             one.minimum_integer,
@@ -149,6 +151,10 @@ class SubmitScreen(FormPage):
             choices,
             one.is_required,
         )
+
+    def _typed(self, shown: Mapping[str, str]) -> dict[str, str]:
+        """What the fields mean: a mark that is left in one stands for the secret that it hides."""
+        return {name: self._mask.restored(text) for name, text in shown.items()}
 
     async def _learn(self) -> None:
         """Fields for the namespace from the tables at once, then from what the server is asked."""
@@ -182,7 +188,7 @@ class SubmitScreen(FormPage):
         for a newer one, would leave the form with half of it, as if a person had chosen so.
         """
         form = self.query_one("#fields", Form)
-        self._values = dict(form.values)
+        self._values = self._typed(form.values)
         changes = self.offered.follow(self._values) if self.has_engine else {}
         self._values.update(changes)
         for name, text in changes.items():  # each comes back as a change of its own
@@ -223,7 +229,7 @@ class SubmitScreen(FormPage):
 
     def on_form_changed(self, event: Form.Changed) -> None:
         event.stop()
-        self._values = dict(event.form.values)  # more may have been typed since the event was sent
+        self._values = self._typed(event.form.values)  # more may have been typed since the event was sent
         if (where := self._namespace()) != self._asked_for:
             self.offered.namespace = self._asked_for = where
             self._ask_cluster()
@@ -366,7 +372,7 @@ class SubmitScreen(FormPage):
 
     def on_form_submitted(self, event: Form.Submitted) -> None:
         event.stop()
-        self._values = dict(event.values)
+        self._values = self._typed(event.values)
         self.action_submit()
 
     def action_submit(self) -> None:

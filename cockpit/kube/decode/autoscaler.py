@@ -16,6 +16,7 @@ from cockpit.kube.decode import times
 from cockpit.kube.decode.common import identity
 from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import ObjectMeta, WireShape
+from cockpit.mask import mask_text
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
 from cockpit.yaml_text import read_yaml
 
@@ -78,7 +79,7 @@ def _of_yaml(text: str) -> dict[str, Any]:
     return {
         "written_seconds": _seconds(tree.get("time")),
         "state": _text(tree.get("autoscalerStatus")),
-        "message": _text(tree.get("message")),
+        "message": mask_text(_text(tree.get("message"))),
         "health": _text(_part(whole, "health").get("status")),
         "groups": tuple(
             _group(one)
@@ -104,7 +105,7 @@ def _group(tree: Mapping[str, Any]) -> ScaledGroup:
         up=_text(up.get("status")),
         up_since_seconds=_seconds(up.get("lastTransitionTime")),
         error_code=_text(backoff.get("errorCode")),
-        error_message=_text(backoff.get("errorMessage")),
+        error_message=mask_text(_text(backoff.get("errorMessage"))),
         down=_text(down.get("status")),
         candidates=_whole(down.get("candidates")),
     )

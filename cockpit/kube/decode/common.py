@@ -7,6 +7,7 @@ from typing import Any
 from cockpit.clean import SHORT, WORDS, clean
 from cockpit.kube.decode.reading import Reading
 from cockpit.kube.decode.times import from_text
+from cockpit.mask import MESSAGES, mask_tree
 from cockpit.model.job import RECLAIM_BY, RECLAIM_DUE, ReclaimMark
 from cockpit.model.record import Condition, Labels, OwnerRef
 
@@ -49,7 +50,7 @@ def conditions(raw: Any, reading: Reading) -> tuple[Condition, ...]:
             WORDS[one.type],
             WORDS[one.status],
             WORDS[one.reason],
-            WORDS[one.message],
+            MESSAGES[one.message],
             reading.seconds(one.last_transition_time),
         )
         for one in raw
@@ -61,6 +62,16 @@ def labels(raw: Any, keep: Callable[[str], bool] | None = None) -> Labels:
     out = [_pair(key, value) for key, value in raw.items() if keep is None or keep(key)]
     out.sort()
     return tuple(out)
+
+
+def annotations(raw: Any, keep: Callable[[str], bool]) -> Labels:
+    """The annotations whose key `keep` chooses, secrets in them hidden."""
+    return tuple(sorted(_note(key, value) for key, value in raw.items() if keep(key)))
+
+
+@lru_cache(maxsize=4_096)
+def _note(key: str, value: str) -> tuple[str, str]:
+    return WORDS[key], clean(mask_tree(clean(value), key), LABEL_CHARACTERS)
 
 
 @lru_cache(maxsize=16_384)

@@ -8,6 +8,7 @@ from typing import Any
 
 from cockpit.clean import SHORT, clean
 from cockpit.kube.decode.times import from_text
+from cockpit.mask import clean_message
 from cockpit.model.pool import StandingDemand
 
 _TOLD = (
@@ -84,7 +85,7 @@ def _state(kind: str, status: Mapping[str, Any]) -> str:
     for kind_of in _TOLD:
         one = by_type.get(kind_of)
         if one is not None and str(one.get("status")) == "True":
-            said = clean(str(one.get("message") or ""), _LONGEST)
+            said = clean_message(str(one.get("message") or ""), _LONGEST)
             return f"{kind_of}: {said}" if said else kind_of
     return ""
 

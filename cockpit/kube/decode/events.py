@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from cockpit.clean import WORDS, clean
+from cockpit.clean import WORDS
 from cockpit.kube.decode.common import identity
 from cockpit.kube.decode.reading import Reading
+from cockpit.mask import clean_message
 from cockpit.model.event import Event
 
 
@@ -24,7 +25,7 @@ def event_record(event: Any, reading: Reading) -> Event:
         **shared,
         type=WORDS[event.type],
         reason=WORDS[event.reason],
-        message=clean(event.message.strip()),
+        message=clean_message(event.message.strip()),
         component=WORDS[event.source.component or event.reporting_component],
         count=max(series.count, event.count, 1),
         first_seconds=first,

@@ -11,6 +11,7 @@ from cockpit.kube.decode.common import conditions, controller, identity
 from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, WireShape
 from cockpit.kube.resource import Resource
+from cockpit.mask import MESSAGES
 from cockpit.model.gang import PodGroup
 from cockpit.model.record import Condition
 
@@ -65,7 +66,7 @@ def _kai(one: _SchedulingCondition) -> Condition:
         type=WORDS[one.type],
         status=WORDS[one.status],
         reason=WORDS[told.reason or one.reason],
-        message=told.message or one.message,
+        message=MESSAGES[told.message or one.message],
         changed_seconds=JSON.seconds(one.last_transition_time),
     )
 

@@ -10,6 +10,7 @@ from cockpit.kube.decode.amounts import pod_charge
 from cockpit.kube.decode.common import conditions, controller, identity, labels, reclaim_mark
 from cockpit.kube.decode.reading import JSON, Reading
 from cockpit.kube.decode.shapes import PodTemplateSpec, WireShape
+from cockpit.mask import mask_words
 from cockpit.model.job import JobObject, ReplicaSpec
 
 COMMAND_CHARACTERS = 400
@@ -37,7 +38,7 @@ def replica_spec(role: str, replicas: int, template: Any, reading: Reading) -> R
 
 
 def _command(container: Any) -> str:
-    words = map(clean, (*container.command, *container.args))
+    words = mask_words([clean(word) for word in (*container.command, *container.args)])
     return clean(" ".join(words), COMMAND_CHARACTERS)
 
 

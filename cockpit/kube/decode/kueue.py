@@ -19,6 +19,7 @@ from cockpit.kube.decode.shapes import (
     ResourceRequirements,
     WireShape,
 )
+from cockpit.mask import MESSAGES
 from cockpit.model.gang import AdmissionCheck, ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
 
 _GATED_BY = "kueue.x-k8s.io/admission-gated-by"
@@ -227,7 +228,7 @@ def workload_record(shape: WorkloadShape) -> Workload:
             AdmissionCheck(
                 WORDS[one.name],
                 WORDS[one.state],
-                WORDS[one.message],
+                MESSAGES[one.message],
                 JSON.seconds(one.last_transition_time),
             )
             for one in status.admission_checks

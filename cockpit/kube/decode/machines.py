@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from cockpit.clean import WORDS
-from cockpit.kube.decode.common import conditions, controller, identity, labels
+from cockpit.kube.decode.common import annotations, conditions, controller, identity, labels
 from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, WireShape
 from cockpit.kube.resource import Resource
+from cockpit.mask import MESSAGES
 from cockpit.model.pool import Machine, MachineStage
 from cockpit.model.record import Condition, condition, label
 
@@ -70,7 +71,7 @@ def machine_record(resource: Resource) -> Callable[[MachineShape], Machine]:
             api_version=WORDS[resource.api_version],
             kind=WORDS[resource.kind],
             resource_path=WORDS[resource.path(meta.namespace)],
-            annotations=labels(meta.annotations, lambda key: key.startswith(_KEPT)),
+            annotations=annotations(meta.annotations, lambda key: key.startswith(_KEPT)),
             **parts(shape),
         )
 
@@ -177,7 +178,7 @@ def _stage_of_phase(phase: str, node: str, has_infrastructure: bool) -> MachineS
 
 def _failure(status: _MachineStatus, phase: str) -> str:
     words: Iterable[str] = (one for one in (status.failure_reason, status.failure_message) if one)
-    said = WORDS[": ".join(words)]
+    said = MESSAGES[": ".join(words)]
     return said or ("Failed" if phase == "Failed" else "")
 
 

@@ -14,7 +14,7 @@ import msgspec
 from google.protobuf.message import DecodeError
 
 from cockpit.clean import WORDS, clean
-from cockpit.kube.decode.common import LABEL_CHARACTERS, conditions, labels
+from cockpit.kube.decode.common import LABEL_CHARACTERS, annotations, conditions
 from cockpit.kube.decode.nodes import (
     CAPI_MACHINE,
     CAPI_OWNER_NAME,
@@ -80,7 +80,7 @@ def _amounts(part: bytes) -> dict[str, Any]:
 
 
 def _annotations(part: bytes) -> Labels:
-    return labels(meta_pb2.ObjectMeta.FromString(part).annotations, is_kept)
+    return annotations(meta_pb2.ObjectMeta.FromString(part).annotations, is_kept)
 
 
 def remembering_nodes(parse: Parse) -> Parse:

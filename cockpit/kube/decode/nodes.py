@@ -5,7 +5,7 @@ from typing import Any
 from cockpit.clean import WORDS, clean
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.kube.decode.amounts import pairs
-from cockpit.kube.decode.common import conditions, identity, labels
+from cockpit.kube.decode.common import annotations, conditions, identity, labels
 from cockpit.kube.decode.reading import Reading
 from cockpit.model.node import Node, Taint
 
@@ -92,7 +92,7 @@ def node_record(node: Any, reading: Reading) -> Node:
     meta, spec, status = node.metadata, node.spec, node.status
     marks = labels(meta.labels)
     found = dict(marks)
-    notes = labels(meta.annotations, is_kept)
+    notes = annotations(meta.annotations, is_kept)
     noted = dict(notes)
     pool, pool_label = _first(found, POOL_LABELS)
     is_named = pool_label.startswith("karpenter.sh/") or "cluster.x-k8s.io" in pool_label

@@ -10,6 +10,7 @@ from cockpit.kube.decode import shapes
 from cockpit.kube.decode.amounts import full_charge
 from cockpit.kube.decode.reading import Reading
 from cockpit.kube.decode.traits import pod_traits, relabelled
+from cockpit.mask import MESSAGES, clean_message
 from cockpit.model.pod import Pod
 from cockpit.model.record import Labels
 
@@ -110,7 +111,7 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
         scheduled_message=scheduled_message,
         is_gated=bool(spec.scheduling_gates),
         status_reason=words[status.reason],
-        status_message=clean(status.message, SENTENCE),
+        status_message=clean_message(status.message, SENTENCE),
         waiting_reason=waiting_reason,
         waiting_message=waiting_message,
         terminated_reason=ended[0],
@@ -173,7 +174,7 @@ def _of_the_few(
         found["nominated_node"] = WORDS[status.nominated_node_name]
     if disruption is not None:
         found["disruption_reason"] = WORDS[disruption.reason]
-        found["disruption_message"] = WORDS[disruption.message]
+        found["disruption_message"] = MESSAGES[disruption.message]
     if ended_message:
         found["terminated_message"] = ended_message
     if finalizers := _finalizers(meta, reading):
@@ -209,7 +210,7 @@ def _conditions(status: Any) -> tuple[bool, str, str, str, Any]:
         elif type_ == "PodScheduled":
             scheduled = words[one.status]
             if scheduled != "True":
-                reason, message = words[one.reason], words[one.message]
+                reason, message = words[one.reason], MESSAGES[one.message]
         elif type_ == "DisruptionTarget" and one.status == "True":
             disruption = one
     return is_ready, scheduled, reason, message, disruption
@@ -319,9 +320,9 @@ def _states(status: Any, reading: Reading) -> tuple[str, str, tuple[str, str], i
     reason = message = ended_reason = ended_message = ""
     code: int | None = None
     if waiting is not None:
-        reason, message = WORDS[waiting.reason], clean(waiting.message)
+        reason, message = WORDS[waiting.reason], clean_message(waiting.message)
     if ended is not None:
         ended_reason, code = WORDS[ended.reason], ended.exit_code
         if ended_reason in START_FAILED:
-            ended_message = clean(ended.message)
+            ended_message = clean_message(ended.message)
     return reason, message, (ended_reason, ended_message), code, finished

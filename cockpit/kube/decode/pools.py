@@ -13,7 +13,7 @@ from cockpit.clean import WORDS
 from cockpit.k8s import labels as well_known
 from cockpit.k8s.durations import go_seconds
 from cockpit.kube.decode.amounts import base_units
-from cockpit.kube.decode.common import conditions, identity, labels
+from cockpit.kube.decode.common import annotations, conditions, identity, labels
 from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, WireShape, WireTaint
 from cockpit.kube.resource import Resource
@@ -156,7 +156,7 @@ def pool_record(resource: Resource) -> Callable[[PoolShape], PoolObject | None]:
             kind=WORDS[resource.kind],
             resource_path=WORDS[resource.path(meta.namespace)],
             labels=labels(meta.labels),
-            annotations=labels(notes, lambda key: key != LAST_APPLIED),
+            annotations=annotations(notes, lambda key: key != LAST_APPLIED),
             replicas=_first(spec.replicas, spec.target_nodes),
             status_replicas=_first(status.replicas, status.nodes, status.current_nodes),
             ready_replicas=status.ready_replicas,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cockpit.clean import SHORT, clean
+from cockpit.mask import clean_message
 from cockpit.model.scaler import Scaler, ScalerMetric
 
 MOST_METRICS = 8
@@ -71,7 +72,7 @@ def _limited(conditions: Any) -> str:
             ("AbleToScale", "False"),
             ("ScalingLimited", "True"),
         ):
-            return clean(str(one.get("message") or one.get("reason") or ""), 200)
+            return clean_message(str(one.get("message") or one.get("reason") or ""), 200)
     return ""
 
 

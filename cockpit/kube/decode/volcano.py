@@ -3,11 +3,12 @@
 Source: volcano-sh/apis pkg/apis/batch/v1alpha1/job.go.
 """
 
-from cockpit.clean import WORDS, clean
+from cockpit.clean import WORDS
 from cockpit.kube.decode.common import controller, identity, labels
 from cockpit.kube.decode.jobs import replica_spec
 from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import ObjectMeta, PodTemplateSpec, WireShape
+from cockpit.mask import clean_message
 from cockpit.model.job import JobObject
 from cockpit.model.record import Condition
 
@@ -62,7 +63,7 @@ def volcano_job_record(job: VolcanoJob) -> JobObject:
         type=WORDS[state.phase],
         status="True",
         reason=WORDS[state.reason],
-        message=clean(state.message),
+        message=clean_message(state.message),
         changed_seconds=changed,
     )
     return JobObject(

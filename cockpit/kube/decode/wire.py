@@ -11,6 +11,7 @@ from cockpit.kube.decode.envelope import MAGIC, opened
 from cockpit.kube.decode.frames import Frames, FramingError, LengthFrames, LineFrames
 from cockpit.kube.decode.shapes import AnyObject, WireShape
 from cockpit.kube.proto import meta_pb2
+from cockpit.mask import clean_message
 from cockpit.model.refusal import Cause
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -85,7 +86,9 @@ def _guarded(read: Callable[[bytes], Any], raw: bytes) -> Any:
 
 
 def _causes(told: Iterable[Any]) -> tuple[Cause, ...]:
-    return tuple(Cause(clean(one.field), clean(one.message), clean(one.reason, SHORT)) for one in told)
+    return tuple(
+        Cause(clean(one.field), clean_message(one.message), clean(one.reason, SHORT)) for one in told
+    )
 
 
 class ProtobufWire:
@@ -115,7 +118,7 @@ class ProtobufWire:
         return ServerStatus(
             code=status.code,
             reason=clean(status.reason),
-            message=clean(status.message),
+            message=clean_message(status.message),
             retry_after_seconds=float(details.retry_after_seconds) or None,
             causes=_causes(details.causes),
             name=clean(details.name, SHORT),
@@ -240,7 +243,7 @@ class JsonWire:
         return ServerStatus(
             code=status.code,
             reason=clean(status.reason),
-            message=clean(status.message),
+            message=clean_message(status.message),
             retry_after_seconds=details.retry_after_seconds or None,
             causes=_causes(details.causes),
             name=clean(details.name, SHORT),

@@ -13,6 +13,7 @@ from cockpit.kube.calls import perform
 from cockpit.kube.objects import get_object
 from cockpit.kube.resource import JOBS, MPIJOBS, NODES, PODS, Resource
 from cockpit.kube.session import ApiSession
+from cockpit.mask import HIDDEN
 from cockpit.model.plan import Call
 from cockpit.model.refusal import By, Cause, ObjectRef, Refusal
 from tests.unit.kube.builders import FakeServer, meta, refuse, reply, status
@@ -289,7 +290,7 @@ async def test_an_object_to_be_shown(server: FakeServer, session: ApiSession) ->
     assert "managedFields" not in shown["metadata"]
     assert shown["metadata"]["annotations"] == {"note": "a\nb"}
     environment = shown["spec"]["containers"][0]["env"]
-    assert [one.get("value") for one in environment] == ["(hidden)", "fast", None]
+    assert [one.get("value") for one in environment] == [HIDDEN, "fast", None]
     assert "hunter2" not in json.dumps(shown)
 
 
