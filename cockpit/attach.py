@@ -45,10 +45,6 @@ if TYPE_CHECKING:
 CATCH_UP_OBJECTS = 1_500
 """While a big list comes in, the job rows follow in pieces of a few milliseconds: no key waits for all."""
 RETRY_SECONDS = (2.0, 4.0, 8.0, 15.0, 30.0)
-ALIVE_SECONDS = 10.0
-"""How often the API server is asked for its version: streams may be quiet for a minute and all be well."""
-ANSWER_SECONDS = 5.0
-"""Without an answer for so long what is on the screen is called stale."""
 
 
 HOME = "default"
@@ -114,8 +110,6 @@ class Attachment:
         self.access: AccessReviews | None = None  # what this user may do here; None while not attached
         self.link = Link.IDLE
         self.sentence = ""
-        self.api_seconds: float | None = None
-        self.unanswered_since_seconds: float | None = None
         self._rng = rng
         self._changed = changed
         self._big_lists_came = listed or changed
@@ -187,6 +181,16 @@ class Attachment:
     def has_discovered(self) -> bool:
         """True once the server said what it serves."""
         return self.served is not None
+
+    @property
+    def api_seconds(self) -> float | None:
+        """How long the API server took to answer last; None where it does not, or was not asked yet."""
+        return None if self.session is None else self.session.pulse.api_seconds
+
+    @property
+    def unanswered_since_seconds(self) -> float | None:
+        """Since when it does not answer; None while it does."""
+        return None if self.session is None else self.session.pulse.unanswered_since_seconds
 
     @property
     def context(self) -> str:
@@ -368,7 +372,7 @@ class Attachment:
             "feed": feed,
             "discovery": lambda: self._discover(session),
             "places": lambda: self._places(session),
-            "latency": lambda: self._measure(session),
+            "pulse": lambda: session.pulse.run(self._changed),
             "telemetry": lambda: self._telemetry(session),
             "rights": self._ask_rights,
         }
@@ -408,21 +412,6 @@ class Attachment:
             for one, api in apis
         ]
         await asyncio.gather(*(one.run() for one in readers))
-
-    async def _measure(self, session: "ApiSession") -> None:
-        """How long the API server takes to answer, and since when it does not: both for the header."""
-        while True:
-            before, asked_seconds = self.clock.monotonic(), self.clock.now()
-            try:
-                await session.version(ANSWER_SECONDS)
-                self.api_seconds = self.clock.monotonic() - before
-                self.unanswered_since_seconds = None
-            except CockpitError:
-                self.api_seconds = None
-                if self.unanswered_since_seconds is None:
-                    self.unanswered_since_seconds = asked_seconds
-            self._changed()
-            await asyncio.sleep(ALIVE_SECONDS)
 
     async def _telemetry(self, session: "ApiSession") -> None:
         """GPU samples; what is missing becomes the status of the GPU stream."""

@@ -5,7 +5,8 @@ import random
 from cockpit.clock import Clock
 
 FIRST_SECONDS = 0.8
-LONGEST_SECONDS = 30.0
+LONGEST_SECONDS = 4.0
+"""Of the doubling; jitter makes 8 s of it: whatever was wrong, a stream is back within 10 s of its end."""
 HEALTHY_SECONDS = 120.0
 STEADY_SECONDS = 30.0
 BURST = 3
@@ -15,9 +16,9 @@ PER_SECOND = 0.25
 class Backoff:
     """Exponential back-off with jitter, and behind it a hard limit.
 
-    Delays: 0.8 s doubling to 30 s, times 1..2 at random, forgotten after 120 s of health (client-go
-    tools/cache/reflector.go). The limit: never more than `BURST` + 0.25 a second x time requests, whatever
-    the back-off says.
+    Delays: 0.8 s doubling to 4 s, times 1..2 at random, forgotten after 120 s of health (client-go doubles to
+    30 s: tools/cache/reflector.go). The limit: never more than `BURST` + 0.25 a second x time requests,
+    whatever the back-off says.
     """
 
     def __init__(self, clock: Clock, rng: random.Random) -> None:

@@ -81,8 +81,7 @@ class Batcher:
         self._slice_at = self._clock.monotonic()
 
     def chunk_begins(self) -> None:
-        """Bytes came."""
-        self._heard = self._clock.now()
+        """Bytes came; what they are is seen when they are read."""
         self._slice_at = self._clock.monotonic()
 
     def chunk_ends(self) -> None:
@@ -104,6 +103,11 @@ class Batcher:
             self._due.cancel()
             self._due = None
 
+    @property
+    def has_listed(self) -> bool:
+        """True where data stand: a list was complete once."""
+        return self._has_listed
+
     # ---- edges of a list
 
     def begin(self) -> None:
@@ -115,11 +119,11 @@ class Batcher:
         self._set(self.resting_phase(), "listing again" if self._has_listed else "", None)
         self._hand_over(ListMark.BEGIN, with_status=True)
 
-    def end(self) -> None:
-        """The list is complete: the stream is live."""
+    def end(self, phase: Phase) -> None:
+        """The list is complete; `phase` is LIVE where a watch goes on behind it."""
         self._is_listing = False
         self._has_listed = True
-        self._set(Phase.LIVE, "", None)
+        self._set(phase, "", None)
         self._hand_over(ListMark.END, with_status=True)
 
     def interrupted(self) -> None:
@@ -143,7 +147,7 @@ class Batcher:
         return Phase.STALE if self._has_listed else Phase.LISTING
 
     def heard(self) -> None:
-        """Bytes came."""
+        """The server said something of this kind."""
         self._heard = self._clock.now()
 
     def answered(self) -> None:
@@ -156,6 +160,7 @@ class Batcher:
 
     def heartbeat(self) -> None:
         """Nothing changed, and the server says so."""
+        self.heard()
         self._tell()
 
     def _set(self, phase: Phase, message: str, retry: float | None) -> None:
@@ -182,6 +187,7 @@ class Batcher:
 
     def _hand_over(self, mark: ListMark, *, with_status: bool = False) -> None:
         self.falls_silent()
+        self.heard()
         now = self._clock.monotonic()
         is_due = with_status or now - self._told_at >= STATUS_SECONDS
         if is_due:

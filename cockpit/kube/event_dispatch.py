@@ -33,6 +33,8 @@ class EventDispatcher:
 
     def __init__(self, sink: EventSink, wire: Wire, decode: Decode, *, is_listing: bool) -> None:
         self.is_listing = is_listing
+        self.frames = 0
+        """Whole frames so far: bytes that make none are no sign of life."""
         self._sink = sink
         self._wire = wire
         self._decode = decode
@@ -48,6 +50,7 @@ class EventDispatcher:
             if self.is_listing and self._run is not None:
                 records = frames.run(self._run, RUN_OBJECTS)
                 if records:
+                    self.frames += len(records)
                     self._bad_in_a_row = 0
                     sink.listing(records)
                     if sink.is_full():
@@ -57,6 +60,7 @@ class EventDispatcher:
             frame = frames.take()
             if frame is None:
                 return False
+            self.frames += 1
             ended = self.take(frame)
             if ended is not None:
                 return ended

@@ -20,17 +20,28 @@ from cockpit.kube.decode.decoders import Decode, Decoder
 from cockpit.kube.decode.frames import FramingError
 from cockpit.kube.decode.wire import ListPage, ServerStatus, UndecodableError, Wire, wire_of
 from cockpit.kube.event_dispatch import EventDispatcher
-from cockpit.kube.failures import Silent
+from cockpit.kube.failures import Silent, host_of
+from cockpit.kube.pulse import SPREAD_SECONDS, within
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession, StreamAnswer
 from cockpit.kube.stream_end import Ended, How, Where, judge
 from cockpit.model.batch import Batch, Phase
 
 IDLE_SECONDS = 75.0
-"""Servers send a bookmark about every minute; longer silence means that nobody is there."""
+"""Servers send a bookmark about every minute; a longer time without a whole frame is silence."""
+LIFE_BYTES = 4096
+"""So many bytes of one big frame are a sign of life, too."""
+HEAD_SECONDS = 10.0
+"""Patience for the head of a watch that goes on from a version. A list may wait its turn for longer."""
 PAGE_OBJECTS = 500
 PAGE_SECONDS = 90.0
-DENIED_SECONDS = 60.0
+SOON_SECONDS = (1.0, 2.0, 4.0)
+"""When what was allowed, or served, before is asked for again: a starting server refuses until its caches are
+warm."""
+DENIED_SECONDS = 300.0
+ABSENT_SECONDS = 60.0
+REJECTED_SECONDS = 30.0
+POLL_SECONDS = 60.0
 POLLS = 10
 """So often a kind that may be listed but not watched is read before watching is tried again."""
 UNFINISHED_LISTS = 3
@@ -67,6 +78,7 @@ class Reflector:
     ) -> None:
         self.resource = resource
         self._session = session
+        self._pulse = session.pulse
         self._decoder = decoder
         self._path = resource.path(namespace)
         self._clock = clock
@@ -86,6 +98,8 @@ class Reflector:
         self._where = _where(resource, namespace)
         self._polls_left = 0
         self._is_list_denied = False
+        self._pages = 0  # of a list that is not complete
+        self._refusals = 0  # in a row, of what was answered before
         self._batcher = Batcher(sink, clock, kind, namespace if scope is None else scope)
 
     async def run(self) -> Never:
@@ -145,24 +159,45 @@ class Reflector:
         return await self._stream(query, is_listing=False)
 
     async def _stream(self, query: Sequence[tuple[str, str]], *, is_listing: bool) -> Ended:
-        async with self._session.stream(
-            self._path, query=query, accept=self._decoder.accept_watch, idle_seconds=self._idle
-        ) as answer:
-            self._batcher.heard()
-            if answer.status != 200:
-                return self._refused(await self._refusal(answer), answer, is_listing=is_listing)
-            wire = wire_of(answer.content_type)
-            self._batcher.answered()
-            if is_listing:
-                self._batcher.begin()
-            else:
-                self._batcher.phase(Phase.LIVE)
-            return await self._events(answer, wire, is_listing=is_listing)
+        patience = self._idle if is_listing else min(self._idle, HEAD_SECONDS)
+        life = asyncio.timeout(patience)
+        try:
+            async with (
+                life,
+                self._session.stream(self._path, query=query, accept=self._decoder.accept_watch) as answer,
+            ):
+                patience = self._idle
+                self._lives(life)
+                if answer.status != 200:
+                    return self._refused(await self._refusal(answer), answer, is_listing=is_listing)
+                wire = wire_of(answer.content_type)
+                self._answered()
+                if is_listing:
+                    self._batcher.begin()
+                else:
+                    self._batcher.heard()
+                    self._batcher.phase(Phase.LIVE)
+                self._poll_message = ""
+                return await self._events(answer, wire, life, is_listing=is_listing)
+        except TimeoutError:
+            words = "has been silent" if patience == self._idle else "did not answer"
+            raise Silent(f"{host_of(self._session.server)} {words} for {patience:g} s.") from None
 
-    async def _events(self, answer: StreamAnswer, wire: Wire, *, is_listing: bool) -> Ended:
+    def _lives(self, life: asyncio.Timeout) -> None:
+        if not life.expired():
+            life.reschedule(asyncio.get_running_loop().time() + self._idle)
+
+    def _answered(self) -> None:
+        self._batcher.answered()
+        self._refusals = 0
+
+    async def _events(
+        self, answer: StreamAnswer, wire: Wire, life: asyncio.Timeout, *, is_listing: bool
+    ) -> Ended:
         frames = wire.frames()
         decode = self._decode_for(answer.content_type)
         dispatcher = EventDispatcher(self, wire, decode, is_listing=is_listing)
+        known = (0, 0)
         async for chunk in answer.chunks:
             self._batcher.chunk_begins()
             frames.add(chunk)
@@ -176,6 +211,9 @@ class Reflector:
                 self._batcher.skipped(frames.oversized)
                 frames.oversized = 0
             self._batcher.chunk_ends()
+            if dispatcher.frames != known[0] or frames.leftover() - known[1] >= LIFE_BYTES:
+                known = (dispatcher.frames, frames.leftover())
+                self._lives(life)
         self._batcher.flush()
         if dispatcher.is_listing or frames.leftover():
             return Ended(How.CUT, "the stream was cut in the middle", lived_seconds=self._batcher.lived())
@@ -184,7 +222,7 @@ class Reflector:
     async def _paged_list(self) -> Ended | None:
         """The list in pages; None when it is complete and the watch may begin."""
         token = ""
-        pages = 0
+        self._pages = 0
         while True:
             answer = await self._session.request(
                 "GET",
@@ -192,26 +230,26 @@ class Reflector:
                 query=self._page_query(token),
                 accept=self._decoder.accept_list,
                 timeout_seconds=PAGE_SECONDS,
+                is_fresh=True,  # a read over a kept connection is sent twice where that was dropped
             )
-            self._batcher.heard()
             if not answer.ok:
                 self._is_consistent_list_due = True
-                self._pace.charge(pages)
                 said = answer.server_status()
                 return judge(self._where, answer.status, said, answer.retry_after_seconds)
             try:
                 page = wire_of(answer.content_type).page(answer.body)
             except UndecodableError as error:
                 raise FramingError(str(error)) from None
-            if not pages:
-                self._batcher.answered()
+            if not self._pages:
+                self._answered()
                 self._batcher.begin()
-            pages += 1
+            self._pages += 1
             await self._take_page(page, self._decode_for(answer.content_type))
             token = page.continue_token
             if not token:
+                self._pages = 0
                 self._is_consistent_list_due = False
-                self.listed(page.version)
+                self.listed(page.version, Phase.POLLED)
                 return None
 
     def _page_query(self, token: str) -> list[tuple[str, str]]:
@@ -277,11 +315,11 @@ class Reflector:
             self._version = self._known_version = version
         self._batcher.heartbeat()
 
-    def listed(self, version: str) -> None:
-        """The list is complete."""
+    def listed(self, version: str, phase: Phase = Phase.LIVE) -> None:
+        """The list is complete; `phase` says whether a watch stands behind it."""
         self._version = self._known_version = version
         self._unfinished_lists = 0
-        self._batcher.end()
+        self._batcher.end(phase)
 
     def skipped_frame(self) -> None:
         """A frame was no event."""
@@ -316,6 +354,10 @@ class Reflector:
         return str(self._rng.randint(*WATCH_SECONDS))
 
     async def _admitted(self) -> None:
+        """Until one more request may be sent: there is a server, and the pace allows it."""
+        if self._pulse.is_dark:
+            await self._pulse.returned()
+            await self._spread()
         wait = self._pace.admit()
         if wait > 0:
             await self._sleep(wait)
@@ -324,6 +366,8 @@ class Reflector:
         """Decide what stands and when to try again."""
         self._batcher.interrupted()
         self._pace.lived(ended.lived_seconds)
+        self._pace.charge(self._pages)
+        self._pages = 0
         if ended.lived_seconds >= STEADY_SECONDS:
             self._has_expired = False
         how = ended.how
@@ -336,61 +380,76 @@ class Reflector:
                 self._has_streaming_list = False
         if how is How.NO_STREAMING_LIST:
             self._has_streaming_list = False
+        elif how in _REFUSALS:
+            await self._refusal_stands(ended)
+        elif how is How.REJECTED:
+            await self._wait_long(Phase.DENIED, ended.message, REJECTED_SECONDS)
+        elif how is How.POLLED:
+            self._polls_left -= 1
+            self._is_list_denied = False
+            again = f"{ended.message.rstrip('.')}; read again every {POLL_SECONDS:g} s."
+            await self._wait_long(Phase.POLLED, again, POLL_SECONDS)
+        elif how is How.EXPIRED and not self._has_expired:
+            self._version = ""
+            self._has_expired = True  # a fresh list is wanted soon; a second one waits as others do
+            await self._wait(Phase.STALE, ended.message, FIRST_SECONDS * (1.0 + self._rng.random()))
+        elif how is How.CLOSED and ended.lived_seconds >= STEADY_SECONDS and self._pace.failures == 0:
+            self._batcher.phase(Phase.STALE, "the watch is being renewed")  # the server's own time limit
+        elif how is How.SILENT:
+            self._pulse.suspect()
+            self._batcher.phase(Phase.STALE, ended.message)  # the silence itself was the pause
+        else:
+            if how is How.EXPIRED:
+                self._version = ""
+            self._pulse.suspect()
+            await self._wait(
+                Phase.BACKING_OFF,
+                ended.message,
+                self._pace.back_off(ended.retry_after_seconds),
+                ends_early=not ended.retry_after_seconds,
+            )
+
+    async def _refusal_stands(self, ended: Ended) -> None:
+        """What was allowed before is asked for again soon; then the refusal holds, or the kind is polled."""
+        how = ended.how
+        is_old = how is How.NO_WATCH and bool(self._poll_message)  # it was polled for that reason before
+        if self._batcher.has_listed and not is_old and self._refusals < len(SOON_SECONDS):
+            seconds = SOON_SECONDS[self._refusals]
+            self._refusals += 1
+            await self._wait(Phase.STALE, ended.message, seconds, ends_early=True)
             return
         if how is How.NO_WATCH and not self._polls_left:
             self._polls_left, self._poll_message = POLLS, ended.message
             if self._is_list_denied:
-                await self._wait_long(Phase.DENIED, self._where.denied("list or watch"))
+                await self._wait_long(Phase.DENIED, self._where.denied("list or watch"), DENIED_SECONDS)
             return
-        if how is How.POLLED:
-            self._polls_left -= 1
-            self._is_list_denied = False
-            again = f"{ended.message.rstrip('.')}; read again every {DENIED_SECONDS:g} s."
-            await self._wait(Phase.LIVE, again, DENIED_SECONDS)
-            return
-        if how in (How.DENIED, How.NO_WATCH, How.ABSENT):
-            self._is_list_denied = self._polls_left > 0
-            message = self._where.denied("list or watch") if self._is_list_denied else ended.message
-            self._polls_left = 0
-            self._version = ""
-            await self._wait_long(Phase.ABSENT if how is How.ABSENT else Phase.DENIED, message)
-            return
-        if how is How.EXPIRED:
-            self._version = ""
-            if not self._has_expired:  # a fresh list is wanted soon; a second one waits as others do
-                self._has_expired = True
-                await self._wait(Phase.STALE, ended.message, FIRST_SECONDS * (1.0 + self._rng.random()))
-                return
-        if how is How.CLOSED and ended.lived_seconds >= STEADY_SECONDS and self._pace.failures == 0:
-            return  # the server's own time limit: go on at once
-        if how is How.SILENT:
-            self._batcher.phase(Phase.STALE, ended.message)
-            return  # the silence itself was the pause
-        seconds = self._pace.back_off(ended.retry_after_seconds)
-        await self._wait(Phase.BACKING_OFF, ended.message, seconds, is_cut=how is How.CUT)
-
-    async def _wait_long(self, phase: Phase, message: str) -> None:
-        await self._wait(phase, message, DENIED_SECONDS * (1.0 + 0.2 * self._rng.random()))
-
-    async def _wait(self, phase: Phase, message: str, seconds: float, *, is_cut: bool = False) -> None:
-        self._batcher.phase(phase, message, retry_in_seconds=seconds)
-        if is_cut:
-            await self._sleep_until_returned(seconds)
+        self._is_list_denied = self._polls_left > 0
+        message = self._where.denied("list or watch") if self._is_list_denied else ended.message
+        self._polls_left = 0
+        self._version = ""
+        if how is How.ABSENT:
+            await self._wait_long(Phase.ABSENT, message, ABSENT_SECONDS)
         else:
-            await self._sleep(seconds)
+            await self._wait_long(Phase.DENIED, message, DENIED_SECONDS)
 
-    async def _sleep_until_returned(self, seconds: float) -> None:
-        """Ends early when the server answers somebody else: all streams return, spread over a second."""
-        sleeping = asyncio.ensure_future(self._sleep(seconds))
-        returned = asyncio.ensure_future(self._session.returned())
-        try:
-            await asyncio.wait({sleeping, returned}, return_when=asyncio.FIRST_COMPLETED)
-            is_early = returned.done() and not sleeping.done()
-        finally:
-            sleeping.cancel()
-            returned.cancel()
-        if is_early:
-            await self._sleep(self._rng.random())
+    async def _wait_long(self, phase: Phase, message: str, seconds: float) -> None:
+        """Ends early where a person asks again."""
+        self._batcher.phase(phase, message, retry_in_seconds=seconds)
+        await within(seconds, self._pulse.asked_again(), self._sleep)
+
+    async def _wait(self, phase: Phase, message: str, seconds: float, *, ends_early: bool = False) -> None:
+        """Where it `ends_early`, it does when the server answers again after an outage."""
+        self._batcher.phase(phase, message, retry_in_seconds=seconds)
+        if not ends_early:
+            await self._sleep(seconds)
+        elif await within(seconds, self._pulse.returned(), self._sleep):
+            await self._spread()
+
+    async def _spread(self) -> None:
+        await self._sleep(SPREAD_SECONDS * self._rng.random())
+
+
+_REFUSALS = (How.DENIED, How.NO_WATCH, How.ABSENT)
 
 
 def _where(resource: Resource, namespace: str) -> Where:

@@ -19,6 +19,7 @@ from cockpit.errors import NoConnection, Refused
 from cockpit.kube import guard
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.failures import Silent, explain, host_of
+from cockpit.kube.pulse import Flight, Pulse
 from cockpit.kube.server_time import CLUSTER_TIME, said_time
 from cockpit.kube.stream_answer import StreamAnswer, retry_after
 from cockpit.kube.transport import headers_for, open_socket, proxy_for
@@ -60,6 +61,7 @@ class _Request(msgspec.Struct):
     body: bytes | None
     timeout: Any
     is_stream: bool = False
+    is_fresh: bool = False  # over a connection of its own
 
 
 @contextmanager
@@ -96,12 +98,11 @@ class ApiSession:
         self._streams: list[StreamAnswer] = []
         self._sockets: list[Socket] = []
         self._is_closed = False
-        self._is_lost = False
+        self.pulse = Pulse(self._version, clock)
         self.forbidden: Callable[[str], None] = _overlook
         """Called with the path of each write or tunnel that the server answered with 403."""
         self.server_version: tuple[int, int] | None = None
         """Major and minor of the version that the server told last; None where it told none."""
-        self._returned = asyncio.Event()
 
     @property
     def read_only(self) -> bool:
@@ -135,13 +136,14 @@ class ApiSession:
         timeout_seconds: float = 30.0,
         headers: Query = (),
         limit_bytes: int = BODY_BYTES,
+        is_fresh: bool = False,
     ) -> ApiAnswer:
         """Send one request; an answer for every HTTP status.
 
         `body` is a tree of dicts, lists and scalars (sent as JSON whatever the patch type). Raises Refused
         where the guard forbids it and NoConnection where no answer comes or it is longer than `limit_bytes`.
         Nothing is retried, except once after a 401 with renewed credentials: a 401 of the API server proves
-        that nothing was done.
+        that nothing was done. `is_fresh` opens a connection for this request alone.
         """
         import aiohttp
 
@@ -152,14 +154,15 @@ class ApiSession:
             data = json.dumps(body).encode()
             extra["Content-Type"] = content_type
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS)
+        sent = _Request(method.upper(), path, query, extra, data, timeout, is_fresh=is_fresh)
         try:
-            async with self._send(_Request(method.upper(), path, query, extra, data, timeout)) as response:
+            async with self._guarded(sent) as flight, self._send(sent) as response:
                 if response.status == 403 and method.upper() not in guard.READS:
                     self.forbidden(path)
                 return ApiAnswer(
                     response.status,
                     response.headers.get("Content-Type", ""),
-                    await self._body(response, limit_bytes),
+                    await self._body(response, limit_bytes, flight),
                     retry_after(response.headers.get("Retry-After")),
                     response.headers.get("Audit-Id", ""),
                     response.headers.get("ETag", ""),
@@ -169,13 +172,25 @@ class ApiSession:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise explain(error, self.server, self._proxy or "") from None
 
+    @asynccontextmanager
+    async def _guarded(self, request: "_Request") -> AsyncGenerator[Flight | None, None]:
+        """What of a write became of an outage is not known: only reads are given up for it."""
+        if request.method not in guard.READS:
+            yield None
+            return
+        async with self.pulse.flying() as flight:
+            yield flight
+
     async def version(self, timeout_seconds: float) -> ApiAnswer:
         """Ask the server for its version: is it there, and what time is it there. Raises as `request`.
 
         Only here the server speaks of its own time: answers through a proxy carry another machine's date.
         """
+        return await self._version(timeout_seconds, is_fresh=False)
+
+    async def _version(self, timeout_seconds: float, is_fresh: bool) -> ApiAnswer:
         asked_seconds = self._clock.now()
-        answer = await self.request("GET", "/version", timeout_seconds=timeout_seconds)
+        answer = await self.request("GET", "/version", timeout_seconds=timeout_seconds, is_fresh=is_fresh)
         said = said_time(answer.date, answer.demo_time)
         if said is not None:
             self._clock.hear(said, asked_seconds, self._clock.now())
@@ -197,8 +212,8 @@ class ApiSession:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=idle_seconds)
         request = _Request("GET", path, query, {"Accept": accept}, None, timeout, is_stream=True)
         try:
-            async with self._send(request) as response:
-                answer = StreamAnswer(response, self.server, idle_seconds)
+            async with self.pulse.flying() as flight, self._send(request) as response:
+                answer = StreamAnswer(response, self.server, idle_seconds, flight)
                 self._streams.append(answer)
                 try:
                     yield answer
@@ -242,10 +257,14 @@ class ApiSession:
             self._sockets.remove(made)
             await made.close()
 
-    async def _body(self, response: "aiohttp.ClientResponse", limit_bytes: int) -> bytes:
+    async def _body(
+        self, response: "aiohttp.ClientResponse", limit_bytes: int, flight: Flight | None
+    ) -> bytes:
         parts: list[bytes] = []
         length = 0
         async for chunk in response.content.iter_any():
+            if flight is not None:
+                flight.hears()
             parts.append(chunk)
             length += len(chunk)
             if length > limit_bytes:
@@ -304,17 +323,10 @@ class ApiSession:
                 allow_redirects=False,
             )
         except (aiohttp.ClientConnectionError, OSError):
-            self._is_lost = True
+            self.pulse.failed()
             raise
-        if self._is_lost:
-            self._is_lost = False
-            returned, self._returned = self._returned, asyncio.Event()
-            returned.set()
+        self.pulse.answered()
         return response
-
-    async def returned(self) -> None:
-        """Waits until the server answers again after it could not be reached."""
-        await self._returned.wait()
 
     def _client_for(self, request: "_Request") -> "aiohttp.ClientSession":
         """The client for short reads, or those that never repeat.
@@ -330,7 +342,7 @@ class ApiSession:
                 self._stream_client = self._open_client(is_repeating=False)
                 take_streams(self._stream_client.connector)
             return self._stream_client
-        if request.method in guard.READS:
+        if request.method in guard.READS and not request.is_fresh:
             if self._client is None:
                 self._client = self._open_client(is_repeating=True)
             return self._client

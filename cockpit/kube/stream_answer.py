@@ -9,11 +9,15 @@ from cockpit.kube.failures import Silent, explain, host_of
 if TYPE_CHECKING:
     import aiohttp
 
+    from cockpit.kube.pulse import Flight
+
 
 class StreamAnswer:
     """The head of a streamed answer and its bytes as they come."""
 
-    def __init__(self, response: "aiohttp.ClientResponse", server: str, idle_seconds: float | None) -> None:
+    def __init__(
+        self, response: "aiohttp.ClientResponse", server: str, idle_seconds: float | None, flight: "Flight"
+    ) -> None:
         from cockpit.kube.fast_stream import intake_of
 
         self.status = response.status
@@ -23,6 +27,7 @@ class StreamAnswer:
         self._intake = intake_of(response)
         self._server = server
         self._idle = idle_seconds
+        self._flight = flight
 
     @property
     def chunks(self) -> AsyncIterator[bytes]:
@@ -36,6 +41,7 @@ class StreamAnswer:
         try:
             async for chunk in blocks:
                 if chunk:
+                    self._flight.hears()
                     yield chunk
         except aiohttp.ServerTimeoutError:
             raise Silent(f"{host_of(self._server)} has been silent for {self._idle:g} s.") from None

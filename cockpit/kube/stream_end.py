@@ -19,6 +19,7 @@ class How(enum.Enum):
     EXPIRED = "version expired"
     THROTTLED = "throttled"
     DENIED = "denied"
+    REJECTED = "credentials rejected"
     ABSENT = "not served"
     UNREADABLE = "unreadable"
     FAILED = "failed"
@@ -67,7 +68,8 @@ def judge(where: Where, code: int, said: ServerStatus, retry_after: float | None
     if code == 410 or said.reason in ("Expired", "Gone"):
         return Ended(How.EXPIRED, text)
     if code == 401:
-        return Ended(How.DENIED, f"The server rejects the credentials (401) for {where.words}; log in again.")
+        told = f"The server rejects the credentials (401) for {where.words}; log in again."
+        return Ended(How.REJECTED, told)
     if code == 403:
         return _denied(where, said)
     if code in (404, 405):

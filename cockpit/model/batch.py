@@ -12,7 +12,8 @@ class Phase(enum.Enum):
 
     CONNECTING = "connecting"
     LISTING = "listing"
-    LIVE = "live"
+    LIVE = "live"  # a watch stands
+    POLLED = "polled"  # read whole now and then, as it may not be watched: as old as `heard_seconds` says
     STALE = "stale"  # the last data stands, the stream is silent or cut
     BACKING_OFF = "backing off"
     DENIED = "denied"
@@ -33,6 +34,11 @@ class StreamStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     retry_seconds: float | None = None  # when the next attempt is due, by this machine's clock
     is_partial: bool = False  # the source says that something may be missing in its answer
     clock_ahead_seconds: float = 0.0  # how far its clock is ahead of the cluster's (behind: negative)
+
+    @property
+    def is_current(self) -> bool:
+        """True while what is shown is renewed: a watch stands, or it is polled."""
+        return self.phase in (Phase.LIVE, Phase.POLLED)
 
     @property
     def is_whole(self) -> bool:

@@ -13,7 +13,6 @@ from textual.widgets import Static
 from textual.worker import WorkType
 
 from cockpit.apart import apart
-from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
@@ -120,7 +119,7 @@ class FleetScreen(Place):
         if self.focused is None and len(cards.source):
             self.set_focus(cards)
         nodes = cluster.store.status(Kind.NODE)
-        is_listed = nodes is None or nodes.phase is Phase.LIVE
+        is_listed = nodes is None or nodes.is_current
         answers = view.head_lines(page) if is_listed or page.use.nodes else [why_empty("GPU nodes", nodes)]
         self._draw("answers", [cluster.trouble] if cluster.trouble else answers)
         self._fit(page)

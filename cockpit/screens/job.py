@@ -10,7 +10,6 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -235,7 +234,7 @@ class JobScreen(TablePlace):
         events = self.query_one("#events", ResourceTable)
         events.hold_top(True)
         status = cluster.store.status(Kind.EVENT)
-        is_read = status is not None and status.phase is Phase.LIVE
+        is_read = status is not None and status.is_current
         events.set_placeholder(NO_EVENTS if is_read else why_empty("events", status))
         found = view.events_of(job, cluster.jobs.members(self._key), cluster.store) if job else ()
         events.set_source(events_view.table(cluster.store, ViewState(), now_seconds, events=found))

@@ -184,7 +184,7 @@ class NowScreen(Place):
             status = cluster.store.status(kind)
             if status is None or status.phase is Phase.CONNECTING:
                 return f"Connecting: {kind} are not listed yet."
-            if status.phase is not Phase.LIVE:
+            if not status.is_current:
                 return why_empty(kind, status)
         return "Nothing needs a human now."
 

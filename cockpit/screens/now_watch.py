@@ -334,7 +334,7 @@ class NowWatch:
 def is_listed(cluster: Cluster) -> bool:
     """Whether nodes and pods are in, so that what is missing is not there."""
     live = (cluster.store.status(kind) for kind in (Kind.NODE, Kind.POD))
-    return cluster.is_connected and all(one is not None and one.phase is Phase.LIVE for one in live)
+    return cluster.is_connected and all(one is not None and one.is_current for one in live)
 
 
 def are_nodes_coming(cluster: Cluster) -> bool:
@@ -383,6 +383,6 @@ def is_mended(cluster: Cluster, found: Attention) -> bool:
 def node_names(cluster: Cluster) -> frozenset[str] | None:
     """The nodes that there are; None while they are not listed whole."""
     status = cluster.store.status(Kind.NODE)
-    if status is None or status.phase is not Phase.LIVE:
+    if status is None or not status.is_current:
         return None
     return frozenset(one.name for one in cluster.store.records(Kind.NODE).values())

@@ -294,7 +294,7 @@ class Poller:
         for card in self._cards.values():
             before.setdefault(card.node, []).append(card)
         status = self._cluster.status(Kind.POD)
-        sees_all = status is None or (status.is_whole and status.phase is Phase.LIVE)
+        sees_all = status is None or (status.is_whole and status.is_current)
         found: list[Gpu] = []
         for count, (name, own) in enumerate(by_node.items()):
             if count % 100 == 99:

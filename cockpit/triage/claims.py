@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cockpit.fit.surroundings import Surroundings
-from cockpit.model.batch import Phase
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -55,7 +54,7 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
             )
     for claim in pod.traits.wishes.device_claims:
         status = store.status(Kind.DEVICE_CLAIM)
-        is_known = status is not None and status.phase is Phase.LIVE
+        is_known = status is not None and status.is_current
         is_gone = is_known and store.by_key(Kind.DEVICE_CLAIM, f"{pod.namespace}/{claim}") is None
         if is_gone or is_absent(trees, "ResourceClaim", pod.namespace, claim):
             return draft(

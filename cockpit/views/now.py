@@ -161,17 +161,24 @@ def fleet_segments(found: Fleet) -> Segments:
 def data_segment(store: StoreReader, now_seconds: float) -> StatusSegment:
     """How old the data is, or which stream is in trouble."""
     heard: list[float] = []
+    polled: StreamStatus | None = None
     for kind in _SHOWN_STREAMS:
         status = store.status(kind)
         if status is None:
             continue
         if status.phase in (Phase.LISTING, Phase.CONNECTING):
             return StatusSegment(f"{kind} {status.phase.value} {status.objects:,}", "info", 1)
+        if status.phase is Phase.POLLED:
+            polled = polled or status
+            continue
         if status.phase not in (Phase.LIVE, Phase.ABSENT):
             words = f"{kind} {status.phase.value}{_last_heard(status, now_seconds)}"
             return StatusSegment(words, stream_tone(status.phase), 1)
         if status.heard_seconds is not None and kind != Kind.GPU:
             heard.append(status.heard_seconds)
+    if polled is not None:
+        age = "" if polled.heard_seconds is None else f", {fmt.age(now_seconds - polled.heard_seconds)} old"
+        return StatusSegment(f"{polled.kind} polled{age}", "warn", 1)
     if not heard:
         return StatusSegment("no data yet", "dim", 2)
     # a quiet stream is not an old one: the server says something at least once a minute (bookmarks), and

@@ -10,7 +10,6 @@ from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine
 from cockpit.gangs.verdict import QueueState, WaitingView
 from cockpit.k8s.gpu_resources import is_gpu_resource
-from cockpit.model.batch import Phase
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
@@ -127,7 +126,7 @@ def _rows(engine: Engine, store: StoreReader) -> list[QueueRow]:
         one.name: one for one in store.records(engine.cluster_queues).values()
     }
     status = store.status(engine.cluster_queues)
-    is_known = status is not None and status.phase is Phase.LIVE
+    is_known = status is not None and status.is_current
     not_told = "" if is_known else why_empty("cluster queues", status)
     found = [QueueRow(one, clusters.get(one.cluster_queue), not_told) for one in locals_]
     named = {one.cluster_queue for one in locals_}

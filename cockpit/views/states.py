@@ -168,7 +168,7 @@ def why_empty(
         return status.message or f"Denied: no right to list {what}."
     if status.phase is Phase.ABSENT:
         return status.message or f"This cluster does not serve {what}."
-    if status.phase is not Phase.LIVE:
+    if not status.is_current:
         return status.message or f"No {what} known; the stream is {status.phase.value}."
     within = within or namespaces_of(status.scope)
     return f"There are no {what}{f' in {within.words}' if within else ''}."

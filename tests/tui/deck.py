@@ -44,7 +44,6 @@ class ScriptedApp(CockpitApp):
         attachment = self.attachment
         attachment.session = cast(Any, _session(write, attachment))
         attachment.link = Link.ATTACHED
-        attachment.api_seconds = 0.012
         for batch in estate.batches():
             attachment.store.apply(batch)
         attachment.jobs.catch_up()
@@ -58,6 +57,7 @@ def _session(write: bool, attachment: Attachment) -> SimpleNamespace:
         user="ada",
         trust=Trust.VERIFIED,
         server_version=(1, 36),
+        pulse=SimpleNamespace(api_seconds=0.012, unanswered_since_seconds=None),
         read_only=not write,
     )
 

@@ -17,7 +17,7 @@ from cockpit.model.record import Kind
 from cockpit.steady import CALM_SECONDS, PAUSE_SECONDS, kept_up
 from tests.unit.kube.builders import FakeServer, bookmark, kubeconfig, serving, stream
 
-TASKS = ("feed", "discovery", "places", "latency", "telemetry", "rights")
+TASKS = ("feed", "discovery", "places", "pulse", "telemetry", "rights")
 
 
 class OddError(Exception):

@@ -4,7 +4,7 @@ import asyncio
 
 from cockpit.clock import ManualClock
 from cockpit.kube.batcher import BATCH_OBJECTS, GATHER_OBJECTS, Batcher
-from cockpit.model.batch import Batch, ListMark
+from cockpit.model.batch import Batch, ListMark, Phase
 from cockpit.model.pod import Pod
 
 DEADLINE_SECONDS = 60.0
@@ -66,7 +66,7 @@ async def test_the_end_of_a_list_brings_what_was_gathered_and_a_watch_gathers_no
     batcher, sink = listing()
     batcher.listing(pods(0, 5))
     batcher.chunk_ends()
-    batcher.end()
+    batcher.end(Phase.LIVE)
     assert [(batch.mark, len(batch.changed)) for batch in sink.batches] == [
         (ListMark.BEGIN, 0),
         (ListMark.END, 5),
