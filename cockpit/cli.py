@@ -165,7 +165,13 @@ def _triage(nouns: Any, shared: argparse.ArgumentParser) -> None:
     _waiting(parser)
 
 
-def _acting(parser: Any) -> None:
+_DRY_RUN = "show what would change and the server's answer to a dry run"
+
+
+def _acting(parser: Any, *, dry_run: str = "") -> None:
+    """Options of what changes the cluster; `dry_run` is the help of `--dry-run`, "" without it."""
+    if dry_run:
+        parser.add_argument("--dry-run", action="store_true", help=dry_run)
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     _waiting(parser)
 
@@ -202,8 +208,7 @@ def _on_things(parser: Any, verb: Verb) -> None:
             "metavar": one.metavar, "type": one.read, "required": one.is_required, "default": ""
         }  # fmt: skip
         parser.add_argument(one.name, dest=f"verb_{one.field}", help=one.help, **more)
-    _dry_run(parser)
-    _acting(parser)
+    _acting(parser, dry_run=_DRY_RUN)
 
 
 def _values(parser: Any, what: str, *shorts: tuple[str, str]) -> None:
@@ -223,25 +228,20 @@ def _submit(parser: Any, _verb: Verb) -> None:
     parser.add_argument("template", metavar="TEMPLATE", help="see cockpit template list")
     _values(parser, "template parameter; repeatable", *_SHORTS)
     parser.add_argument("--engine", default="", metavar="ENGINE", action=EngineChoice)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show the manifest and the server's answer to a dry run"
-    )
     _output(parser)
-    _acting(parser)
+    _acting(parser, dry_run="show the manifest and the server's answer to a dry run")
 
 
 def _smoke(parser: Any, _verb: Verb) -> None:
     parser.add_argument("node", metavar="NODE")
     _values(parser, "parameter of the smoke-test template; repeatable", *_SHORTS[:1], *_SHORTS[2:5])
-    _dry_run(parser)
-    _acting(parser)
+    _acting(parser, dry_run=_DRY_RUN)
 
 
 def _clone(parser: Any, _verb: Verb) -> None:
     parser.add_argument("source", metavar="NAME", help=kinds.KINDS["job"].naming)
     _values(parser, "parameter to change; repeatable", *_SHORTS)
-    _dry_run(parser)
-    _acting(parser)
+    _acting(parser, dry_run=_DRY_RUN)
 
 
 def _enter(parser: Any, _verb: Verb) -> None:
@@ -327,12 +327,6 @@ def _show_pool(verbs: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help=kinds.KINDS["pool"].naming)
     _output(parser)
     _waiting(parser)
-
-
-def _dry_run(parser: Any) -> None:
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change and the server's answer to a dry run"
-    )
 
 
 def _demo(nouns: Any, shared: argparse.ArgumentParser) -> None:
@@ -430,11 +424,15 @@ def _audit(nouns: Any, shared: argparse.ArgumentParser) -> None:
             "--last", type=int, default=50, metavar="COUNT", help="show the last COUNT changes (default: 50)"
         )
         _output(show)
+    restore = _command(
+        verbs, "restore", shared, "create a job again that was deleted to be recreated", "restore:run"
+    )
+    restore.add_argument("id", metavar="ID", help="id of the audit lines, see cockpit audit list")
+    _acting(restore, dry_run=_DRY_RUN)
     apply = _command(verbs, "apply", shared, "repeat recorded actions on another cluster", "audit:apply")
     apply.set_defaults(parse=lambda words: build_parser().parse_args(words))
     apply.add_argument("file", metavar="FILE", help="audit lines, one JSON object per line")
-    _dry_run(apply)
-    _acting(apply)
+    _acting(apply, dry_run=_DRY_RUN)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

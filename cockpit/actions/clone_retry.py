@@ -1,5 +1,6 @@
 """Clone and retry: the same job once more, under a new name."""
 
+import shlex
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -8,11 +9,13 @@ import msgspec
 from cockpit.actions.address import Lookup
 from cockpit.actions.kill import members_of
 from cockpit.actions.shell import job_line
-from cockpit.actions.submit import plan_submit
+from cockpit.actions.submit import group_call, plan_submit
 from cockpit.errors import BadInput
+from cockpit.gangs import registry
 from cockpit.gangs.suspend_field import ended_as
 from cockpit.jobs.again import as_written, grown, next_name
 from cockpit.jobs.clone_template import clone_template, shared_checkpoints
+from cockpit.jobs.own_names import apart
 from cockpit.jobs.pod_templates import pod_templates
 from cockpit.jobs.template import Template
 from cockpit.model.job import Job, JobState
@@ -55,6 +58,7 @@ def plan_clone(
             " submit it from a template, or edit its manifest with kubectl"
         )
     plan = plan_submit(template, values, job.namespace, store=store, lookup=lookup, context=context)
+    plan = _apart(plan, job, _texts_given(template, values), lookup)
     made = plan.calls[0].body["metadata"]
     return msgspec.structs.replace(
         plan,
@@ -93,6 +97,7 @@ def plan_retry(
         manifest, told = grown(manifest, short, FACTOR)
     template = clone_template(manifest, next_name(job.name, taken))
     plan = plan_submit(template, {}, job.namespace, store=store, lookup=lookup, context=context)
+    plan = _apart(plan, job, (), lookup)
     made = plan.calls[0].body["metadata"]["name"]
     lines = [f"run {target} again as {made}", *plan.lines[1:]]
     lines += [f"more memory: {one}" for one in told]
@@ -109,6 +114,44 @@ def plan_retry(
         lines=tuple(lines),
         shell=job_line("retry", job, context, *more),
     )
+
+
+def _apart(plan: Plan, job: Job, kept: Collection[str], lookup: Lookup | None) -> Plan:
+    """The plan of a job like `job` without references to it, and with what they were as lines and
+    warnings."""
+    first, *others = plan.calls
+    found = apart(first.body, job.name, kept)
+    grouped = registry.regrouped(found.manifest)
+    lines = [*plan.lines, *(f"renamed: {one}" for one in found.renamed)]
+    manifest = found.manifest
+    if grouped is not None:
+        manifest = grouped.manifest
+        where = str(manifest["metadata"].get("namespace") or job.namespace)
+        others += [group_call(one, where, lookup) for one in grouped.before]
+        lines += [f"create {call.target} for its pods" for call in others]
+    return msgspec.structs.replace(
+        plan,
+        calls=(msgspec.structs.replace(first, body=manifest), *others),
+        lines=tuple(lines),
+        warnings=tuple(dict.fromkeys((*plan.warnings, *found.left))),
+    )
+
+
+def _texts_given(template: Template, values: Mapping[str, str]) -> frozenset[str]:
+    """Words that a person filled in: they are meant as they are."""
+    given = (
+        value
+        for one in template.parameters
+        if (value := values.get(one.name, "").strip()) != (one.default or "")
+    )
+    return frozenset(word for text in given for word in (text, *_words(text)))
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
 
 
 def short_of_memory(job: Job, store: StoreReader) -> tuple[str, ...]:

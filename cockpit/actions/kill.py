@@ -154,7 +154,7 @@ def _gang_plan(job: Job, pods: Sequence[Pod], lookup: Lookup | None, context: st
         raise BadInput(f"{target} is already being deleted; its pods are terminating")
     lines = (
         f"delete all {counted(len(calls), 'pod')} of {target}: a gang is deleted as a unit",
-        *_ends(pods, sum(one.gpus_allocated for one in pods)),
+        *ends_of(pods, sum(one.gpus_allocated for one in pods)),
         f"its PodGroup {pods[0].gang} is kept: it takes no GPUs",
     )
     return Plan(
@@ -206,7 +206,7 @@ def _delete(path: str, uid: str, resource_version: str, target: str) -> Call:
 
 
 def _lines(job: Job, pods: Sequence[Pod], target: str) -> tuple[str, ...]:
-    lines = [f"delete {target} ({job.state or 'state unknown'})", *_ends(pods, job.gpus_allocated)]
+    lines = [f"delete {target} ({job.state or 'state unknown'})", *ends_of(pods, job.gpus_allocated)]
     if not job.gpus_allocated and job.state not in JobState.ENDED:
         lines.append("it has no GPU")
     if job.queue and job.state in JobState.WAITING:
@@ -220,7 +220,8 @@ def _end_of(pods: int, running: int) -> str:
     return f"{pods} pods will be deleted, {running} of them running"
 
 
-def _ends(pods: Iterable[Pod], gpus_allocated: int) -> list[str]:
+def ends_of(pods: Iterable[Pod], gpus_allocated: int) -> list[str]:
+    """What becomes of these pods where their job is deleted, and of its GPUs."""
     pods = tuple(pods)
     alive = [one for one in pods if not one.is_finished]
     running = sum(one.phase == "Running" for one in alive)

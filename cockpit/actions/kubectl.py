@@ -43,11 +43,14 @@ def kubectl_lines(plan: Plan, context: str = "") -> tuple[str, ...]:
             words = ["patch", resource, name, "--type", _TYPES.get(call.content_type, "merge")]
             words += ["--subresource", subresource] if subresource else []
             lines[_line([*words, "-p", _unguarded(call.body)], context, namespace)] = None
+    together: dict[str, None] = {}
     for (namespace, own), names in named.items():
         more = [f"... {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
         line = _line([*own, *names[:_MOST_NAMES]], context, namespace)
-        lines[" ".join([line, *more])] = None
-    return tuple(lines)
+        together[" ".join([line, *more])] = None
+    if any(call.replaces for call in plan.calls):  # what is deleted makes room
+        return (*together, *lines)
+    return (*lines, *together)
 
 
 def _line(words: list[str], context: str, namespace: str) -> str:

@@ -19,6 +19,8 @@ def needs_earlier(call: Call, earlier: Sequence[Call]) -> bool:
     A dry run keeps nothing, so the server would judge `call` by a state that will not be there by then: it
     would refuse a name that is to be free, or a namespace that is to be made.
     """
+    if call.replaces:  # that its name is taken is what its dry run is to say
+        return False
     own = _object(call)
     made = {_object(one).name for one in earlier if one.method == "POST" and _is_namespace(_object(one))}
     return own.namespace in made or any(_object(one) == own for one in earlier)

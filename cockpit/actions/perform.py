@@ -19,6 +19,14 @@ from cockpit.actions.pool_lease import give_up_call, may_have_lapsed
 from cockpit.actions.read_back import AUDIT_ANNOTATION as AUDIT_ANNOTATION  # noqa: PLC0414
 from cockpit.actions.read_back import Effect, Sleep, is_eviction, marked, read_back, uid_of, version_of
 from cockpit.actions.refusals import explain
+from cockpit.actions.replacement import (
+    ManifestKeeper,
+    has_replacement,
+    is_replaced,
+    keep_back,
+    still_there,
+    way_back,
+)
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, NoConnection, NotTried, OutcomeUnknown, Refused
 from cockpit.local_state.audit import Entry, body_digest
@@ -33,7 +41,7 @@ TRY_SECONDS = 10.0
 """So long a dry run may take, all calls of a plan together."""
 
 
-class AuditLog(Protocol):
+class AuditLog(ManifestKeeper, Protocol):
     """Where audit lines go (cockpit.local_state.audit.Audit)."""
 
     def append(self, entry: Entry) -> None: ...
@@ -148,6 +156,8 @@ async def _tried(call: Call, session: Session, send: Perform) -> Outcome:
     except NotTried as error:
         return Outcome(state="untried", sentence=explain(_target(call), error), refusal=error.said)
     except Refused as error:
+        if call.replaces and error.said.is_taken:
+            return Outcome(state="done", sentence="")
         return _refused(call, error)
     except NoConnection as error:
         return Outcome(state="failed", sentence=error.sentence)
@@ -190,7 +200,8 @@ async def carry_out(
 ) -> Outcome:
     """Send the calls of a confirmed plan in order, and stop at the first that is refused.
 
-    Calls of one gang (`plan.is_whole`) are tried dry before; then all are sent whatever comes of one.
+    Calls of one gang (`plan.is_whole`) are tried dry before; then all are sent whatever comes of one. Where
+    one takes the place of what another deletes nothing is sent before a dry run of all has passed.
     `note` says in the audit lines what preceded this: a plan that was refused and made anew.
 
     Never raises for what a cluster may answer: every end is an Outcome (done, unchanged, refused, failed,
@@ -246,6 +257,11 @@ class _Run:
                 told = f"nothing was done: {verdict.sentence}"
                 return msgspec.structs.replace(verdict, sentence=told, is_moved=False)
             return await self._whole()
+        if has_replacement(self._plan):
+            verdict = await rehearse(self._plan, self._session, perform=self._send)
+            unready = keep_back(verdict, self._plan, self._audit, self._audit_id)
+            if unready is not None:
+                return unready
         return await self._in_order()
 
     async def _whole(self) -> Outcome:
@@ -319,6 +335,8 @@ class _Run:
             else:
                 one = await self._noted(_marked(call, self._audit_id))
             warnings += one.warnings
+            if one.state == "unchanged" and is_replaced(self._plan, call):
+                return self._end(msgspec.structs.replace(one, state="refused"), number)
             if one.state == "unchanged":
                 gone += 1
             elif one.state != "done":
@@ -352,6 +370,8 @@ class _Run:
             await self._noted(give_up_call(hold, self._clock.cluster_now()))
 
     async def _one(self, call: Call) -> Outcome:
+        if left := await still_there(self._session, call, self._sleep):
+            return Outcome(state="failed", sentence=left)
         try:
             answer = await self._send(self._session, call)
         except Refused as error:
@@ -408,6 +428,7 @@ class _Run:
             body_sha256=body_digest(call.body),
             shell=self._plan.shell,
             sentence=self._note,
+            is_kept=self._plan.keeps is not None,
         )
 
     def _end(self, stopped: Outcome, number: int) -> Outcome:
@@ -415,9 +436,10 @@ class _Run:
         total = len(self._plan.deeds)
         before = number - 1 - (len(self._plan.calls) - total)
         more = f"{before} of {total} done, then: " if total > 1 and before >= 0 else ""
+        back = way_back(self._plan, stopped, before, self._audit_id, self._session.context)
         return msgspec.structs.replace(
             stopped,
-            sentence=f"{more}{stopped.sentence}",
+            sentence=f"{more}{stopped.sentence}{back}",
             audit_id=self._audit_id,
             is_moved=stopped.is_moved and before <= 0,
         )

@@ -98,7 +98,7 @@ def marked(call: Call, audit_id: str) -> Call:
 
 def judged(call: Call, answer: Answer, tree: Any) -> ReadBack:
     """What the answer to a read of the object says of the write."""
-    if answer.status == 404 and _is_missing(tree):
+    if answer.status == 404 and is_missing(tree):
         tree = None
     elif answer.status != 200 or not _is_object(call, tree):
         return ReadBack(Effect.UNKNOWN, f"it cannot be read: {answer.message() or 'no object in the answer'}")
@@ -117,7 +117,7 @@ def _is_object(call: Call, tree: Any) -> bool:
     return isinstance(tree.setdefault("metadata", {}) if is_patch else tree.get("metadata"), dict)
 
 
-def _is_missing(tree: Any) -> bool:
+def is_missing(tree: Any) -> bool:
     """Whether a 404 is of the API server and of the object itself: a proxy has a 404 of its own."""
     return tree == {} or (
         isinstance(tree, dict) and tree.get("kind") == "Status" and tree.get("reason") == "NotFound"

@@ -66,6 +66,11 @@ def limit_line(pool: Pool, maximum: int, context: str = "") -> str:
     return _line(["cockpit", "pool", "limit", pool.name, "--max", str(maximum)], context)
 
 
+def restore_line(audit_id: str, context: str = "") -> str:
+    """`cockpit audit restore 1f2e3d4c5b6a --write`."""
+    return _line(["cockpit", "audit", "restore", audit_id], context)
+
+
 def words_line(words: Iterable[str], context: str = "") -> str:
     """These words, with the context and `--write`."""
     return _line(words, context)

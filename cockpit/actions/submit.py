@@ -73,7 +73,7 @@ def plan_submit(
         verb="submit",
         title=f"Submit {target}",
         done=f"Submitted {target}",
-        calls=(first, *(_before(one, where, lookup) for one in made.before)),
+        calls=(first, *(group_call(one, where, lookup) for one in made.before)),
         lines=(*_lines(manifest, target), *_binding(store, manifest, where, findings), *made.lines),
         warnings=tuple(dict.fromkeys(warnings)),
         shell=submit_line(
@@ -139,7 +139,7 @@ def _binding(
     return engine.submit_lines(manifest, where, store, findings.topologies)
 
 
-def _before(tree: dict[str, Any], where: str, lookup: Lookup | None) -> Call:
+def group_call(tree: dict[str, Any], where: str, lookup: Lookup | None) -> Call:
     """The call that makes a group object: its pods wait for it, so it may come second."""
     name = tree["metadata"]["name"]
     path = object_path(tree["apiVersion"], tree["kind"], where, lookup=lookup)

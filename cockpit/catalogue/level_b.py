@@ -332,4 +332,12 @@ ROWS = (
             ),
         ),
     ),
+    _kueue(
+        "B27",
+        "its Workload is declared finished, so the job stays suspended for ever",
+        "Recreate the job without what Kueue wrote into it: cockpit job recreate.",
+        Mender.USER,
+        False,
+        "Workload Finished=True beside a job that has not ended",
+    ),
 )

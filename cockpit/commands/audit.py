@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from cockpit.actions.shell import restore_line
 from cockpit.actions.verbs.registry import is_repeatable
 from cockpit.commands.output import grid, note, plain, put, tree_text
 from cockpit.errors import BadInput, CockpitError
@@ -40,8 +41,14 @@ def _row(entry: Entry) -> list[str]:
         entry.context,
         user,
         entry.state,
-        entry.sentence or entry.shell,
+        _sentence(entry),
     ]
+
+
+def _sentence(entry: Entry) -> str:
+    """What became of it, and how what it deleted can be created again."""
+    kept = f" (kept: {restore_line(entry.audit_id, entry.context)})" if entry.is_kept else ""
+    return f"{entry.sentence or entry.shell}{kept}"
 
 
 def apply(options: argparse.Namespace) -> int:

@@ -169,7 +169,17 @@ class Engine:
     group_label: ClassVar[str] = ""
     """Label of a pod that names its group, where the decoder does not read it as `Pod.gang` already."""
     written_labels: ClassVar[tuple[str, ...]] = ()
-    """Labels and annotations that it writes itself: a clone is made without them."""
+    """Labels, annotations and scheduling gates that it writes itself: what is made from an object that has
+    them is made without them. One that ends with `/` stands for all keys that begin with it."""
+
+    def take_out_written(self, manifest: dict[str, Any], workload: Mapping[str, Any] | None) -> None:
+        """Take out of a manifest what else it wrote into the job. `workload` is the tree of what it admits
+        the job by, None where there is none or it was not read."""
+
+    def regroup(self, manifest: Mapping[str, Any]) -> Attached | None:
+        """The manifest with its pods in a group of its own name, where they name one that the cockpit makes
+        beside a job; None where they do not."""
+        return None
 
     @property
     def word(self) -> str:
@@ -222,6 +232,11 @@ class Engine:
     def quarrel(self, job: JobObject, workload: Workload, store: StoreReader) -> str:
         """What this engine and the job's controller undo of each other's work, and the remedy; "" nothing."""
         return ""
+
+    def finished_early(self, workload: Workload) -> Told | None:
+        """Why a job that has not ended never starts: its workload is declared finished; None where it is
+        not."""
+        return None
 
     def follows_others(self, workload: Workload, store: StoreReader) -> bool:
         """True where what holds it can be read only from another in its line."""

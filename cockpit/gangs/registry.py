@@ -11,6 +11,7 @@ from cockpit.gangs.coscheduling import Coscheduling
 from cockpit.gangs.engine import ApiKind, Engine, OwnJob, Queue
 from cockpit.gangs.kai import Kai
 from cockpit.gangs.kueue import Kueue
+from cockpit.gangs.manifests import Attached
 from cockpit.gangs.native import NativeGang
 from cockpit.gangs.none import NoEngine
 from cockpit.gangs.suspend_field import suspend_field
@@ -243,11 +244,22 @@ def offer_names() -> tuple[str, ...]:
 
 
 def written_labels() -> tuple[str, ...]:
-    """Labels and annotations that engines write themselves."""
+    """Labels, annotations and scheduling gates that engines write themselves."""
     return tuple(key for one in _all.engines for key in one.written_labels)
 
 
+def take_out_written(manifest: dict[str, Any], workload: Mapping[str, Any] | None) -> None:
+    """Take out of a manifest what engines wrote into the job that it comes from, but for `written_labels`."""
+    for engine in _all.engines:
+        engine.take_out_written(manifest, workload)
+
+
 # ---- a manifest
+
+
+def regrouped(manifest: Mapping[str, Any]) -> Attached | None:
+    """The manifest with its pods in a group of its own name, and that group; None where they name none."""
+    return next((found for one in _all.engines if (found := one.regroup(manifest)) is not None), None)
 
 
 def admitting(manifest: Mapping[str, Any]) -> tuple[Engine, str]:

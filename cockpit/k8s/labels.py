@@ -44,3 +44,10 @@ learn.microsoft.com/azure/aks/spot-node-pool."""
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 AUTOSCALER_MINIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
 AUTOSCALER_MAXIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+PROVISIONING_MARKS = (
+    "cluster-autoscaler.kubernetes.io/consume-provisioning-request",
+    "cluster-autoscaler.kubernetes.io/provisioning-class-name",
+    "autoscaling.x-k8s.io/consume-provisioning-request",
+    "autoscaling.x-k8s.io/provisioning-class-name",
+)
+"""Annotations of pods for which an autoscaler was asked for machines: the request is that of one job."""

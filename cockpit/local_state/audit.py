@@ -10,13 +10,14 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.local_state.kept_manifests import keep_manifest
 from cockpit.local_state.paths import make_private_folder, state_folder
 from cockpit.mask import mask_text
 
@@ -52,6 +53,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""  # Kubernetes' own for a refusal: Conflict, Forbidden
     server_audit_id: str = ""  # the Audit-Id of the answer: the line of the server's own audit log
     sentence: str = ""
+    is_kept: bool = False
+    """The manifest of what the change deletes is kept on this host (`kept_manifests`) under `audit_id`."""
 
 
 def body_digest(body: Any) -> str:
@@ -109,6 +112,10 @@ class Audit:
                 f"the audit file {self.path} cannot be written ({error.strerror}):"
                 " no change is made without an audit line; free disk space or set XDG_STATE_HOME"
             ) from None
+
+    def keep(self, audit_id: str, manifest: Mapping[str, Any]) -> None:
+        """Keep the manifest of what is about to be deleted. Raises BadInput when that cannot be."""
+        keep_manifest(self.path.parent, audit_id, manifest)
 
     def _rotate(self, more_bytes: int) -> None:
         with contextlib.suppress(FileNotFoundError):

@@ -1,5 +1,6 @@
 """Changes of the world as values: calls and the plan that a person confirms."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -7,6 +8,14 @@ import msgspec
 from cockpit.model.lease import Lease
 from cockpit.model.refusal import Refusal
 from cockpit.model.remembered import Reclaim
+
+
+class Replaced(msgspec.Struct, frozen=True, kw_only=True):
+    """An object that is gone before the call that takes its place is sent."""
+
+    path: str  # below the API server
+    uid: str
+    target: str  # "job team-a/fit": what a person calls it
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +39,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     fields_at_risk: tuple[tuple[str, str], ...] = ()
     """Fields of the body that a server with a feature gate off drops without a word, each with the sentence
     for that: what was stored is compared."""
+    replaces: tuple[Replaced, ...] = ()
+    """What it takes the place of. It is sent once that is gone. Its dry run, for which the name is still
+    taken, is passed where nothing else is said: the API server looks at the name last."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +112,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What it gives back once it is done: remembered on this host."""
     hold: Hold | None = None
     """What the first call takes; it is given back at once where a later call is refused."""
+    keeps: Mapping[str, Any] | None = None
+    """The manifest by which what it deletes can be created again: it is on this host before anything is
+    sent."""
 
     @property
     def told(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from cockpit.k8s.field_errors import field_error_words
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.pod_security import forbidden_words
 from cockpit.model.event import Event
+from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobObject, OwnerObject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
@@ -297,10 +298,32 @@ def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: 
     return draft("A18", text, names=names, evidence=(said,))
 
 
+def _finished_early(job: Job, said: Evidence, store: StoreReader) -> CauseFound | None:
+    """Nobody starts a job whose workload is declared finished."""
+    workload = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    if not isinstance(workload, Workload):
+        return None
+    found = registry.engine_of_workload(workload).finished_early(workload)
+    if found is None:
+        return None
+    mark = Evidence(f"Workload {workload.key}", "condition Finished", found.message)
+    return draft(
+        found.cause,
+        found.sentence,
+        facts=found.facts,
+        sureness=found.sureness,
+        evidence=(mark, said),
+        since_seconds=found.since_seconds,
+    )
+
+
 def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Trees = NO_TREES) -> CauseFound:
     """Suspended, and no engine says that it holds it."""
     object_ = object_of(job, store)
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "spec.suspend", "true")
+    over = _finished_early(job, said, store)
+    if over is not None:
+        return over
     queue = None if object_ is None else admitted_by(object_.labels)
     if queue is not None and not job.workload_uid:
         found = refused((job.uid,), store)

@@ -5,7 +5,6 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 
-from cockpit.triage.changes.job_edits import edited
 from tests.bed.api import JSON_PATCH, MERGE, Api
 from tests.triage.bed_stage import Served
 from tests.triage.case import Tree
@@ -22,7 +21,6 @@ class KubectlCalls:
         self._verbs: dict[str, Callable[[list[str], dict[str, str], str], str]] = {
             "get": self._get,
             "patch": self._patch,
-            "replace": self._replace,
             "apply": self._apply,
             "create": self._create,
             "delete": self._delete,
@@ -60,21 +58,12 @@ class KubectlCalls:
 
     def _patch(self, named: list[str], options: dict[str, str], piped: str) -> str:
         change = json.loads(options["-p"])
-        if "--local" in options:
-            return json.dumps(edited(json.loads(piped), change))
         kind, *names = named
         part = f"/{options['--subresource']}" if "--subresource" in options else ""
         content = JSON_PATCH if options.get("--type") == "json" else MERGE
         for path in self._paths(kind, names, options.get("-n", "")):
             self._api.request("PATCH", path + part, change, content_type=content).checked()
         return ""
-
-    def _replace(self, named: list[str], options: dict[str, str], piped: str) -> str:
-        tree = json.loads(piped)
-        label = self._served.label_of(tree)
-        path = self._served.path(label, tree["metadata"].get("namespace", ""), tree["metadata"]["name"])
-        self._api.request("DELETE", path, _NOW).checked()
-        return self._put(tree)
 
     def _apply(self, named: list[str], options: dict[str, str], piped: str) -> str:
         return self._put(json.loads(piped))
@@ -127,7 +116,7 @@ class KubectlCalls:
         return ""
 
 
-_SWITCHES = ("--local", "--force", "--overwrite")
+_SWITCHES = ("--force", "--overwrite")
 _VALUED = ("-n", "-o", "-f", "-p")
 
 

@@ -291,6 +291,64 @@ RETRY = Verb(
 )
 
 
+# ---- recreate
+
+
+@dataclass(frozen=True, slots=True)
+class RecreateOptions:
+    """`patch`: a JSON patch of the manifest that the job's author wrote, as text; "" changes nothing."""
+
+    patch: str = ""
+
+    def __post_init__(self) -> None:
+        from cockpit.actions.recreate import read_operations
+
+        read_operations(self.patch)
+
+
+async def plan_to_recreate(planning: "Planning", job: "Job", options: RecreateOptions) -> "Plan":
+    """Delete the job and create it again, with other lines."""
+    from cockpit.actions.planning import tree_of, workload_path, workload_tree
+    from cockpit.actions.recreate import plan_recreate, read_operations
+    from cockpit.model.gang import Workload
+    from cockpit.model.record import Kind
+
+    workload = planning.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    return plan_recreate(
+        job,
+        await tree_of(planning, job),
+        read_operations(options.patch),
+        store=planning.store,
+        workload=await workload_tree(planning, job),
+        workload_path=workload_path(planning, workload) if isinstance(workload, Workload) else "",
+        lookup=planning.lookup,
+        context=planning.context,
+    )
+
+
+def _needs_to_recreate(planning: "Planning", job: "Job") -> "tuple[Right, ...]":
+    return (*rights_on_job(planning, job, "delete"), *right_to_create(planning, job))
+
+
+RECREATE = Verb(
+    name="recreate",
+    kind="job",
+    words=Words(
+        "recreate",
+        "recreated",
+        "delete a job and create it again under its name, with changed lines",
+        "Delete the job and create it again, without what controllers wrote into it",
+    ),
+    options=RecreateOptions,
+    flags=(Flag("--patch", "patch", "JSON patch of the job's manifest (default: no change)", "JSON"),),
+    plan=plan_to_recreate,
+    needs=_needs_to_recreate,
+    is_destructive=True,
+    is_repeatable=False,
+    takes_many=False,
+)
+
+
 # ---- prune
 
 

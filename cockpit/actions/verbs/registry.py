@@ -15,6 +15,7 @@ VERBS: tuple[Verb, ...] = (
     job.RESUME,
     job_shape.CLONE,
     job.RETRY,
+    job.RECREATE,
     job_shape.RESIZE,
     job_shape.PRIORITISE,
     job.PRUNE,

@@ -20,6 +20,7 @@ from cockpit.gangs.manifests import (
     members_of,
     refuse_without_pods,
     set_scheduler,
+    templates,
 )
 from cockpit.gangs.told import Told, members_missing
 from cockpit.model.gang import PodGroup
@@ -48,6 +49,11 @@ class Coscheduling(Engine):
     watched = (Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1alpha1",), name),)
     kinds = {(API_VERSION, "PodGroup"): "podgroups"}  # noqa: RUF012 - a fact, never changed
     retry_kind = (API_VERSION, "PodGroup")
+
+    def regroup(self, manifest: Mapping[str, Any]) -> Attached | None:
+        grouped = [one for one in templates(manifest) if LABEL in _labels(one)]
+        names = {str(mapping(one.get("spec")).get("schedulerName") or "") for one in grouped} - {""}
+        return attach(manifest, scheduler=min(names, default=SCHEDULER)) if grouped else None
 
     def queue_of_pod(self, pod: Pod, labels: Labels) -> str | None:
         return "" if pod.gang and pod.scheduler not in DEFAULT_SCHEDULERS else None

@@ -19,10 +19,11 @@ from cockpit.gangs.engine import (
     SuspendChange,
     Topologies,
 )
-from cockpit.gangs.kueue import attach, plans, quarrel, queues, standing, topology, verdict, waiting
+from cockpit.gangs.kueue import attach, plans, quarrel, queues, standing, topology, verdict, waiting, written
 from cockpit.gangs.kueue.queue_state import queue_state
 from cockpit.gangs.manifests import Attached
 from cockpit.gangs.sentence import counted
+from cockpit.gangs.told import Told
 from cockpit.gangs.verdict import GangVerdict, QueueState, WaitingView
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.job import JobObject
@@ -61,7 +62,7 @@ class Kueue(Engine):
     priority_label = attach.PRIORITY_LABEL
     priority_offer = "priority-classes"
     priority_kind = (_LATEST, "WorkloadPriorityClass")
-    written_labels = (f"{_GROUP}/podset", f"{_GROUP}/workload", f"{_GROUP}/managed")
+    written_labels = written.WRITTEN
     workload_type = Workload
     workload_kind = (_LATEST, "Workload")
     places_api = PlacesApi(
@@ -100,6 +101,9 @@ class Kueue(Engine):
 
     def quarrel(self, job: JobObject, workload: Workload, store: StoreReader) -> str:
         return quarrel.quarrel(job, workload, store)
+
+    def finished_early(self, workload: Workload) -> Told | None:
+        return verdict.finished_early(workload)
 
     def follows_others(self, workload: Workload, store: StoreReader) -> bool:
         return waiting.follows_others(workload, store)
@@ -164,6 +168,9 @@ class Kueue(Engine):
         free = attach.free_gpus(store)
         said = attach.half_bind_warning(manifest, namespace, gpus, free, store, topologies=topologies)
         return (said,) if said else ()
+
+    def take_out_written(self, manifest: dict[str, Any], workload: Mapping[str, Any] | None) -> None:
+        written.take_out(manifest, workload)
 
     # ---- suspend and resume
 

@@ -27,7 +27,10 @@ def suspend_workload(workload: Workload, *, suspend: bool, version: str) -> Susp
     """
     state = gang_state(workload)
     if state == GangState.FINISHED:
-        raise BadInput(f"job {_job(workload)} has finished; it can be neither suspended nor resumed")
+        raise BadInput(
+            f"the Workload of job {_job(workload)} is finished: it can be neither suspended nor resumed;"
+            " to run it again, clone or recreate it"
+        )
     if suspend and not workload.is_active:
         raise BadInput(f"job {_job(workload)} is suspended already; resume it to let it queue again")
     if not suspend and workload.is_active:

@@ -196,6 +196,15 @@ REASON_WORDS: dict[str, tuple[str, str, bool]] = {
     "Deactivated": ("B6", "suspended: its workload is deactivated", False),
 }
 
+FINISHED_WORDS: dict[str, str] = {
+    "FailedToStart": "Kueue could not start it and declared its Workload finished",
+    "OwnerNotFound": "its Workload is finished with the job that had its name before",
+    "OutOfSync": "its prebuilt Workload does not match it and is declared finished",
+}
+"""By the reason of the condition Finished of a Workload whose job has not ended
+(pkg/controller/jobframework)."""
+FINISHED_BEFORE = "Kueue has declared its Workload finished"
+
 EVICTED_WORDS: dict[str, tuple[str, str]] = {
     # reason of Evicted=True -> row of the catalogue and words
     "PodsReadyTimeout": ("B13", "its pods were not ready in time: it was put back"),

@@ -68,6 +68,20 @@ def verdict(
     )
 
 
+def finished_early(workload: Workload) -> Told | None:
+    """Why the job of a finished Workload never starts; None where it is not finished.
+
+    Asked of jobs that have not ended: one that has ended has a finished Workload by right.
+    """
+    mark = condition(workload.conditions, "Finished")
+    if mark is None or mark.status != "True":
+        return None
+    words = texts.FINISHED_WORDS.get(mark.reason, texts.FINISHED_BEFORE)
+    facts = (("reason", mark.reason), ("workload", workload.key))
+    found = Told(f"{words}: it never starts; recreate it", "B27", is_blocked=True, facts=facts)
+    return found._replace(message=mark.message, since_seconds=mark.changed_seconds)
+
+
 def _said(workload: Workload, state: str) -> Condition | None:
     """The condition that tells of the state, in Kueue's own words."""
     type_ = "Evicted" if state in (GangState.DEACTIVATED, GangState.EVICTED) else "QuotaReserved"

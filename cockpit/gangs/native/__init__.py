@@ -11,7 +11,15 @@ from typing import Any, Final
 from cockpit.errors import BadInput
 from cockpit.gangs import scheduler as sentences
 from cockpit.gangs.engine import ControllerSigns, Engine, InstalledEngine, NewJob, Suited
-from cockpit.gangs.manifests import Attached, copied, group_beside, group_pods, least_members, mapping
+from cockpit.gangs.manifests import (
+    Attached,
+    copied,
+    group_beside,
+    group_pods,
+    least_members,
+    mapping,
+    templates,
+)
 from cockpit.gangs.told import Told, members_missing, told
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
@@ -39,6 +47,10 @@ class NativeGang(Engine):
     controller = ControllerSigns(GROUP, "podgroups", ("kube-scheduler",))
     watched = (Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1beta1", "v1alpha3", "v1alpha2"), name),)
     kinds = {(f"{GROUP}/{version}", "PodGroup"): "podgroups" for version in VERSIONS}  # noqa: RUF012
+
+    def regroup(self, manifest: Mapping[str, Any]) -> Attached | None:
+        named = (mapping(mapping(one.get("spec")).get(FIELD)) for one in templates(manifest))
+        return attach(manifest) if any(one.get("podGroupName") for one in named) else None
 
     def queue_of_pod(self, pod: Pod, labels: Labels) -> str | None:
         return "" if pod.gang and pod.scheduler in DEFAULT_SCHEDULERS else None

@@ -31,6 +31,7 @@ from cockpit.gangs.manifests import (
     members_of,
     refuse_without_pods,
     set_scheduler,
+    templates,
 )
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.told import Told, told
@@ -98,6 +99,19 @@ class Volcano(Engine):
     group_queue = (API_VERSION, "Queue")
     scheduler = SCHEDULER
     queue_label = _QUEUE_LABEL
+    written_labels = (
+        *("volcano.sh/job-name", "volcano.sh/job-namespace", "volcano.sh/job-version"),
+        *("volcano.sh/job-retry-count", "volcano.sh/task-spec", "volcano.sh/task-index"),
+        *("volcano.sh/template-uid", "volcano.sh/created-by-template", "volcano.sh/createdByJobTemplate"),
+        "volcano.sh/createdByJobFlow",
+    )
+
+    def regroup(self, manifest: Mapping[str, Any]) -> Attached | None:
+        notes = [mapping(mapping(one.get("metadata")).get("annotations")) for one in templates(manifest)]
+        if _is_own(manifest) or not any(GROUP_ANNOTATION in one for one in notes):
+            return None
+        queues = {str(one[QUEUE_ANNOTATION]) for one in notes if one.get(QUEUE_ANNOTATION)}
+        return attach(manifest, queue=min(queues, default="default"))
 
     def queue_of_job(self, labels: Labels, workload: Workload | None, *, has_pods: bool) -> str | None:
         """By its own Job, before its queue let it have pods."""

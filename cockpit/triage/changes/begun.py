@@ -1,11 +1,10 @@
 """Pods that have their node and do not run, or have ended: nothing but making what they name, or making them
 anew, helps."""
 
-import msgspec
-
 from cockpit.fit.what_if import WhatIf
 from cockpit.jobs.planned import planned_gang
-from cockpit.triage.changes.job_edits import Operation, edit_command, edited
+from cockpit.k8s.json_patch import Operation, edited
+from cockpit.triage.changes.job_edits import authored, edit_command, verb_of_edit
 from cockpit.triage.changes.offer import short
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Change, Subject, Verdict
@@ -13,6 +12,7 @@ from cockpit.triage.wanted import Tree, job_of, tree_of
 
 _CREATED = {"configmap": ("create", "configmap"), "secret": ("create", "secret", "generic")}
 _FINAL = ("D11", "D12", "D15")
+_FINISHED_EARLY = "B27"
 _DEADLINE = "activeDeadlineSeconds"
 RUNS_AGAIN = (*_FINAL, "E11")
 """Causes that may have ended the job, and after which it can be made to run again."""
@@ -24,6 +24,8 @@ def of_begun(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:
         return _object_made(verdict)
     if verdict.cause in _FINAL:
         return _anew(verdict, view, (), "made anew: its pod is final")
+    if verdict.cause == _FINISHED_EARLY:
+        return _recreated(verdict, view)
     if verdict.cause == "E11":
         return _later_deadline(verdict, view)
     return ()
@@ -57,13 +59,10 @@ def _tree(subject: Subject, view: ClusterView) -> Tree | None:
 def _anew(
     verdict: Verdict, view: ClusterView, operations: tuple[Operation, ...], words: str
 ) -> tuple[Change, ...]:
-    tree = _tree(verdict.subject, view)
-    if tree is None:
+    found, job = _tree(verdict.subject, view), job_of(verdict.subject, view)
+    if found is None:
         return ()
-    spec = tree["spec"]
-    if tree["kind"] == "Pod" and "nodeName" in spec:
-        operations = (*operations, {"op": "remove", "path": "/spec/nodeName"})
-    job = job_of(verdict.subject, view)
+    tree = authored(found, job, view)
     members = () if job is None else view.jobs.members(job.key)
     then = WhatIf(
         parts=planned_gang(edited(tree, operations), verdict.subject.namespace),
@@ -72,9 +71,34 @@ def _anew(
     )
     if not then.parts or not then.starts(view.store):
         return ()
-    command = edit_command(tree, operations)
-    change = Change(kind="made_anew", words=words, command=command, target=verdict.subject)
-    return (msgspec.structs.replace(change, is_checked=True),)
+    name = verdict.subject.key if job is None else f"{job.namespace}/{job.name}"
+    return (
+        Change(
+            kind="made_anew",
+            words=words,
+            verb=verb_of_edit(tree),
+            command=edit_command(tree, operations, name),
+            is_checked=True,
+            target=verdict.subject,
+        ),
+    )
+
+
+def _recreated(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:
+    """The job as its author wrote it: whether there is room is asked of it again then."""
+    found, job = _tree(verdict.subject, view), job_of(verdict.subject, view)
+    if found is None or job is None:
+        return ()
+    return (
+        Change(
+            kind="recreate",
+            words="recreated without what its queue wrote into it",
+            verb=verb_of_edit(found),
+            command=edit_command(found, (), f"{job.namespace}/{job.name}"),
+            is_checked=True,
+            target=verdict.subject,
+        ),
+    )
 
 
 def _later_deadline(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:

@@ -1,26 +1,26 @@
 """A job with other lines: what has to be changed in its object, the job as it would then be, and the command
-that makes it so. Templates of pods may not be changed while a job is there, so it is made anew."""
+that makes it so. Templates of pods may not be changed while a job is there, so it is recreated."""
 
-import copy
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from cockpit.fit.what_if import WhatIf
+from cockpit.jobs.again import as_written
 from cockpit.jobs.planned import planned_gang
-from cockpit.triage.changes.offer import ChangeOffer, Desk
+from cockpit.k8s.json_patch import Operation, Operations, edited, pointed
+from cockpit.model.gang import Workload
+from cockpit.model.job import Job
+from cockpit.model.record import Kind
+from cockpit.triage.changes.offer import ChangeOffer, Desk, cockpit
+from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Change, Subject
-from cockpit.triage.wanted import Tree
-
-Operation = Mapping[str, Any]
-"""One of RFC 6902: add, remove or replace."""
-Operations = Iterable[Operation]
+from cockpit.triage.wanted import Tree, tree_of
 
 _MUTABLE: Final = ("Deployment", "StatefulSet", "DaemonSet")
 """Kinds whose controllers roll out another template by themselves."""
-_MADE_BY_THE_SERVER: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 
 
 class PodSpecPlace(NamedTuple):
@@ -35,11 +35,6 @@ class PodSpecPlace(NamedTuple):
             for at, one in enumerate(self.spec.get(field) or ()):
                 if isinstance(one, Mapping):
                     yield f"{self.pointer}/{field}/{at}", one
-
-
-def pointed(*keys: str) -> str:
-    """The part of a JSON pointer that leads through these keys."""
-    return "".join(f"/{one.replace('~', '~0').replace('/', '~1')}" for one in keys)
 
 
 def pod_spec_places(tree: Tree) -> list[PodSpecPlace]:
@@ -61,70 +56,40 @@ def _below(node: Any, pointer: str) -> Iterator[PodSpecPlace]:
             yield from _below(value, f"{pointer}/{at}")
 
 
-def edited(tree: Tree, operations: Operations) -> dict[str, Any]:
-    """A copy of the object with the operations done. Raises KeyError or IndexError where a place is not
-    there."""
-    made: dict[str, Any] = copy.deepcopy(dict(tree))
-    for one in operations:
-        *path, last = (key.replace("~1", "/").replace("~0", "~") for key in one["path"].split("/")[1:])
-        node: Any = made
-        for key in path:
-            node = node[int(key)] if isinstance(node, list) else node[key]
-        if isinstance(node, list):
-            if one["op"] == "add":
-                node.insert(len(node) if last == "-" else int(last), one["value"])
-            elif one["op"] == "remove":
-                del node[int(last)]
-            else:
-                node[int(last)] = one["value"]
-        elif one["op"] == "remove":
-            del node[last]
-        else:
-            node[last] = one["value"]
-    return made
-
-
 def own_object(desk: Desk) -> Tree | None:
-    """The object that the subject's pods are made from: the job's, a bare pod's; None where it was not
+    """What the author of the subject's object wrote (the job's, a bare pod's); None where that was not
     read."""
-    return desk.wanted.tree if desk.wanted.tree is not None else None
+    tree = desk.wanted.tree
+    if tree is None or desk.is_anew or tree["kind"] in _MUTABLE:
+        return tree
+    return authored(tree, desk.wanted.job, desk.view)
 
 
-def edit_command(tree: Tree, operations: Operations, *, is_placed: bool = True) -> tuple[str, ...]:
-    """The object with the operations done: patched where its controller follows, else deleted and created
-    anew. `|` stands for a pipe. Where none of its pods `is_placed` what was made from the old one goes first:
-    an engine that finds the old Workload beside the new job may take it for the job's own, and give the job
-    its old lines again. Elsewhere that might wait for a kubelet that does not answer."""
-    meta = tree["metadata"]
+def authored(tree: Tree, job: Job | None, view: ClusterView) -> Tree:
+    """What the author of a job's object wrote: that is what a job is recreated from."""
+    workload = (
+        view.store.get(Kind.WORKLOAD, job.workload_uid) if job is not None and job.workload_uid else None
+    )
+    if not isinstance(workload, Workload):
+        return as_written(tree)
+    return as_written(tree, tree_of(view, "Workload", workload.namespace, workload.name))
+
+
+def edit_command(tree: Tree, operations: Operations, name: str) -> tuple[str, ...]:
+    """The object with the operations done: patched where its controller follows, else recreated. `name` is
+    that of its job as verbs take it."""
+    meta, text = tree["metadata"], json.dumps(list(operations), separators=(",", ":"))
+    if tree["kind"] not in _MUTABLE:
+        return cockpit("job.recreate", name, *(("--patch", text) if text != "[]" else ()))
     group = str(tree["apiVersion"]).rpartition("/")[0]
     kind = str(tree["kind"]).lower() + (f".{group}" if group else "")
     where = ("-n", str(meta["namespace"])) if meta.get("namespace") else ()
-    found = list(operations)
-    if tree["kind"] in _MUTABLE:
-        return ("kubectl", "patch", kind, meta["name"], *where, "--type=json", "-p", _text(found))
-    found = [*_freed(tree), *found]
-    goes_first = () if is_placed or tree["kind"] == "Pod" else ("--cascade=foreground",)
-    return (
-        *("kubectl", "get", kind, meta["name"], *where, "-o", "json", "|"),
-        *("kubectl", "patch", "--local", "-f", "-", "--type=json", "-p", _text(found), "-o", "json", "|"),
-        *("kubectl", "replace", "--force", *goes_first, "-f", "-"),
-    )
+    return ("kubectl", "patch", kind, meta["name"], *where, "--type=json", "-p", text)
 
 
-def _freed(tree: Tree) -> Iterator[Operation]:
-    """Without what the API server writes into a Job and refuses in a new one: its selector, by its uid."""
-    spec = tree.get("spec") or {}
-    if tree["kind"] != "Job" or spec.get("manualSelector") or "selector" not in spec:
-        return
-    yield {"op": "remove", "path": "/spec/selector"}
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    for name in _MADE_BY_THE_SERVER:
-        if name in labels:
-            yield {"op": "remove", "path": "/spec/template/metadata/labels" + pointed(name)}
-
-
-def _text(operations: Operations) -> str:
-    return json.dumps(list(operations), separators=(",", ":"))
+def verb_of_edit(tree: Tree) -> str:
+    """The verb that `edit_command` runs, "" where kubectl does it."""
+    return "" if tree["kind"] in _MUTABLE else "job.recreate"
 
 
 def edit_offer(  # noqa: PLR0917 - what an offer is, and of what
@@ -144,9 +109,14 @@ def edit_offer(  # noqa: PLR0917 - what an offer is, and of what
     if not parts:
         return None
     job = desk.wanted.job
-    members = () if job is None else desk.view.jobs.members(job.key)
-    command = edit_command(tree, found, is_placed=any(one.node for one in members))
-    change = Change(kind=kind, words=words, command=command, target=target or desk.wanted.subject)
+    command = edit_command(tree, found, desk.name if job is not None else f"pod/{desk.name}")
+    change = Change(
+        kind=kind,
+        words=words,
+        verb=verb_of_edit(tree),
+        command=command,
+        target=target or desk.wanted.subject,
+    )
     then: WhatIf = msgspec.structs.replace(desk.base, parts=parts, without=own_pods(desk))
     return ChangeOffer(cost, change, then, then_tree)
 

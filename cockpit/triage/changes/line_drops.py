@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from cockpit.triage.changes.job_edits import Operation, PodSpecPlace, pointed
+from cockpit.k8s.json_patch import Operation, pointed
+from cockpit.triage.changes.job_edits import PodSpecPlace
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 

@@ -13,9 +13,10 @@ from cockpit.fit.what_if import WhatIf
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import resource_word
+from cockpit.k8s.json_patch import pointed
 from cockpit.model.gang import PodGroup, QuotaRow, Workload
 from cockpit.model.record import Kind
-from cockpit.triage.changes.job_edits import edit_offer, in_each, own_object, pointed
+from cockpit.triage.changes.job_edits import edit_offer, in_each, own_object
 from cockpit.triage.changes.line_drops import DROPS, toleration
 from cockpit.triage.changes.offer import (
     FREE,

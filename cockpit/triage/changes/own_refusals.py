@@ -12,9 +12,10 @@ from cockpit.fit.what_if import WhatIf
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.k8s.json_patch import Operation, pointed
 from cockpit.k8s.quantity import parse_quantity
 from cockpit.model.record import Kind
-from cockpit.triage.changes.job_edits import Operation, PodSpecPlace, edit_offer, in_each, own_object, pointed
+from cockpit.triage.changes.job_edits import PodSpecPlace, edit_offer, in_each, own_object
 from cockpit.triage.changes.line_drops import field_removed, other_request, other_resource
 from cockpit.triage.changes.offer import (
     FREE,

@@ -129,12 +129,18 @@ class Lines:
 
     def __init__(self, full_at: int | None = None) -> None:
         self.entries: list[Entry] = []
+        self.kept: dict[str, Mapping[str, Any]] = {}
         self._full_at = full_at
 
     def append(self, entry: Entry) -> None:
         if self._full_at is not None and len(self.entries) >= self._full_at:
             raise BadInput("the audit file cannot be written")
         self.entries.append(entry)
+
+    def keep(self, audit_id: str, manifest: Mapping[str, Any]) -> None:
+        if self._full_at == 0:
+            raise BadInput("the manifest cannot be kept")
+        self.kept[audit_id] = manifest
 
 
 _VERSIONS = {"MPIJob": "kubeflow.org/v2beta1", "Job": "batch/v1", "Pod": "v1"}

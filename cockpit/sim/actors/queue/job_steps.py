@@ -7,7 +7,7 @@ longer matches its Workload is left alone here; Kueue stops it and makes its Wor
 from cockpit.kube.resource import WORKLOADS
 from cockpit.sim.actors.queue.conditions import condition_of, has_quota, is_admitted, is_finished
 from cockpit.sim.actors.queue.context import QueueContext
-from cockpit.sim.actors.queue.jobs import STOPPING, Injection, JobKind, workload_name
+from cockpit.sim.actors.queue.jobs import STOPPING, Conflict, Injection, JobKind, workload_name
 from cockpit.sim.actors.queue.reading import Key, key_of
 from cockpit.sim.actors.queue.spec import (
     IN_USE,
@@ -236,7 +236,13 @@ async def _start(context: QueueContext, kind: JobKind, job: Tree, tree: Tree) ->
             selector.update(flavor.labels)
             tolerations.extend(flavor.tolerations)
         injections.append(Injection(part["name"], selector, tuple(tolerations)))
-    patch = kind.start_patch(job, tree["metadata"]["name"], injections)
+    try:
+        patch = kind.start_patch(job, tree["metadata"]["name"], injections)
+    except Conflict as error:  # Kueue does not try again: it declares the Workload finished
+        edit = context.edit(tree)
+        edit.finish("FailedToStart", str(error))
+        await context.write(tree, edit)
+        return
     patch["metadata"] = {"resourceVersion": job["metadata"]["resourceVersion"]}
     await context.port.patch(kind.resource, *key_of(job), patch)
     message = f"Admitted by clusterQueue {admission['clusterQueue']}"

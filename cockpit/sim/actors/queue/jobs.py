@@ -28,6 +28,10 @@ class Injection(msgspec.Struct, frozen=True):
     tolerations: tuple[Tree, ...]
 
 
+class Conflict(Exception):
+    """A pod template that says otherwise than what an admission adds to it, in Kueue's words."""
+
+
 class JobKind(msgspec.Struct, frozen=True):
     """What the queue asks of one kind of job. `component` is the source of its events."""
 
@@ -119,7 +123,8 @@ class JobKind(msgspec.Struct, frozen=True):
         return next((str(name) for name in names if name), "")
 
     def start_patch(self, job: Tree, workload: str, injections: Sequence[Injection]) -> Tree:
-        """Let it run, with what its flavors ask of its pods."""
+        """Let it run, with what its flavors ask of its pods. Raises Conflict where its templates say
+        otherwise."""
         given = {one.name: one for one in injections}
         parts = {
             name: _injected(template, workload, given[name])
@@ -177,15 +182,27 @@ def _cleaned(template: Tree) -> Tree:
 
 def _injected(template: Tree, workload: str, info: Injection) -> Tree:
     metadata, spec = dict(template.get("metadata") or {}), dict(template.get("spec") or {})
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), WORKLOAD_ANNOTATION: workload}
-    metadata["labels"] = {**(metadata.get("labels") or {}), POD_SET_LABEL: info.name}
+    _merge(metadata, "annotations", {WORKLOAD_ANNOTATION: workload})
+    _merge(metadata, "labels", {POD_SET_LABEL: info.name})
     if info.node_selector:
-        spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), **info.node_selector}
+        _merge(spec, "nodeSelector", info.node_selector)
     held = list(spec.get("tolerations") or ())
     more = [one for one in info.tolerations if one not in held]
     if more:
         spec["tolerations"] = [*held, *more]
     return {**template, "metadata": metadata, "spec": spec}
+
+
+def _merge(holder: Tree, part: str, more: Mapping[str, str]) -> None:
+    """Kueue never overwrites what a template says (pkg/podset/podset.go Merge)."""
+    held = holder.get(part) or {}
+    for key, value in more.items():
+        if key in held and held[key] != value:
+            raise Conflict(
+                f"invalid admission check PodSetUpdate: conflict for {part}:"
+                f" conflict for key={key}, value1={held[key]}, value2={value}"
+            )
+    holder[part] = {**held, **more}
 
 
 def _restored(template: Tree, before: Tree) -> Tree:

@@ -6,7 +6,7 @@ import pytest
 
 from cockpit.kube.resource import CLUSTER_QUEUES, JOBS, MPIJOBS, WORKLOADS
 from cockpit.sim.port import PortError
-from tests.unit.sim.queue.scene import GPU, Scene, words_of
+from tests.unit.sim.queue.scene import GPU, Scene, job, words_of
 from tests.unit.sim.queue.test_queue_flows import ADMITTED, RESERVED
 
 
@@ -134,3 +134,22 @@ async def test_a_queue_with_mixed_up_resources_is_refused() -> None:
         'admission webhook "vclusterqueue.kb.io" denied the request: spec.resourceGroups[0].flavors[0].'
         'resources[0].name: Invalid value: "cpu": must match the name in coveredResources'
     )
+
+
+@pytest.mark.parametrize("key", ["kueue.x-k8s.io/workload", "kueue.x-k8s.io/podset"])
+async def test_a_template_that_names_another_workload_is_never_started(key: str) -> None:
+    """What a job is made from once more must not carry what the queue wrote into its template."""
+    scene = await Scene().begin()
+    await scene.usual()
+    tree = job("train-1", gpus=4)
+    part = "annotations" if key.endswith("workload") else "labels"
+    tree["spec"]["template"].setdefault("metadata", {})[part] = {key: "job-train-1-other"}
+    await scene.make(JOBS, tree)
+    await scene.pass_()
+    workload = await scene.workload("train-1")
+    value = workload["metadata"]["name"] if part == "annotations" else "main"
+    assert words_of(workload)[-1] == (
+        f"Finished True FailedToStart | invalid admission check PodSetUpdate: conflict for {part}: "
+        f"conflict for key={key}, value1=job-train-1-other, value2={value}"
+    )
+    assert (await scene.port.get(JOBS, "team-a", "train-1"))["spec"]["suspend"] is True

@@ -15,7 +15,9 @@ from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth
 from cockpit.pools.forecast import PoolExperience
 from cockpit.store.store import Store
+from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import explain
 from cockpit.triage.idle_jobs import IdleJobs
 from cockpit.triage.idleness import IdleStanding, Judged
 from cockpit.triage.verdict import Change, Subject
@@ -417,3 +419,37 @@ def test_only_what_waits_for_a_seat_is_offered_one(kind: str) -> None:
 def test_another_value_of_the_selector_is_named() -> None:
     trees = [node("a", labels={POOL: "a100"}), *waiting(nodeSelector={POOL: "h100"})]
     assert offers(view_of(trees))["other_pool"].words == f"made anew on {POOL}=a100 instead of h100"
+
+
+def finished(reason: str, message: str) -> list[Tree]:
+    one, owned = queued()
+    mark = {"type": "Finished", "status": "True", "reason": reason, "message": message}
+    owned["status"] = {"conditions": [{**mark, "lastTransitionTime": "2027-01-15T07:10:00Z"}]}
+    return [one, owned]
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("FailedToStart", "Kueue could not start it and declared its Workload finished"),
+        ("OwnerNotFound", "its Workload is finished with the job that had its name before"),
+        ("OutOfSync", "its prebuilt Workload does not match it and is declared finished"),
+        ("Succeeded", "Kueue has declared its Workload finished"),
+    ],
+)
+def test_a_suspended_job_whose_workload_is_finished_is_told_as_that(reason: str, words: str) -> None:
+    message = "invalid admission check PodSetUpdate: conflict for annotations: conflict for key=k"
+    view = view_of([node("a"), *queues(8, 0), *finished(reason, message)])
+    found = explain(WAITS, view)
+    assert (found.cause, found.sentence) == ("B27", f"{words}: it never starts; recreate it")
+    assert found.fact("reason") == reason
+    assert message in found.evidence[0].value
+    (offer,) = changes_for(found, view)
+    assert offer.command == ("cockpit", "job", "recreate", "team-a/waits", "--write")
+    assert offer.verb == "job.recreate"
+
+
+def test_a_job_that_has_ended_has_a_finished_workload_by_right() -> None:
+    one, owned = finished("Succeeded", "Job finished successfully")
+    one["status"] = {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 1}
+    assert explain(WAITS, view_of([node("a"), *queues(8, 0), one, owned])).cause != "B27"

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from cockpit.triage.changes.job_edits import edit_command, edited, pod_spec_places, pointed
+from cockpit.k8s.json_patch import edited, pointed
+from cockpit.triage.changes.job_edits import edit_command, pod_spec_places
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.verdict import Verdict
 from tests.unit.triage.changes.test_changes import WAITS, waiting
@@ -41,36 +42,30 @@ def test_every_pod_spec_of_an_object_is_found() -> None:
     assert pointers == [f"/spec/mpiReplicaSpecs/{role}/template/spec" for role in ("Launcher", "Worker")]
 
 
-def test_a_job_is_made_anew_without_what_the_server_wrote_into_it() -> None:
-    tree = job("waits", 1, 8)
-    uid = {"batch.kubernetes.io/controller-uid": "u"}
-    tree["spec"]["selector"] = {"matchLabels": uid}
-    tree["spec"]["template"]["metadata"] = {"labels": {**uid, "app": "mine"}}
-    command = edit_command(tree, ({"op": "remove", "path": "/spec/template/spec/nodeSelector"},))
-    assert command[-5:] == ("kubectl", "replace", "--force", "-f", "-")
-    first = edit_command(tree, (), is_placed=False)
-    assert first[-6:] == ("kubectl", "replace", "--force", "--cascade=foreground", "-f", "-")
-    operations = json.loads(command[command.index("-p") + 1])
-    assert [one["path"] for one in operations] == [
-        "/spec/selector",
-        "/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid",
-        "/spec/template/spec/nodeSelector",
-    ]
+def test_a_job_with_other_lines_is_recreated_and_a_deployment_patched() -> None:
+    without = ({"op": "remove", "path": "/spec/template/spec/nodeSelector"},)
+    words = edit_command(job("waits", 1, 8), without, "team-a/waits")
+    assert words[:5] == ("cockpit", "job", "recreate", "team-a/waits", "--patch")
+    assert json.loads(words[5]) == [*without]
+    assert words[6:] == ("--write",)
+    served = {**job("waits", 1, 8), "apiVersion": "apps/v1", "kind": "Deployment"}
+    patched = edit_command(served, without, "team-a/waits")
+    assert patched[:4] == ("kubectl", "patch", "deployment.apps", "waits")
 
 
-def test_what_was_made_from_a_job_goes_before_it_is_made_anew_unless_pods_of_it_have_nodes() -> None:
-    def command(*places: str) -> tuple[str, ...]:
-        one = job("waits", 2, 8, nodeSelector={POOL: "h100"})
-        trees = [node(name, labels={POOL: "a100"}) for name in "abc"]
-        (found,) = (
-            each
-            for each in changes_of(WAITS, view_of([*trees, one, *pods_of(one, places)]))
-            if each.kind == "other_pool"
-        )
-        return found.command
-
-    assert "--cascade=foreground" in command()
-    assert "--cascade=foreground" not in command("a")
+def test_an_offer_changes_what_the_author_wrote_and_not_what_the_queue_did() -> None:
+    one = job("waits", 2, 8, nodeSelector={POOL: "h100"})
+    template = one["spec"]["template"]
+    template["metadata"] = {"annotations": {"kueue.x-k8s.io/workload": "job-waits-1"}}
+    trees = [node(name, labels={POOL: "a100"}) for name in "abc"]
+    (found,) = (
+        offer
+        for offer in changes_of(WAITS, view_of([*trees, one, *pods_of(one, ())]))
+        if offer.kind == "other_pool"
+    )
+    assert found.verb == "job.recreate"
+    (operation,) = json.loads(found.command[5])
+    assert operation["path"] == "/spec/template/spec/nodeSelector/example.com~1pool"
 
 
 def test_two_changes_are_offered_where_one_does_not_start_the_job() -> None:

@@ -1,0 +1,163 @@
+"""Recreate a job under its own name, with other lines where its template may not be changed while it is
+there.
+
+What is created is the manifest that its author wrote (`cockpit.jobs.again`). Nothing is deleted before the
+server has said in a dry run that it would take it, and what is deleted is kept on this host.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cockpit.actions.address import Lookup, object_path
+from cockpit.actions.kill import REMAINS, ends_of, members_of
+from cockpit.actions.shell import job_line, restore_line
+from cockpit.errors import BadInput
+from cockpit.jobs.again import as_written
+from cockpit.k8s.json_patch import Operation, edited
+from cockpit.model.job import Job
+from cockpit.model.plan import Call, Plan, Replaced
+from cockpit.model.store_reader import StoreReader
+
+LEFT_OUT: Final = "what the server, controllers and the queueing engine wrote into it is left out"
+
+
+def plan_recreate(
+    job: Job,
+    tree: Mapping[str, Any],
+    operations: tuple[Operation, ...],
+    *,
+    store: StoreReader,
+    workload: Mapping[str, Any] | None = None,
+    workload_path: str = "",
+    lookup: Lookup | None = None,
+    context: str = "",
+) -> Plan:
+    """The plan that deletes the job and creates it again with the `operations` (JSON patch) done to what its
+    author wrote. `workload` is the tree of what its engine admits it by, `workload_path` where that is.
+
+    Raises BadInput where it is being deleted, belongs to another object, or has no such line.
+    """
+    target = f"{job.kind.lower()} {job.namespace}/{job.name}"
+    metadata = tree["metadata"]
+    if metadata.get("deletionTimestamp"):
+        raise BadInput(f"{target} is already being deleted")
+    _refuse_owned(target, metadata)
+    uid = str(metadata.get("uid") or "")
+    if not uid:
+        raise BadInput(f"{target} has no known uid: it is not deleted by name alone")
+    before = as_written(tree, workload)
+    path = object_path(job.api_version, job.kind, job.namespace, job.name, lookup=lookup)
+    replaced = [Replaced(path=path, uid=uid, target=target)]
+    if workload is not None and workload_path:
+        own = workload["metadata"]
+        name = f"workload {own.get('namespace', '')}/{own.get('name', '')}"
+        replaced.append(Replaced(path=workload_path, uid=str(own.get("uid") or ""), target=name))
+    guard = {"uid": uid, "resourceVersion": str(metadata.get("resourceVersion") or "")}
+    options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+    pods = members_of(job, store)
+    return Plan(
+        verb="recreate",
+        title=f"Recreate {target}",
+        done=f"Recreated {target}",
+        calls=(
+            Call(method="DELETE", path=path, body={**options, "preconditions": guard}, target=target),
+            Call(
+                method="POST",
+                path=path.rpartition("/")[0],
+                body=_with(before, operations, target),
+                target=target,
+                replaces=tuple(replaced),
+            ),
+        ),
+        lines=(
+            f"delete {target} and create it again under its name",
+            *map(_told, operations),
+            LEFT_OUT,
+            *ends_of(pods, job.gpus_allocated),
+            REMAINS,
+        ),
+        shell=job_line("recreate", job, context, *_words(operations)),
+        is_destructive=True,
+        keeps=before,
+    )
+
+
+def plan_restore(
+    manifest: Mapping[str, Any], audit_id: str, *, lookup: Lookup | None = None, context: str = ""
+) -> Plan:
+    """The plan that creates what was deleted, as it was kept under the id of an audit line."""
+    kind, metadata = str(manifest.get("kind") or ""), manifest["metadata"]
+    name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
+    target = f"{kind.lower()} {namespace}/{name}"
+    path = object_path(str(manifest.get("apiVersion") or ""), kind, namespace, lookup=lookup)
+    return Plan(
+        verb="restore",
+        title=f"Create {target} again",
+        done=f"Created {target} again",
+        calls=(Call(method="POST", path=path, body=dict(manifest), target=target),),
+        lines=(f"create {target} as it was before it was recreated", LEFT_OUT),
+        shell=restore_line(audit_id, context),
+    )
+
+
+def read_operations(text: str) -> tuple[Operation, ...]:
+    """A JSON patch of add, remove and replace; () of "". Raises BadInput."""
+    if not text:
+        return ()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise BadInput(f"--patch: this is not JSON; {_JSON_PATCH}") from None
+    if not isinstance(found, list) or not all(map(_is_operation, found)):
+        raise BadInput(f"--patch: {_JSON_PATCH}, each with its path")
+    for step in found:
+        if step["path"].split("/")[1] in _KIND or step["path"].startswith(_IDENTITY):
+            raise BadInput(f"--patch: {step['path']} cannot be changed: the job keeps its name and kind")
+    return tuple(found)
+
+
+def _is_operation(step: Any) -> bool:
+    if not isinstance(step, dict) or not str(step.get("path", "")).startswith("/"):
+        return False
+    return step.get("op") == "remove" or (step.get("op") in ("add", "replace") and "value" in step)
+
+
+_JSON_PATCH: Final = "give a JSON patch: a list of add, remove and replace"
+_KIND: Final = ("apiVersion", "kind", "status")
+_IDENTITY: Final = ("/metadata/name", "/metadata/namespace", "/metadata/uid")
+
+
+def _refuse_owned(target: str, metadata: Mapping[str, Any]) -> None:
+    for owner in metadata.get("ownerReferences") or ():
+        if isinstance(owner, Mapping) and owner.get("controller"):
+            raise BadInput(
+                f"{target} is made by {str(owner.get('kind')).lower()} {owner.get('name')}: recreate that one"
+            )
+
+
+def _with(manifest: Mapping[str, Any], operations: tuple[Operation, ...], target: str) -> dict[str, Any]:
+    made: dict[str, Any] = dict(manifest)
+    for one in operations:
+        try:
+            made = edited(made, (one,))
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise BadInput(
+                f"{target}: its author wrote no {one['path']} into it; look at its manifest, and plan again"
+            ) from None
+    return made
+
+
+def _told(operation: Operation) -> str:
+    value = json.dumps(operation.get("value"), ensure_ascii=False)
+    match operation["op"]:
+        case "remove":
+            return f"without {operation['path']}"
+        case "add":
+            return f"with {operation['path']}: {value}"
+        case _:
+            return f"with {operation['path']} changed to {value}"
+
+
+def _words(operations: tuple[Operation, ...]) -> tuple[str, ...]:
+    return ("--patch", json.dumps(list(operations), separators=(",", ":"))) if operations else ()
