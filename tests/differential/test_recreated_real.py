@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.bed import sandbox
+from tests.bed import builder, engines, sandbox
 from tests.bed.bed import Bed
 from tests.bed.fixtures import fresh
 from tests.differential.recreate_plays import KEPT_MARK, WAYS, kept_mark, play, set_scene
@@ -20,7 +20,8 @@ def bed(request: pytest.FixtureRequest) -> Iterator[Bed]:
     """No nodes: pods stay as they are made."""
     if (reason := sandbox.why_not()) is not None:
         pytest.skip(reason)
-    yield from fresh({"kueue", "mpi"}, request)
+    has_jobset = builder.cached("jobset") is not None
+    yield from fresh({"kueue", "mpi", *(("jobset",) if has_jobset else ())}, request)
 
 
 def _stage(bed: Bed, name: str) -> tuple[BedStage, OfferGround]:
@@ -29,9 +30,11 @@ def _stage(bed: Bed, name: str) -> tuple[BedStage, OfferGround]:
     return BedStage(api, served, Draw(name, 1)), OfferGround(api, served, bed.kubeconfig)
 
 
-@pytest.mark.parametrize("kind", ["Job", "MPIJob"])
+@pytest.mark.parametrize("kind", ["Job", "MPIJob", "JobSet"])
 @pytest.mark.parametrize(("state", "how"), WAYS)
 def test_it_is_admitted_again(bed: Bed, kind: str, state: str, how: str) -> None:
+    if kind == "JobSet" and "jobset" not in bed.parts:
+        pytest.skip(engines.NOT_BUILT.format("jobset"))
     stage, ground = _stage(bed, f"{kind}-{state}-{how}")
     try:
         play(set_scene(stage, ground), kind, state, how)
