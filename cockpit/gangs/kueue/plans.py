@@ -10,11 +10,13 @@ from typing import Any
 from cockpit.errors import BadInput
 from cockpit.gangs.engine import Queue, SuspendChange
 from cockpit.gangs.kueue.standing import gang_state
+from cockpit.gangs.kueue.texts import FINISHED_WORDS
 from cockpit.gangs.sentence import counted, freed, listed
 from cockpit.gangs.verdict import GangState
 from cockpit.k8s.gpu_resources import gpus_asked
 from cockpit.model.gang import LocalQueue, Workload
 from cockpit.model.plan import Call, Plan
+from cockpit.model.record import condition
 
 API = "/apis/kueue.x-k8s.io"
 _MERGE = "application/merge-patch+json"
@@ -27,10 +29,7 @@ def suspend_workload(workload: Workload, *, suspend: bool, version: str) -> Susp
     """
     state = gang_state(workload)
     if state == GangState.FINISHED:
-        raise BadInput(
-            f"the Workload of job {_job(workload)} is finished: it can be neither suspended nor resumed;"
-            " to run it again, clone or recreate it"
-        )
+        raise BadInput(_finished(workload))
     if suspend and not workload.is_active:
         raise BadInput(f"job {_job(workload)} is suspended already; resume it to let it queue again")
     if not suspend and workload.is_active:
@@ -43,6 +42,13 @@ def suspend_workload(workload: Workload, *, suspend: bool, version: str) -> Susp
     if state in (GangState.ADMITTED, GangState.STARTED, GangState.EVICTED):
         return SuspendChange((call,), (line,), is_destructive=True)
     return SuspendChange((call,), (line, "it leaves the line"))
+
+
+def _finished(workload: Workload) -> str:
+    mark = condition(workload.conditions, "Finished")
+    if mark is not None and mark.reason in FINISHED_WORDS:  # it has not run
+        return f"job {_job(workload)}: {FINISHED_WORDS[mark.reason]}: it never starts; clone or recreate it"
+    return f"job {_job(workload)} has finished; it can be neither suspended nor resumed"
 
 
 def admitted_through(queue: Queue, workloads: Iterable[Workload]) -> tuple[Workload, ...]:

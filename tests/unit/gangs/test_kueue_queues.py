@@ -92,7 +92,12 @@ def test_what_is_done_already_is_refused_in_one_sentence() -> None:
     for one, suspend, refused in (
         (workload("train", is_active=False), True, "is suspended already"),
         (workload("train"), False, "is not suspended"),
-        (workload("train", is_("Finished")), True, "is finished"),
+        (workload("train", is_("Finished")), True, "has finished"),
+        (
+            workload("train", is_("Finished", reason="FailedToStart")),
+            False,
+            "never starts; clone or recreate it",
+        ),
     ):
         with pytest.raises(BadInput, match=refused):
             suspend_workload(one, suspend=suspend, version="v1beta2")
