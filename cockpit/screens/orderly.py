@@ -6,6 +6,7 @@ from textual.events import Event
 from textual.screen import Screen
 from textual.worker import Worker, WorkType
 
+from cockpit.collector import ClosedPages
 from cockpit.screens.steady import Note, SteadyApp
 from cockpit.screens.typed_ahead import TypedAhead
 
@@ -16,10 +17,15 @@ class OrderlyApp(SteadyApp):
     def __init__(self, note: Note | None) -> None:
         super().__init__(note)
         self._typed_ahead = TypedAhead(self, super().on_event)
+        self._closed_pages = ClosedPages(self.set_timer)
 
     def on_mount(self) -> None:
-        self.screen_change_signal.subscribe(self, lambda _: self._typed_ahead.follow(), immediate=True)
+        self.screen_change_signal.subscribe(self, lambda _: self._page_changed(), immediate=True)
         self._typed_ahead.follow()
+
+    def _page_changed(self) -> None:
+        self._typed_ahead.follow()
+        self._closed_pages.changed()
 
     async def on_event(self, event: Event) -> None:
         await self._typed_ahead.take(event)

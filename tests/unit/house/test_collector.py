@@ -1,7 +1,8 @@
 """The records are no work for the garbage collector."""
 
 import gc
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -35,6 +36,58 @@ def test_what_has_settled_is_not_looked_at_again() -> None:
     before = len(gc.get_objects())
     collector.settle()
     assert len(gc.get_objects()) < before - len(kept) // 2
+
+
+class Page:
+    """A page as far as the collector sees it: some thousand objects in cycles."""
+
+    open_pages = 0
+
+    def __init__(self) -> None:
+        Page.open_pages += 1
+        self.parts = [[self] for _ in range(5_000)]
+
+    def __del__(self) -> None:
+        Page.open_pages -= 1
+
+
+def test_closed_pages_do_not_pile_up() -> None:
+    collector.expect_many()
+    collector.settle()
+    rng, stack, most = random.Random(1), [Page()], 0
+    for _ in range(1_500):
+        if rng.random() < 0.3 and len(stack) < 4:
+            stack.append(Page())
+        elif len(stack) > 1:
+            stack.pop()
+        else:
+            stack[0] = Page()
+        most = max(most, Page.open_pages)
+    assert most < 45, "at the rounds of loading lists it is 70"
+
+
+def test_a_quiet_moment_after_some_pages_collects_them() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        waiting: list[Callable[[], None]] = []
+        pages = collector.ClosedPages(lambda seconds, fn: waiting.append(fn))
+        before = Page.open_pages
+        for number in range(1, 2 * collector.PAGES + 1):
+            Page()
+            pages.changed()
+            while len(waiting) > 1:
+                waiting.pop(0)()
+                assert Page.open_pages == before + number, "a page changed since"
+        waiting.pop()()
+        assert Page.open_pages == before
+        Page()
+        pages.changed()
+        waiting.pop()()
+        assert Page.open_pages == before + 1, "too few to be worth a round"
+    finally:
+        gc.enable()
+        gc.collect()
 
 
 def test_a_pod_in_the_store_adds_nothing_that_is_tracked() -> None:
