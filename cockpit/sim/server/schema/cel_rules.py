@@ -7,20 +7,16 @@ Other than there lists of type set are compared in their order, and what a rule 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import cache
-from ipaddress import ip_address
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from cockpit.k8s.quantity import quantity
 from cockpit.sim.port import Tree
 from cockpit.sim.server.refusals import Cause, banned, duplicate, required, wrong
-from cockpit.sim.server.schema.cel_cost import CelBudget, OutOfBudget, extent_of, nesting_of
-from cockpit.sim.server.schema.patterns import pattern
+from cockpit.sim.server.schema.cel_cost import CelBudget, OutOfBudget, RuleCost, cost_of, extent_of, wider
+from cockpit.sim.server.schema.cel_functions import MATCHES, counted, counting
 
 if TYPE_CHECKING:
     import cel
@@ -43,11 +39,15 @@ _RESERVED = frozenset(
 )
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _ESCAPED = re.compile(r"__|[./-]")
+_HIDDEN = re.compile(
+    r""""{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*\'|\b(?P<matches>matches)(?=\s*\()""",
+    re.DOTALL,
+)
+"""The library's own `matches` compiles its pattern with every call; ours stands in its place."""
 _BUILT_IN = frozenset(
     {
         *(
             "size",
-            "matches",
             "contains",
             "startsWith",
             "endsWith",
@@ -65,16 +65,17 @@ _BUILT_IN = frozenset(
 
 
 class CelRule(msgspec.Struct, frozen=True, eq=False):
-    """One rule, read. `nesting` is how deep its loops lie in each other, `additions` how often it adds."""
+    """One rule, read. `text` is how it is written, `cost` how it grows, its message's likewise."""
 
+    text: str
     program: "cel.Program"
     message: str
     message_program: "cel.Program | None"
     reason: str
     field_path: str
     uses_old: bool
-    nesting: int
-    additions: int
+    cost: RuleCost
+    message_cost: RuleCost
 
 
 class CelRules(msgspec.Struct, frozen=True, eq=False):
@@ -168,21 +169,30 @@ def _own_faults(
     names: dict[str, Any] = {"self": _as_cel(value, rules.schema)}
     if old is not None:
         names["oldSelf"] = _as_cel(old, rules.schema)
-    extent = extent_of(value)
+    extent = extent_of(value) if old is None else wider(extent_of(value), extent_of(old))
     for rule in rules.rules:
         if rule.uses_old and old is None:
             continue
-        budget.spend(path, extent, rule.nesting, rule.additions)
-        context = cel.Context(variables=names, functions=_functions())
+        budget.spend(path, extent, rule.cost)
+        context = cel.Context(variables=names, functions=counted())
         try:
-            is_kept = rule.program.execute(context)
+            with counting(budget):
+                is_kept = rule.program.execute(context)
+            budget.check(path)
+        except OutOfBudget:
+            raise
         except Exception as error:  # noqa: BLE001 - the rule's own: a missing key, an overflow, other types
-            why = f"{_told(error)} evaluating rule: {rule.message or rule.program.source}"
+            budget.check(path)
+            why = f"{_told(error)} evaluating rule: {rule.message or rule.text}"
             yield {**wrong(path or "<nil>", rules.schema.get("type", ""), why)}
             continue
         if is_kept is True or (is_same and not rule.uses_old):
             continue
-        yield _cause(rule, value, path, _message(rule, context))
+        budget.spend(path, extent, rule.message_cost)
+        with counting(budget):
+            message = _message(rule, context)
+        budget.check(path)
+        yield _cause(rule, value, path, message)
 
 
 def _cause(rule: CelRule, value: Any, path: str, message: str) -> Cause:
@@ -206,7 +216,7 @@ def _message(rule: CelRule, context: "cel.Context") -> str:
             said = None
         if isinstance(said, str) and said.strip() and "\n" not in said.strip():
             return said.strip()
-    return rule.message or f"failed rule: {rule.program.source.strip()}"
+    return rule.message or f"failed rule: {rule.text.strip()}"
 
 
 def _told(error: Exception) -> str:
@@ -217,18 +227,19 @@ def _rule(one: Tree) -> CelRule:
     """One entry of `x-kubernetes-validations`. Raises ValueError for what cannot be evaluated here."""
     if one.get("optionalOldSelf"):
         raise ValueError("optionalOldSelf needs optional values, which it does not have")
-    program = _program(str(one.get("rule") or "true"))
+    text = str(one.get("rule") or "true")
+    program = _program(text)
     message = one.get("messageExpression")
-    nesting, additions = nesting_of(program.source)
     return CelRule(
+        text=text,
         program=program,
         message=str(one.get("message") or "").strip(),
         message_program=_program(str(message)) if message else None,
         reason=str(one.get("reason") or ""),
         field_path=str(one.get("fieldPath") or ""),
         uses_old="oldSelf" in program.variables(),
-        nesting=nesting,
-        additions=additions,
+        cost=cost_of(text),
+        message_cost=cost_of(str(message or "")),
     )
 
 
@@ -238,64 +249,14 @@ def _program(text: str) -> "cel.Program":
     if len(text) > _MOST_RULE_CHARACTERS:
         raise ValueError(f"it has more than {_MOST_RULE_CHARACTERS:,} characters")
     try:
-        program = cel.compile(text)
+        program = cel.compile(_HIDDEN.sub(lambda found: MATCHES if found["matches"] else found[0], text))
     except ValueError as problem:
         raise ValueError(str(problem).splitlines()[0]) from None
-    known = _BUILT_IN | _functions().keys()
+    known = _BUILT_IN | counted().keys()
     missing = [name for name in program.functions() if name.isidentifier() and name not in known]
     if missing:
         raise ValueError(f"there is no function {missing[0]} here")
     return program
-
-
-@cache
-def _functions() -> dict[str, Callable[..., Any]]:
-    """The string, list and quantity functions of Kubernetes' CEL libraries that are evaluated here."""
-    from cel import stdlib
-
-    return {
-        "charAt": stdlib.char_at,
-        "indexOf": stdlib.index_of,
-        "lastIndexOf": stdlib.last_index_of,
-        "substring": stdlib.substring,
-        "split": stdlib.split,
-        "join": stdlib.join,
-        "lowerAscii": stdlib.lower_ascii,
-        "upperAscii": stdlib.upper_ascii,
-        "trim": stdlib.trim,
-        "min": stdlib.min_,
-        "max": stdlib.max_,
-        "sum": stdlib.sum_,
-        "isSorted": lambda items: all(a <= b for a, b in pairwise(items)),
-        "find": _find,
-        "isIP": _is_ip,
-        "isQuantity": _is_quantity,
-        "quantity": lambda text: quantity(text).amount,
-        "isGreaterThan": lambda one, other: one > other,
-        "isLessThan": lambda one, other: one < other,
-        "compareTo": lambda one, other: (one > other) - (one < other),
-        "asApproximateFloat": float,
-    }
-
-
-def _find(text: str, expression: str) -> str:
-    return pattern(expression).first_in(text)
-
-
-def _is_ip(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_quantity(text: str) -> bool:
-    try:
-        quantity(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _by_keys(schema: Tree, old: Any) -> dict[Any, Any]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.sim.port import Tree
-from cockpit.sim.server.schema.cel_cost import CelBudget, OutOfBudget, extent_of, nesting_of
+from cockpit.sim.server.schema.cel_cost import CelBudget, Extent, OutOfBudget, RuleCost, cost_of, extent_of
 from cockpit.sim.server.schema.cel_rules import cel_rules, escaped, rule_faults
 
 
@@ -60,19 +60,22 @@ def test_a_pattern_that_would_never_end_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "nesting", "additions"),
+    ("rule", "nesting", "collecting", "additions"),
     [
-        ("self.a", 0, 0),
-        ("self.all(x, x > 0)", 1, 0),
-        ("self.all(x, x > 0) && self.exists(y, y > 1)", 1, 0),
-        ("self.all(x, self.exists_one(y, y == x))", 2, 0),
-        ("self.filter(i, size(self.filter(j, j == i)) > 1).map(k, k + 1)", 2, 1),
-        ("'.all(' + self.a + \".map(\"", 0, 2),
-        ("self.a.all (x, (x + 1) > 0)", 1, 1),
+        ("self.a", 0, 0, 0),
+        ("self.all(x, x > 0)", 1, 0, 0),
+        ("self.all(x, x > 0) && self.exists(y, y > 1)", 1, 0, 0),
+        ("self.all(x, self.exists_one(y, y == x))", 2, 0, 0),
+        ("self.filter(i, size(self.filter(j, j == i)) > 1).map(k, k + 1)", 2, 0, 1),
+        ("self.all(i, self.map(j, i).size() > 0)", 2, 1, 0),
+        ("self.l.map(a, self.l.map(b, b))", 2, 1, 0),
+        ("'.all(' + self.a + \".map(\"", 0, 0, 2),
+        ("self.a.all (x, (x + 1) > 0)", 1, 0, 1),
     ],
 )
-def test_loops_within_loops_are_counted(rule: str, nesting: int, additions: int) -> None:
-    assert nesting_of(rule) == (nesting, additions)
+def test_loops_within_loops_are_counted(rule: str, nesting: int, collecting: int, additions: int) -> None:
+    found = cost_of(rule)
+    assert (found.nesting, found.collecting, found.additions) == (nesting, collecting, additions)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +83,19 @@ def test_loops_within_loops_are_counted(rule: str, nesting: int, additions: int)
     [
         ("self.l.all(a, self.l.all(b, self.l.all(c, a + b + c >= 0)))", 200),
         ("self.l.map(a, self.l.map(b, self.l + self.l)).size() >= 0", 3000),
+        ("self.l.map(a, self.s).size() > 0", 1_000),
+        ("self.l.map(a, self.l.map(b, a)).size() > 0", 1_000),
+        ("self.l.map(a, self.s).join('') != 'x'", 5_000),
+        ("self.l.all(a, self.s.contains('y') == false)", 50_000),
+        ("self.l.all(a, self.s.charAt(a) == 'x')", 10_000),
+        ("self.l.all(a, self.s.matches('^(x+x+)+y') || true)", 10_000),
+        ("self.s.split('').all(a, self.s.split('').all(b, a == b))", 100_000),
+        ("self.s.split('').map(a, a).size() > 0", 8_000),
+        ("self.l.filter(a, a == 1).size() > 0", 7_000),
+        ("self.s.split('').map(a, self.s).size() > 0", 10_000),
+        ("self.s.split('').filter(a, a == 'x').size() > 0", 100_000),
+        ("self.s.split('').map(a, self.s.split('').join(self.s)).size() > 0", 3_000),
+        ("self.s.split('').join(self.s).size() > 0", 100_000),
         ("[self.s + self.s + self.s].all(a, [a + a + a].all(b, [b + b + b + b].all(c, c != 'x')))", 100_000),
     ],
 )
@@ -88,11 +104,36 @@ def test_a_rule_that_would_cost_too_much_is_refused_before_it_runs(rule: str, si
     assert "running out of cost budget" in message
 
 
+@pytest.mark.parametrize(
+    ("rule", "size"),
+    [
+        ("self.l.map(a, a + 1).size() == self.l.size()", 500),
+        ("self.l.filter(a, a == 1).size() == self.l.size()", 1_000),
+        ("self.l.all(a, self.l.exists(b, b == a))", 300),
+        ("self.l.all(a, self.s.startsWith('x'))", 1_000),
+        ("self.s.split('').all(a, a == 'x')", 10_000),
+        ("self.s.split('').map(a, a).join('') == self.s", 1_000),
+        ("self.l.all(a, self.s.matches('^x+$'))", 100),
+        ("self.s.matches('^x+$') && self.s.lowerAscii() == self.s", 1_000_000),
+    ],
+)
+def test_rules_as_people_write_them_are_evaluated_on_what_people_write(rule: str, size: int) -> None:
+    assert told(schema(rule, l=LIST, s=TEXT), {"l": [1] * min(size, 5_000), "s": "x" * size}) == []
+
+
+def test_what_an_expression_for_a_message_costs_is_counted() -> None:
+    rules: Tree = {"type": "object", "properties": {"s": TEXT}}
+    message = "self.s.split('').map(a, self.s).join('')"
+    rules["x-kubernetes-validations"] = [{"rule": "false", "messageExpression": message, "message": "plain"}]
+    ((_, said),) = told(rules, {"s": "x" * 100_000})
+    assert "running out of cost budget" in said
+
+
 def test_what_the_rules_of_all_items_cost_together_is_counted() -> None:
     rules = [{"rule": "self.all(a, self.all(b, a <= b || a > b))"}]
     items = {**LIST, "x-kubernetes-validations": rules}
     lists = {"type": "object", "properties": {"ls": {"type": "array", "items": items}}}
-    assert told(lists, {"ls": [[1] * 90] * 1000}) == []
+    assert told(lists, {"ls": [[1] * 40] * 1000}) == []
     assert [message for _, message in told(lists, {"ls": [[1] * 900] * 1000})] == [
         "Invalid value: validation failed due to running out of cost budget, "
         "no further validation rules will be run"
@@ -126,12 +167,12 @@ def test_whatever_a_rule_says_of_whatever_is_an_answer(rule: str, value: Any, ol
 
 @given(VALUES)
 def test_the_extent_of_a_value_is_no_less_than_its_longest_part(value: Any) -> None:
-    longest, size_bytes = extent_of(value)
+    extent = extent_of(value)
     if isinstance(value, list | dict):
-        assert longest >= len(value)
-    assert size_bytes >= 16
+        assert extent.longest >= len(value)
+    assert extent.bytes >= 16 + extent.text
     with pytest.raises(OutOfBudget):
-        CelBudget().spend("", (max(longest, 2), size_bytes), 64, 0)
+        CelBudget().spend("", Extent(max(extent.longest, 2), extent.text, extent.bytes), RuleCost(nesting=64))
 
 
 @pytest.mark.parametrize(
