@@ -15,8 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cockpit.attach import AttachOptions
-from cockpit.commands.settings import namespaces_given
+from cockpit.commands.settings import namespaces_given, settings_in_force
 from cockpit.errors import BadInput, CockpitError
+from cockpit.local_state.config import Settings
 from cockpit.local_state.paths import state_folder
 from cockpit.terminal import end_with_terminal, is_terminal
 
@@ -35,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         return _list()
     _require_extra()
+    settings = settings_in_force()
     log = state_folder(os.environ) / "demo.log"
     command = _command(options, log)
     if options.serve:
@@ -56,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         )
         if not has_terminal:
             return _overview(options, chosen, said)
-        return _screens(chosen, said)
+        return _screens(chosen, settings, said)
 
 
 def _require_extra() -> None:
@@ -198,15 +200,14 @@ def _overview(options: argparse.Namespace, chosen: AttachOptions, said: str) -> 
     return asyncio.run(show())
 
 
-def _screens(chosen: AttachOptions, said: str) -> int:
+def _screens(chosen: AttachOptions, settings: Settings, said: str) -> int:
     from cockpit.app import AppOptions
     from cockpit.app import run as run_app
-    from cockpit.commands.settings import settings_in_force
 
     return run_app(
         AppOptions(
             attach_to=chosen,
-            settings=settings_in_force(),
+            settings=settings,
             state_folder=state_folder(os.environ),
             first_note=said,
         )

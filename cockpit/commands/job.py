@@ -11,6 +11,7 @@ from cockpit.actions.submit import check_submit
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.confirm import CODES, confirm_plan, refuse_without_right
+from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.fitting import FIT_KINDS, fit_told
 from cockpit.commands.live import attached, trust_notes
 from cockpit.commands.output import note, put, tree_text
@@ -139,6 +140,7 @@ async def open_for(chosen: AttachOptions, clock: Clock, timeout_seconds: float) 
             f"no answer from the cluster within {timeout_seconds:g} s; give a longer --timeout"
         ) from None
     note(trust_notes(session.trust))
+    note(exposure_notes(chosen, settings_in_force()))
     return session
 
 

@@ -8,7 +8,9 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions, Link
 from cockpit.clock import Clock
+from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.output import note
+from cockpit.commands.settings import settings_in_force
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Phase, StreamStatus
@@ -86,6 +88,7 @@ class Live:
         self.attachment.jobs.catch_up()
         if self.attachment.session is not None:
             note(trust_notes(self.attachment.session.trust))
+            note(exposure_notes(self.attachment.options, settings_in_force()))
         notes = (
             *self._namespace_notes(),
             *self._notes(kinds, tells_rest=tells_rest),

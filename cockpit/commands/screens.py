@@ -5,6 +5,7 @@ import os
 import sys
 
 from cockpit import collector
+from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.output import note
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
@@ -27,4 +28,6 @@ def run(options: argparse.Namespace) -> int:
     from cockpit.app import AppOptions
     from cockpit.app import run as run_app
 
-    return run_app(AppOptions(attach_to=chosen, settings=settings, state_folder=state_folder(os.environ)))
+    said = "; ".join(exposure_notes(chosen, settings))
+    state = state_folder(os.environ)
+    return run_app(AppOptions(attach_to=chosen, settings=settings, state_folder=state, first_note=said))

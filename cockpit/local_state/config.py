@@ -136,6 +136,13 @@ _TOP: Final = (
 _PRICES: Final = ("currency", "billed", "machines")
 _PRICE: Final = ("hourly", "spot", "billed")
 _BILLED: Final = {"second": 1.0, "minute": 60.0}
+THEMES: Final = (
+    *("calm-dark", "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light", "catppuccin-frappe"),
+    *("catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula", "flexoki", "gruvbox"),
+    *("monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon", "solarized-dark"),
+    *("solarized-light", "textual-dark", "textual-light", "tokyo-night"),
+)
+"""Textual's and ours: a test holds them against both, so that reading a file loads no Textual."""
 _DEAREST: Final = 1_000_000.0
 _MOST_NODES: Final = 10_000
 _CONTEXT: Final = (
@@ -182,7 +189,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
     return Settings(
         namespaces=reader.namespaces(tree, ""),
         prometheus=reader.prometheus(tree, ""),
-        theme=reader.text(tree, "theme", ""),
+        theme=reader.theme(tree),
         template_folders=tuple(map(reader.path, reader.texts(tree, "template-folders"))),
         pool_labels=reader.label_keys(tree),
         bell=reader.switch(tree, "bell", ""),
@@ -279,6 +286,14 @@ class _Reader:
         value = tree.get(key, "")
         if not isinstance(value, str) or any(ord(one) < 0x20 for one in value):
             raise self.fault(key, section, f"give one line of text, not {value!r}")
+        return value
+
+    def theme(self, tree: Mapping[str, Any]) -> str:
+        value = self.text(tree, "theme", "")
+        if value and value not in THEMES:
+            near = difflib.get_close_matches(value.lower(), THEMES, n=1, cutoff=0.4)
+            remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join(THEMES)}"
+            raise self.fault("theme", "", f"there is no theme {value!r}; {remedy}")
         return value
 
     def switch(self, tree: Mapping[str, Any], key: str, section: str) -> bool:
