@@ -10,6 +10,7 @@ from cockpit.clock import SystemClock
 from cockpit.commands.enter import KINDS, member, options_of_a_way
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note, put
+from cockpit.commands.patience import wait_on, within
 from cockpit.errors import BadInput, NoConnection
 from cockpit.listener import LOOPBACK, Listener
 from cockpit.local_state.audit import Audit
@@ -23,7 +24,7 @@ LOOK_SECONDS = 1.0
 
 def run(options: argparse.Namespace) -> int:
     """Listen until interrupted, or until the pod has ended."""
-    return asyncio.run(_run(options, options_of_a_way(options)))
+    return asyncio.run(within(options.timeout, _run(options, options_of_a_way(options))))
 
 
 async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
@@ -38,6 +39,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
         passage = await _passage(live, session, job, options)
 
         async def stay(listener: Listener) -> str:
+            wait_on()
             put([f"http://{LOOPBACK}:{listener.port}/"])
             note([f"{passage.target}; press ctrl+c to stop"])
             return await _until_over(live, passage, listener)

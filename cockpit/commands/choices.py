@@ -8,6 +8,7 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.live import attached
 from cockpit.commands.output import grid, note, put
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
 from cockpit.commands.submitting import lookup_in
 from cockpit.errors import BadInput, NoConnection, Refused
@@ -30,7 +31,9 @@ def show(options: argparse.Namespace) -> int:
             what = f"parameter {options.parameter!r} of {template.name}"
             raise BadInput(f"{what} takes no values from the cluster; these do: {names}")
         wanted = [one]
-    return asyncio.run(_show(template, wanted, options, attach_options(options, settings)))
+    return asyncio.run(
+        within(options.timeout, _show(template, wanted, options, attach_options(options, settings)))
+    )
 
 
 async def _show(

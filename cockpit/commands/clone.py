@@ -12,6 +12,7 @@ from cockpit.commands.confirm import confirm_plan, refuse_without_right
 from cockpit.commands.job import values_given
 from cockpit.commands.live import attached
 from cockpit.commands.output import note, put, tree_text
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.verb import narrowed, planner
 from cockpit.mask import mask_tree
@@ -22,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     values = values_given(options)
     chosen = attach_options(options, settings_in_force(), narrowed([options.source]))
     refuse_without_right(options, may_write=chosen.write)
-    return asyncio.run(_run(values, options, chosen))
+    return asyncio.run(within(options.timeout, _run(values, options, chosen)))
 
 
 async def _run(values: dict[str, str], options: argparse.Namespace, chosen: AttachOptions) -> int:

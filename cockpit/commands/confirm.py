@@ -14,6 +14,7 @@ from cockpit.actions.plan_diff import NOTHING_DONE
 from cockpit.actions.planning import FreshPlanning
 from cockpit.clock import Clock
 from cockpit.commands.output import note, put
+from cockpit.commands.patience import wait_on
 from cockpit.commands.settings import remember_reclaims
 from cockpit.errors import BadInput, NoConnection, Refused, Unchanged
 from cockpit.local_state.audit import Audit
@@ -76,6 +77,7 @@ class Prompt:
             return None
         if verdict.state == "untried":
             note([verdict_words(verdict)])
+        wait_on()
         if self._options.yes:
             self._refuse_untyped(tried.face)
             return tried

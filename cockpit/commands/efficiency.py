@@ -12,6 +12,7 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note, plain, put, tree_text
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.jobs.template import load_library
 from cockpit.jobs.training.efficiency import Comparison, compared, gpu_hours_per_million
@@ -27,7 +28,7 @@ KINDS = (Kind.POD, Kind.JOB, Kind.MPIJOB, Kind.NODE)
 def run(options: argparse.Namespace) -> int:
     """Print both runs and what the second makes of the first."""
     settings = settings_in_force()
-    return asyncio.run(_run(options, attach_options(options, settings)))
+    return asyncio.run(within(options.timeout, _run(options, attach_options(options, settings))))
 
 
 async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:

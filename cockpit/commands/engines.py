@@ -7,6 +7,7 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.live import attached
 from cockpit.commands.output import grid, note, put, tree_text
+from cockpit.commands.patience import within
 from cockpit.errors import NoConnection
 from cockpit.gangs import registry
 from cockpit.gangs.installed_engines import installed_engines
@@ -51,4 +52,4 @@ async def show(options: argparse.Namespace, chosen: AttachOptions) -> int:
 
 def run(options: argparse.Namespace, chosen: AttachOptions) -> int:
     """The command."""
-    return asyncio.run(show(options, chosen))
+    return asyncio.run(within(options.timeout, show(options, chosen)))

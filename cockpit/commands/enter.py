@@ -13,6 +13,7 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.job import open_for
 from cockpit.commands.live import attached
 from cockpit.commands.output import note
+from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
 from cockpit.jobs.members import LAUNCHER
@@ -25,7 +26,7 @@ KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB)
 
 def run(options: argparse.Namespace) -> int:
     """Run the command, a shell where none is given; the answer is its exit code, as with kubectl and ssh."""
-    return asyncio.run(_run(options, options_of_a_way(options)))
+    return asyncio.run(within(options.timeout, _run(options, options_of_a_way(options))))
 
 
 def options_of_a_way(options: argparse.Namespace) -> AttachOptions:
@@ -51,6 +52,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
 
     session = await open_for(chosen, clock, options.timeout)
     try:
+        wait_on()
         return await enter(entrance, session, Audit(), clock, join)
     finally:
         await session.close()

@@ -9,13 +9,16 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS, telemetry
 from cockpit.commands.live import attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.views.fleet_use import FleetPage, card_table, fleet_sight, head_lines, waste_table
 
 
 def run(options: argparse.Namespace) -> int:
     """Print once."""
-    return asyncio.run(_run(options, attach_options(options, settings_in_force()), SystemClock()))
+    return asyncio.run(
+        within(options.timeout, _run(options, attach_options(options, settings_in_force()), SystemClock()))
+    )
 
 
 async def _run(options: argparse.Namespace, chosen: AttachOptions, clock: Clock) -> int:

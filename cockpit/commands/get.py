@@ -11,6 +11,7 @@ from cockpit.clock import SystemClock
 from cockpit.commands import overview, pools_told
 from cockpit.commands.live import CLAIM_KINDS, attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         from cockpit.commands import engines
 
         return engines.run(options, chosen)
-    return asyncio.run(_run(options, chosen))
+    return asyncio.run(within(options.timeout, _run(options, chosen)))
 
 
 async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:

@@ -15,6 +15,7 @@ from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.fitting import FIT_KINDS, fit_told
 from cockpit.commands.live import attached, trust_notes
 from cockpit.commands.output import note, put, tree_text
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
 from cockpit.commands.submitting import Wish, lookup_in, planned
 from cockpit.errors import BadInput, NoConnection, Refused
@@ -40,7 +41,7 @@ def submit(options: argparse.Namespace) -> int:
     # Checked before anything is asked of the cluster: a wrong value needs no connection to be told.
     check_submit(template, values, one_namespace(chosen), options.engine)
     refuse_without_right(options, may_write=chosen.write)
-    return asyncio.run(_submit(template, values, options, chosen))
+    return asyncio.run(within(options.timeout, _submit(template, values, options, chosen)))
 
 
 def values_given(options: argparse.Namespace) -> dict[str, str]:

@@ -13,6 +13,7 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note
+from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput, Refused
 from cockpit.local_state.save import open_new, path_of
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     words = options.name.split("/")
     chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
     job_named((), options.name) if not all(words) else None
-    return asyncio.run(_run(options, chosen, wanted, since))
+    return asyncio.run(within(options.timeout, _run(options, chosen, wanted, since)))
 
 
 def filter_of(options: argparse.Namespace) -> LogFilter:
@@ -101,6 +102,8 @@ async def _run(
             await ApiServer(live.attachment).refuse_unsplit(sources[0])
             note(() if since is not None or options.previous else [LAST_HOUR])
         wish = LogWish(tail, since, options.previous, options.follow, options.stream)
+        if options.follow:
+            wait_on()
         put, close = _writer(options.save)  # not before: a name that means no job shall leave no file
         printer = _Printer(wanted, put, has_times=options.times)
         printer.book.name(sources)

@@ -15,6 +15,7 @@ from cockpit.commands import verb
 from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
 from cockpit.commands.live import attached
 from cockpit.commands.output import note, put
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput, NoConnection
 from cockpit.gangs.sentence import counted
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.verb_list:
         return verb.run(options)
     options.all_namespaces, options.namespace = True, ""
-    return asyncio.run(_list(options, attach_options(options, settings_in_force())))
+    return asyncio.run(within(options.timeout, _list(options, attach_options(options, settings_in_force()))))
 
 
 async def _list(options: argparse.Namespace, chosen: AttachOptions) -> int:
@@ -58,7 +59,7 @@ def _run_jobs(options: argparse.Namespace) -> int:
     options.all_namespaces, options.namespace = True, ""
     chosen = attach_options(options, settings_in_force())
     refuse_without_right(options, may_write=chosen.write)
-    return asyncio.run(_reclaim_jobs(options, chosen, told))
+    return asyncio.run(within(options.timeout, _reclaim_jobs(options, chosen, told)))
 
 
 async def _reclaim_jobs(options: argparse.Namespace, chosen: AttachOptions, told: ReclaimJobOptions) -> int:

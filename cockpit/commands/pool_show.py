@@ -20,6 +20,7 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS, item, telemetry
 from cockpit.commands.live import attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import CockpitError
 from cockpit.local_state.history import LocalHistory, history_path
@@ -55,7 +56,9 @@ _WIDTH: Final = 120
 def run(options: argparse.Namespace) -> int:
     """Print one pool. Raises BadInput where there is none of that name."""
     options.all_namespaces, options.namespace = True, ""  # demand comes from all of them
-    return asyncio.run(_run(options, attach_options(options, settings_in_force()), SystemClock()))
+    return asyncio.run(
+        within(options.timeout, _run(options, attach_options(options, settings_in_force()), SystemClock()))
+    )
 
 
 async def _run(options: argparse.Namespace, chosen: AttachOptions, clock: Clock) -> int:

@@ -13,6 +13,7 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.confirm import confirm_plan, refuse_without_right
 from cockpit.commands.job import open_for, served_lookup, values_given
 from cockpit.commands.output import note, put
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
 from cockpit.errors import Refused
 from cockpit.jobs.template import Template, load_library
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     chosen = attach_options(options, settings)
     plan_submit(template, values, one_namespace(chosen))
     refuse_without_right(options, may_write=chosen.write)
-    return asyncio.run(_run(template, values, options, chosen))
+    return asyncio.run(within(options.timeout, _run(template, values, options, chosen)))
 
 
 async def _run(template: Template, values: dict[str, str], options: argparse.Namespace, chosen: Any) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from cockpit.actions.address import unserved
 from cockpit.clock import SystemClock
 from cockpit.commands.output import grid, note, plain, put, tree_text
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
 from cockpit.jobs.parameters import Parameter
@@ -125,7 +126,7 @@ def _unserved(templates: Sequence[Template], options: argparse.Namespace) -> lis
     """
     if not getattr(options, "context", None) and not getattr(options, "kubeconfig", None):
         return []
-    return asyncio.run(_asked(templates, options))
+    return asyncio.run(within(options.timeout, _asked(templates, options)))
 
 
 async def _asked(templates: Sequence[Template], options: argparse.Namespace) -> list[str]:

@@ -12,6 +12,7 @@ from cockpit.commands.get import NEEDS, item, refuse_view, tables, telemetry
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
 from cockpit.commands.overview import is_readable
+from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
@@ -30,7 +31,7 @@ Sleep = Callable[[float], Any]
 def run(options: argparse.Namespace) -> int:
     """Print once, or with --watch until interrupted."""
     chosen = attach_options(options, settings_in_force())
-    return asyncio.run(watch(options, chosen, SystemClock()))
+    return asyncio.run(within(options.timeout, watch(options, chosen, SystemClock())))
 
 
 async def watch(
@@ -46,6 +47,7 @@ async def watch(
             told = notes
             if not options.watch:
                 return 0
+            wait_on()
             await sleep(options.interval)
 
 

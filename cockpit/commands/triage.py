@@ -13,6 +13,7 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS, telemetry
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import grid, note, plain, put, tree_text
+from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.top import Sleep
 from cockpit.commands.why import NEEDS_A_HUMAN
@@ -29,7 +30,7 @@ NEEDED = (*NEEDS["overview"], Kind.EVENT)
 def run(options: argparse.Namespace) -> int:
     """Print once, or with --watch until interrupted; the exit code tells whether anything needs a human."""
     chosen = attach_options(options, settings_in_force())
-    return asyncio.run(watch(options, chosen, SystemClock()))
+    return asyncio.run(within(options.timeout, watch(options, chosen, SystemClock())))
 
 
 async def watch(
@@ -51,6 +52,7 @@ async def watch(
             told = notes
             if not options.watch:
                 return NEEDS_A_HUMAN if found else 0
+            wait_on()
             await sleep(options.interval)
 
 

@@ -18,6 +18,7 @@ from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
 from cockpit.commands.job import served_lookup
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note, put
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
 from cockpit.errors import BadInput, NoConnection
 from cockpit.model.job import Job
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         options.all_namespaces, options.namespace = True, ""
     chosen = attach_options(options, settings_in_force(), narrowed(names) if kind.has_filter else "")
     refuse_without_right(options, may_write=chosen.write)
-    return asyncio.run(_run(verb, kind, told, options, chosen))
+    return asyncio.run(within(options.timeout, _run(verb, kind, told, options, chosen)))
 
 
 def narrowed(names: Sequence[str]) -> str:

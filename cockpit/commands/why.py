@@ -15,6 +15,7 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS
 from cockpit.commands.live import attached
 from cockpit.commands.output import note, plain, put, tree_text
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
 from cockpit.errors import Refused
 from cockpit.local_state.history import LocalHistory, history_path
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if kind in _OF_NODES:
         options.all_namespaces, options.namespace = True, ""
     chosen = attach_options(options, settings_in_force())
-    return asyncio.run(_run((kind, name), options, chosen, SystemClock()))
+    return asyncio.run(within(options.timeout, _run((kind, name), options, chosen, SystemClock())))
 
 
 async def _run(

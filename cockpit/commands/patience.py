@@ -1,0 +1,35 @@
+"""How long a command waits for the cluster in all: `--timeout`, whatever it asks one after the other."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from cockpit.errors import NoConnection
+
+T = TypeVar("T")
+_MARGIN_SECONDS = 0.25
+"""Whoever waits for a part says better what is missing, and comes first."""
+_limit: ContextVar[asyncio.Timeout | None] = ContextVar("limit", default=None)
+
+
+async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """What `work` answers. Raises NoConnection where it waits longer, unless `wait_on` was called in it."""
+    try:
+        async with asyncio.timeout(seconds + _MARGIN_SECONDS) as limit:
+            token = _limit.set(limit)
+            try:
+                return await work
+            finally:
+                _limit.reset(token)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        said = f"no answer from the cluster within {seconds:g} s; give a longer --timeout"
+        raise NoConnection(said) from None
+
+
+def wait_on() -> None:
+    """What follows waits for a person, for a job or for a change that was sent: it has no limit."""
+    if (limit := _limit.get()) is not None and not limit.expired():
+        limit.reschedule(None)
