@@ -454,7 +454,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         guard_standard_streams()
         memory_guard.start()
-        return _run(arguments)
+        code = _run(arguments)
+        return _fail("", 2) if memory_guard.shortage() else code
     except CockpitError as error:
         return _fail(error.sentence, error.exit_code)
     except KeyboardInterrupt:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cockpit import memory_guard
+from cockpit.cli import main
 from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection, shortage_of
 from cockpit.last_resort import unexpected
@@ -92,6 +93,15 @@ def test_a_limit_of_memory_ends_it_in_one_sentence() -> None:
     )
     assert done.returncode == 2
     assert re.fullmatch(said, done.stderr.decode().strip()), done.stderr.decode()
+
+
+def test_a_command_that_left_for_lack_of_memory_does_not_end_well(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The screens take the signal as a wish to leave, and end with 0."""
+    monkeypatch.setattr(memory_guard, "_short", ["not enough memory: ..."])
+    assert main(["demo", "--list"]) == 2
+    assert capsys.readouterr().err == "cockpit: not enough memory: ...\n"
 
 
 def test_the_limit_is_told_while_there_is_room_to_leave() -> None:
