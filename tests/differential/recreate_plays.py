@@ -100,7 +100,7 @@ def play(scene: Scene, kind: str, state: str, how: str) -> None:
     subject = Subject("job", stage.space, f"{kind.lower()}-{state}")
     before = _brought(scene, kind, state, subject)
     old = {one["metadata"]["uid"] for one in stage.get(LABELS[kind])}
-    _run(scene, how, kind, subject)
+    run_verb(scene.ground, how, f"{kind.lower()}/{subject.namespace}/{subject.name}")
     made = stage.until(
         LABELS[kind],
         lambda one: one["metadata"]["uid"] not in old and one["metadata"]["name"].startswith(subject.name),
@@ -175,13 +175,13 @@ def _end(stage: BedStage, subject: Subject) -> None:
     )
 
 
-def _run(scene: Scene, how: str, kind: str, subject: Subject) -> None:
-    name = f"{kind.lower()}/{subject.namespace}/{subject.name}"
+def run_verb(ground: OfferGround, how: str, name: str) -> None:
+    """`cockpit job HOW NAME`. Raises RuntimeError where it fails."""
     words = [str(COCKPIT), "job", how, name, "--write", "--yes"]
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(
             words,
-            env=scene.ground.environment(home),
+            env=ground.environment(home),
             capture_output=True,
             text=True,
             timeout=_COMMAND_SECONDS,

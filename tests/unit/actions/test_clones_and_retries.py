@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from cockpit.actions.clone_retry import plan_clone, plan_retry, short_of_memory, template_of
 from cockpit.errors import BadInput
+from cockpit.gangs.coscheduling import attach as coscheduled
 from cockpit.jobs.again import as_written, grown, more_memory, next_name
 from cockpit.jobs.clone_template import clone_template
 from cockpit.jobs.render import render
 from cockpit.k8s.quantity import parse_quantity
+from cockpit.kube.resource import Resource
 from cockpit.model.job import JobState
 from cockpit.model.pod import Pod
 from tests.unit.actions.builders import job, store_of
@@ -177,3 +179,67 @@ def test_requests_grow_with_limits() -> None:
     sizes = made["spec"]["template"]["spec"]["containers"][0]["resources"]
     assert (sizes["limits"]["memory"], sizes["requests"]["memory"]) == ("15Gi", "6144Mi")
     assert told == ["main: 10Gi to 15Gi"]
+
+
+def _served(api_version: str, kind: str) -> Resource | None:
+    group, _, version = api_version.partition("/")
+    return Resource(group, version, f"{kind.lower()}s", kind, namespaced=True)
+
+
+JOBSET = {
+    "apiVersion": "jobset.x-k8s.io/v1alpha2",
+    "kind": "JobSet",
+    "metadata": {"name": "trainer", "namespace": "team-a"},
+    "spec": {
+        "replicatedJobs": [
+            {
+                "name": "w",
+                "template": {
+                    "spec": {
+                        "parallelism": 4,
+                        "completions": 4,
+                        "template": {
+                            "spec": {
+                                "containers": [
+                                    {
+                                        "name": "m",
+                                        "image": "r/t:1",
+                                        "args": ["--save", "/ckpt/trainer"],
+                                        "env": [{"name": "MASTER_ADDR", "value": "trainer-w-0-0.trainer"}],
+                                    }
+                                ]
+                            }
+                        },
+                    }
+                },
+            }
+        ]
+    },
+}
+
+
+def test_a_clone_meets_at_its_own_host_and_tells_what_it_shares() -> None:
+    one = job("trainer", kind="JobSet", api_version="jobset.x-k8s.io/v1alpha2")
+    plan = plan_clone(one, template_of(one, JOBSET), {"name": "trainer2"}, lookup=_served)
+    body = plan.calls[0].body["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    assert body["containers"][0]["env"][0]["value"] == "trainer2-w-0-0.trainer2"
+    assert body["containers"][0]["args"] == ["--save", "/ckpt/trainer"]
+    assert "renamed: MASTER_ADDR of m: trainer-w-0-0 to trainer2-w-0-0" in plan.lines
+    assert any("args of m names trainer of the original (a path)" in said for said in plan.warnings)
+
+
+@pytest.mark.parametrize("how", ["clone", "retry"])
+def test_pods_of_a_group_are_in_a_group_of_their_own(how: str) -> None:
+    tree = coscheduled(mpijob(), scheduler="gangs").manifest
+    dead = job(state=JobState.FAILED)
+    if how == "clone":
+        plan = plan_clone(dead, template_of(dead, tree), {})
+    else:
+        plan = plan_retry(dead, tree, store_of())
+    first, group = plan.calls
+    name = first.body["metadata"]["name"]
+    worker = first.body["spec"]["mpiReplicaSpecs"]["Worker"]["template"]
+    assert worker["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] == name == "llm-r2"
+    assert worker["spec"]["schedulerName"] == "gangs"
+    assert (group.method, group.body["metadata"]["name"]) == ("POST", name)
+    assert "create podgroup team-a/llm-r2 for its pods" in plan.lines

@@ -1,15 +1,19 @@
 """A job recreated: it is deleted only where its successor would be taken, and can be created again."""
 
+import json
 from typing import Any
 
 import pytest
 
+from cockpit.actions.offered import intended
 from cockpit.actions.perform import carry_out, rehearse
+from cockpit.actions.planning import Planning
 from cockpit.actions.recreate import plan_recreate, plan_restore, read_operations
 from cockpit.clock import ManualClock
 from cockpit.errors import Answered, BadInput, NotTried
 from cockpit.k8s.json_patch import Operation
 from cockpit.model.plan import Outcome, Plan
+from cockpit.triage.verdict import Change
 from tests.unit.actions.builders import Line, Lines, Reply, Server, job, missing, newer, refused, store_of
 
 PATH = "/apis/batch/v1/namespaces/team-a/jobs/fit"
@@ -217,3 +221,12 @@ def test_a_line_that_its_author_did_not_write_is_told() -> None:
 def test_a_patch_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="--patch: "):
         read_operations(text)
+
+
+def test_an_offer_is_carried_out_as_its_command_says() -> None:
+    one = job("fit", kind="Job")
+    text = json.dumps([NO_SELECTOR])
+    words = ("cockpit", "job", "recreate", "team-a/fit", "--patch", text, "--write")
+    planning = Planning(store_of(), Line(), lambda *_: None, "prod", {one.key: one})
+    found = intended(Change(kind="drop_selector", words="", verb="job.recreate", command=words), planning)
+    assert (found.verb.id, found.things, found.options.patch) == ("job.recreate", [one], text)
