@@ -298,9 +298,13 @@ def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: 
     return draft("A18", text, names=names, evidence=(said,))
 
 
-def _finished_early(job: Job, said: Evidence, store: StoreReader) -> CauseFound | None:
+def _finished_early(
+    job: Job, said: Evidence, store: StoreReader, now_seconds: float | None
+) -> CauseFound | None:
     """Nobody starts a job whose workload is declared finished."""
     workload = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    if not job.workload_uid and _is_older(job, now_seconds, 30.0):
+        workload = _finished_of_its_name(job, store)
     if not isinstance(workload, Workload):
         return None
     found = registry.engine_of_workload(workload).finished_early(workload)
@@ -317,11 +321,27 @@ def _finished_early(job: Job, said: Evidence, store: StoreReader) -> CauseFound 
     )
 
 
+def _finished_of_its_name(job: Job, store: StoreReader) -> Workload | None:
+    """The finished workload of an older job of its name: an engine that goes by names may take it for its."""
+    found: Iterable[Workload] = store.records(Kind.WORKLOAD).values()
+    return next(
+        (
+            one
+            for one in found
+            if one.is_finished
+            and one.deleting_seconds is None
+            and one.owner is not None
+            and (one.namespace, one.owner.kind, one.owner.name) == (job.namespace, job.kind, job.name)
+        ),
+        None,
+    )
+
+
 def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Trees = NO_TREES) -> CauseFound:
     """Suspended, and no engine says that it holds it."""
     object_ = object_of(job, store)
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "spec.suspend", "true")
-    over = _finished_early(job, said, store)
+    over = _finished_early(job, said, store, now_seconds)
     if over is not None:
         return over
     queue = None if object_ is None else admitted_by(object_.labels)

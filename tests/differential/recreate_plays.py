@@ -126,7 +126,7 @@ def _brought(scene: Scene, kind: str, state: str, subject: Subject) -> list[str]
     labels = {QUEUE: "main", PRIORITY: scene.low}
     if state == "queued":
         first = Subject("job", stage.space, f"{subject.name}-first")
-        stage.make(_batch(first.name, {QUEUE: "main"}))
+        stage.make(_batch(first.name, {QUEUE: "main", PRIORITY: scene.high}))
         workload(stage, first, "Admitted", "True")
         stage.make(MAKERS[kind](subject.name, labels))
         workload(stage, subject, "QuotaReserved", "False")

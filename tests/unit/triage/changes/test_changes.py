@@ -449,6 +449,15 @@ def test_a_suspended_job_whose_workload_is_finished_is_told_as_that(reason: str,
     assert offer.verb == "job.recreate"
 
 
+def test_a_job_that_is_taken_for_one_that_had_its_name_is_told_as_that() -> None:
+    one, owned = finished("OwnerNotFound", "The workload's owner no longer exists")
+    owned["metadata"]["ownerReferences"][0]["uid"] = "of-another"
+    found = explain(WAITS, view_of([node("a"), *queues(8, 0), one, owned]))
+    assert (found.cause, found.fact("reason")) == ("B27", "OwnerNotFound")
+    owned["metadata"]["deletionTimestamp"] = "2027-01-15T07:20:00Z"
+    assert explain(WAITS, view_of([node("a"), *queues(8, 0), one, owned])).cause != "B27"
+
+
 def test_a_job_that_has_ended_has_a_finished_workload_by_right() -> None:
     one, owned = finished("Succeeded", "Job finished successfully")
     one["status"] = {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 1}
