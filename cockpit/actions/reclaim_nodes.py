@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+import msgspec
+
 from cockpit.actions.planning import Planning
 from cockpit.actions.pool_lease import take, take_briefly
 from cockpit.actions.pool_reads import machines_as_read, pool_nodes_as_read
@@ -164,6 +166,21 @@ def needs_of(store: StoreReader, pool: Pool) -> tuple[Right, ...]:
             )
         )
     return (patch,)
+
+
+def removal_rights(store: StoreReader, pool: Pool) -> tuple[Right, ...]:
+    """What it takes to have nodes of the pool go, whichever: they are cordoned and tainted, their machines
+    marked. () where the pool has no node that could."""
+    found = (store.by_key(Kind.NODE, name) for name in pool.node_names)
+    node = next((one for one in found if isinstance(one, Node)), None)
+    if node is None:
+        return ()
+    calls: tuple[Call, ...] = ()
+    with suppress(BadInput):
+        calls = tuple(_removal_calls(pool, pool_object(store, pool), [IdleNode(node, None)], store))
+    needed = (right_of(one) for one in calls if not (_is_node(one) or one.via))
+    any_name = (msgspec.structs.replace(one, name="") for one in needed)
+    return tuple(dict.fromkeys((Right("patch", "", "nodes"), *any_name)))
 
 
 def _is_node(call: Call) -> bool:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 from cockpit.actions.verbs.verb import Flag, Verb, Words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cockpit.actions.ask import AskTerms
     from cockpit.actions.planning import Planning
     from cockpit.actions.reclaim_nodes import ReclaimTerms
     from cockpit.model.plan import Plan
     from cockpit.model.pool import Pool
-    from cockpit.model.right import Right
+    from cockpit.model.right import Right, Ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,19 @@ def _needs_to_limit(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
 
 
 def _needs_to_scale(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
+    """Those of a growth, and what a shrink does to the nodes that go."""
+    from cockpit.actions.reclaim_nodes import removal_rights
+
+    grown = _needs_to_grow(planning, pool)
+    return tuple(dict.fromkeys((*grown, *removal_rights(planning.store, pool)))) if grown else ()
+
+
+def _ways_to_scale(planning: "Planning", pools: "Sequence[Pool]") -> "Ways":
+    """The form says whether the pool grows or shrinks: who may only grow pools has the key as well."""
+    return tuple(way(planning, one) for one in pools for way in (_needs_to_grow, _needs_to_scale))
+
+
+def _needs_to_grow(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
     from cockpit.pools.index import pool_object
     from cockpit.pools.registry import holder
 
@@ -245,6 +260,7 @@ SCALE = Verb(
     plan=plan_to_scale,
     back=plan_to_give_back,
     needs=_needs_to_scale,
+    needs_any=_ways_to_scale,
     takes_many=False,
 )
 ASK = Verb(

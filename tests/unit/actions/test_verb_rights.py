@@ -327,16 +327,17 @@ def cases(verb: Verb) -> list[tuple[Planning, Any]]:
     return [(planning, one) for one in things[verb.kind]]
 
 
-def plans(verb: Verb) -> list[tuple[Plan, Sequence[Right]]]:
-    """Every plan that can be made, beside the rights that the verb names for it."""
-    found: list[tuple[Plan, Sequence[Right]]] = []
+def plans(verb: Verb) -> list[tuple[Plan, Sequence[Sequence[Right]]]]:
+    """Every plan that can be made, beside what the verb names for it, and for ways to do it."""
+    found: list[tuple[Plan, Sequence[Sequence[Right]]]] = []
     for planning, thing in cases(verb):
         for options in OPTIONS.get(verb.id, ()) or (verb.options(),):
             try:
                 plan = asyncio.run(made(verb, planning, thing, options))
             except BadInput:
                 continue
-            found.append((plan, tuple(verb.needs(planning, thing))))
+            ways = (tuple(verb.needs(planning, thing)), *verb.ways(planning, (thing,)))
+            found.append((plan, ways))
     return found
 
 
@@ -357,10 +358,20 @@ async def made(verb: Verb, planning: Planning, thing: Any, options: Any) -> Plan
 def test_the_rights_of_a_verb_are_those_of_the_calls_of_its_plan(verb: Verb) -> None:
     found = plans(verb)
     assert found, "no case of this test can be planned"
-    for plan, needs in found:
+    for plan, ways in found:
         sent = rights_of(plan)
-        assert of_any_name(needs) == of_any_name(sent), plan.title
-        assert {one for one in needs if one.name} <= set(sent), plan.title
+        fitting = [way for way in ways if of_any_name(way) == of_any_name(sent)]
+        assert fitting, (plan.title, ways, sent)
+        assert {one for one in fitting[0] if one.name} <= set(sent), plan.title
+
+
+def test_a_shrink_needs_what_becomes_of_its_nodes() -> None:
+    """Who may only set a size may grow pools; what a shrink does besides is named with it."""
+    scale = verb_of("pool.scale")
+    planning, pool = next(one for one in cases(scale) if one[1].owner_kind and one[1].node_names)
+    grown, shrunk = (set(way) for way in scale.ways(planning, (pool,)))
+    assert grown < shrunk == set(scale.needs(planning, pool))
+    assert Right("patch", "", "nodes") in shrunk - grown
 
 
 @pytest.mark.parametrize("verb", PLANNED, ids=lambda one: one.id)
