@@ -145,7 +145,11 @@ async def carry_plan(
     plan: Plan, fresh: FreshPlanning, audit: Callable[[], AuditLog], clock: Clock, *, asker: Asker
 ) -> Done | None:
     """The same for the plan of a form: what is created carries no version, so it is not made anew."""
-    outcome = await conduct(plan, None, fresh().session, audit, clock, asker=asker)
+    from cockpit.actions.named_objects import refuse_absent
+
+    planning = fresh()
+    await refuse_absent(planning.session, planning.lookup, plan.calls[0].body, "default")
+    outcome = await conduct(plan, None, planning.session, audit, clock, asker=asker)
     return None if outcome is None else Done(outcome)
 
 

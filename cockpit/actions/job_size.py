@@ -1,7 +1,8 @@
 """Resize: more or fewer workers of an elastic job, where its kind and its engine allow that."""
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,6 +18,9 @@ from cockpit.model.job import Job
 from cockpit.model.plan import Plan
 
 LARGEST = 4096
+_LEAST_RANKS = re.compile(r"--min-(?:np|num-proc)[= ](\d{1,6})\b")
+_MOST_RANKS = re.compile(r"--max-(?:np|num-proc)[= ](\d{1,6})\b")
+_NODES = re.compile(r"--nnodes[= ](\d{1,6}):(\d{1,6})\b")
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -47,6 +51,51 @@ def size_of(tree: Mapping[str, Any]) -> Size:
             return Size(now, (("spec", "parallelism"), ("spec", "completions")))
         return Size(now, (("spec", "parallelism"),))
     return Size(0, why_not=f"the size of a {kind} cannot change after creation; clone it with another size")
+
+
+class Bound(NamedTuple):
+    """A number of workers that an elastic job itself does not go beyond, and who says so."""
+
+    workers: int
+    said: str
+
+
+def bounds_of(tree: Mapping[str, Any]) -> tuple[Bound | None, Bound | None]:
+    """The least and the most workers by the job's own word, None where it says nothing.
+
+    Sources: horovodrun (--min-np, --max-np count slots), torchrun (--nnodes MIN:MAX), the elasticPolicy of
+    training jobs, and the annotation by which a job is admitted with fewer pods.
+    """
+    spec = mapping(tree.get("spec"))
+    slots = spec.get("slotsPerWorker")
+    each = slots if isinstance(slots, int) and slots > 0 else 1
+    policy = mapping(spec.get("elasticPolicy"))
+    notes = mapping(mapping(tree.get("metadata")).get("annotations"))
+    fewest, largest = policy.get("minReplicas"), policy.get("maxReplicas")
+    least = [Bound(fewest, "elasticPolicy.minReplicas")] if isinstance(fewest, int) else []
+    most = [Bound(largest, "elasticPolicy.maxReplicas")] if isinstance(largest, int) else []
+    least += [
+        Bound(int(value), f"annotation {key}")
+        for key, value in notes.items()
+        if key.endswith("/job-min-parallelism") and str(value).isdecimal()
+    ]
+    words = _words(tree)
+    if found_least := _LEAST_RANKS.search(words):
+        least.append(Bound(-(-int(found_least[1]) // each), f"its command: {found_least[0]}"))
+    if found_most := _MOST_RANKS.search(words):
+        most.append(Bound(int(found_most[1]) // each, f"its command: {found_most[0]}"))
+    if nodes := _NODES.search(words):
+        least.append(Bound(int(nodes[1]), f"its command: {nodes[0]}"))
+        most.append(Bound(int(nodes[2]), f"its command: {nodes[0]}"))
+    return max(least, default=None), min(most, default=None)
+
+
+def _words(tree: Mapping[str, Any]) -> str:
+    """What its containers run, as one text."""
+    containers = [one for part in pod_sets(tree) for one in part.pod_spec.get("containers") or ()]
+    return " ".join(
+        str(word) for one in containers for word in (*(one.get("command") or ()), *(one.get("args") or ()))
+    )
 
 
 def plan_resize(
@@ -84,6 +133,17 @@ def _refuse(job: Job, tree: Mapping[str, Any], size: Size, workers: int, target:
         raise BadInput(
             f"{target}: {workers} workers is out of range: give 1 to {LARGEST}; to stop it, suspend it"
         )
+    least, most = bounds_of(tree)
+    if most is not None and workers > most.workers:
+        raise BadInput(
+            f"{target}: {counted(workers, 'worker')}: above its own maximum of {most.workers} ({most.said});"
+            f" give {most.workers} or fewer, or clone it with another maximum"
+        )
+    if least is not None and workers < least.workers:
+        raise BadInput(
+            f"{target}: {counted(workers, 'worker')}: below its own minimum of {least.workers}"
+            f" ({least.said}); give {least.workers} or more, or clone it with another minimum"
+        )
     if workers == size.now:
         raise BadInput(f"{target} already has {counted(workers, 'worker')}")
     engine = registry.engine_named(job.engine)
@@ -120,9 +180,5 @@ def _warnings(tree: Mapping[str, Any], size: Size, workers: int) -> tuple[str, .
 
 
 def _is_elastic(tree: Mapping[str, Any]) -> bool:
-    for one in pod_sets(tree):
-        for container in one.pod_spec.get("containers") or ():
-            words = [*(container.get("command") or ()), *(container.get("args") or ())]
-            if any("discover" in str(word) or "horovodrun" in str(word) for word in words):
-                return True
-    return False
+    words = _words(tree)
+    return "discover" in words or "horovodrun" in words

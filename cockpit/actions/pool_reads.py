@@ -16,6 +16,7 @@ from cockpit.model.pool import Machine, Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.session import Reader, Session
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
 from cockpit.pools.index import pool_object
 
 if TYPE_CHECKING:
@@ -30,6 +31,24 @@ async def owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
     tree = await read_tree(session, f"{owner.resource_path}/{owner.name}", target)
     found: PoolObject = record_of(pool_decoder(_resource(owner)), tree, owner.uid, target)
     return found
+
+
+async def refuse_paused(session: Reader, pool: Pool, store: StoreReader) -> None:
+    """Raise BadInput where what stands above the pool's owner is paused: no new size would be followed."""
+    owner = pool_object(store, pool)
+    path = "" if owner is None else registry.holder(owner, ()).stopped_by(owner)
+    if not path:
+        return
+    answer = await session.request("GET", path)
+    tree = answer.json() if answer.status == 200 else None
+    kind = tree.get("kind") if isinstance(tree, dict) else ""
+    spec = tree.get("spec") if isinstance(tree, dict) else None
+    if isinstance(spec, dict) and spec.get("paused") is True:
+        name = path.rpartition("/")[2]
+        raise BadInput(
+            f"pool {pool.name}: {kind} {name} is paused (spec.paused): nothing would"
+            " follow a new size; unpause it first"
+        )
 
 
 async def pool_nodes_as_read(planning: Planning, pool: Pool, nodes: Sequence[Node]) -> StoreReader:

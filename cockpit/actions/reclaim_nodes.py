@@ -14,7 +14,7 @@ import msgspec
 
 from cockpit.actions.planning import Planning
 from cockpit.actions.pool_lease import take, take_briefly
-from cockpit.actions.pool_reads import machines_as_read, pool_nodes_as_read
+from cockpit.actions.pool_reads import machines_as_read, pool_nodes_as_read, refuse_paused
 from cockpit.actions.shell import scale_line
 from cockpit.actions.verbs.node import back_line
 from cockpit.actions.verbs.rights import right_of
@@ -130,6 +130,7 @@ async def plan_nodes(planning: Planning, pool: Pool, terms: ReclaimTerms) -> Pla
     Raises BadInput where it cannot be, Unchanged where there is nothing to do.
     """
     store = planning.store
+    await refuse_paused(planning.session, pool, store)
     step = next_step(pool, store, planning, terms)
     if step.removes or step.comes_back:
         store = await pool_nodes_as_read(

@@ -8,7 +8,7 @@ import msgspec
 from cockpit.actions.kubectl import place_of
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_lease import take, take_briefly
-from cockpit.actions.pool_reads import machines_as_read, nodes_as_read, owner_as_read
+from cockpit.actions.pool_reads import machines_as_read, nodes_as_read, owner_as_read, refuse_paused
 from cockpit.actions.shell import ask_line, scale_line, words_line
 from cockpit.actions.surroundings import Needs, ask_surroundings
 from cockpit.actions.verbs.node import back_line
@@ -85,10 +85,12 @@ async def scale_as_now(planning: Planning, name: str, replicas: int) -> Plan:
     owner is gone or another one.
     """
     pool, store = await pool_as_now(planning, name)
+    await refuse_paused(planning.session, pool, store)
     store = await _with_victims(planning, pool, replicas, store)
     pool = pool_again(store, pool)
     plan = plan_pool_scale(pool, replicas, store, terms=planning.pools, context=planning.context)
-    plan = msgspec.structs.replace(plan, expects=await _expected(planning, pool, replicas))
+    foreseen = await _expected(planning, pool, replicas)
+    plan = msgspec.structs.replace(plan, expects=(*plan.expects, *foreseen))
     return await _held(planning, pool, replicas, plan)
 
 

@@ -33,7 +33,6 @@ class Findings(NamedTuple):
     doubts: Sequence[str] = ()  # values that the cluster does not offer, claims out of reach
     topologies: Topologies | None = None  # None: nobody knows
     is_served: bool | None = None  # whether the cluster serves the template's kind; None: nobody asked
-    is_queue_there: bool = True  # whether the queue named exists, where it was asked for without the tables
 
 
 NOTHING_ASKED = Findings()
@@ -65,8 +64,8 @@ def plan_submit(
     warnings = [*remarks(template, given), *advice(manifest), *dead, *findings.doubts]
     if store is not None:
         _refuse_taken(store, template, f"{where}/{name}")
-    warnings += _queue_warning(store, findings, manifest, where)
     if store is not None:
+        warnings += _queue_warning(store, manifest, where)
         warnings += _engine_warnings(store, manifest, where, findings.topologies)
     first = Call(method="POST", path=path, body=manifest, target=target, fields_at_risk=made.fields_at_risk)
     return Plan(
@@ -175,14 +174,10 @@ def _refuse_taken(store: StoreReader, template: Template, key: str) -> None:
         raise BadInput(taken(f"{template.kind.lower()} {key}"))
 
 
-def _queue_warning(
-    store: StoreReader | None, findings: Findings, manifest: Mapping[str, Any], namespace: str
-) -> list[str]:
+def _queue_warning(store: StoreReader, manifest: Mapping[str, Any], namespace: str) -> list[str]:
     engine, queue = registry.admitting(manifest)
-    is_there = findings.is_queue_there
-    if store is not None and engine.local_queues:
-        is_there = store.by_key(engine.local_queues, f"{namespace}/{queue}") is not None
-    if not queue or is_there:
+    table = engine.local_queues
+    if not queue or not table or store.by_key(table, f"{namespace}/{queue}") is not None:
         return []
     return [f"namespace {namespace} has no queue {queue}: the job would wait forever"]
 

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 
 from cockpit.actions.find import job_named
+from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.verbs.job_shape import CLONE, clone_form, plan_of_clone
 from cockpit.actions.verbs.kinds import KINDS
 from cockpit.attach import AttachOptions
@@ -34,6 +35,8 @@ async def _run(values: dict[str, str], options: argparse.Namespace, chosen: Atta
         job = job_named(planning.jobs.values(), options.source, chosen.namespaces)
         template = await clone_form(planning, job)
         plan = plan_of_clone(planning, job, template, values)
+        body = plan.calls[0].body
+        await refuse_absent(planning.session, planning.lookup, body, job.namespace)
         if options.dry_run:
-            put([tree_text(mask_tree(plan.calls[0].body), "yaml"), ""])
+            put([tree_text(mask_tree(body), "yaml"), ""])
         return await confirm_plan(plan, options, planning.session, clock)

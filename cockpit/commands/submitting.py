@@ -6,12 +6,13 @@ import msgspec
 
 from cockpit.actions.address import Lookup, unserved
 from cockpit.actions.field_choices import ask_offers, ask_topologies, doubts, known_offer, queue_sources
+from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.submit import Findings, plan_submit
 from cockpit.errors import BadInput, NoConnection
 from cockpit.fit.pod_sets import pod_sets
 from cockpit.gangs import registry
 from cockpit.gangs.choose_engine import Detected, choose_engine
-from cockpit.gangs.engine import Engine, InstalledEngine
+from cockpit.gangs.engine import InstalledEngine
 from cockpit.gangs.installed_engines import installed_engines
 from cockpit.jobs.template import Template
 from cockpit.model.plan import Plan
@@ -82,8 +83,8 @@ async def planned(wish: Wish, session: "ApiSession", served: "Served", store: St
     topologies = await ask_topologies(session, lookup) if queue else None
     if engine.queue_kind is not None and lookup(*engine.queue_kind) is None:
         raise BadInput(f"queue {queue}: {engine.name} is not installed here; leave the queue empty")
-    is_there = store is not None or await _is_queue_there(session, lookup, wish.where, engine, queue)
-    made = plan(asked._replace(topologies=topologies, is_queue_there=is_there), store)
+    made = plan(asked._replace(topologies=topologies), store)
+    await refuse_absent(session, lookup, made.calls[0].body, wish.where)
     if found is None:
         return made
     line = f"engine {found.engine}: {found.because}; use --engine none to start it without an engine"
@@ -151,14 +152,3 @@ async def _queue_names(session: "ApiSession", lookup: Lookup, namespace: str) ->
     tree = answer.json() if answer.status < 300 else None
     items = tree.get("items") if isinstance(tree, dict) else None
     return tuple(sorted(str(one["metadata"]["name"]) for one in items or () if isinstance(one, dict)))
-
-
-async def _is_queue_there(
-    session: "ApiSession", lookup: Lookup, namespace: str, engine: Engine, queue: str
-) -> bool:
-    """Whether the queue that the plan names exists; where nobody may look it counts as there."""
-    served = lookup(*engine.queue_kind) if engine.queue_kind is not None else None
-    if not queue or served is None:
-        return False
-    answer = await session.request("GET", served.path(namespace, queue))
-    return answer.status != 404

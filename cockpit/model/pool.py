@@ -76,6 +76,7 @@ class PoolObject(Record, frozen=True, gc=False, kw_only=True):
     disruption: Disruption | None = None
     instance_type: str = ""
     conditions: tuple[Condition, ...] = ()
+    is_paused: bool = False  # spec.paused: its controller acts on no change
     is_autoscaled: bool = False  # the object itself says that an autoscaler sets its size
     read_seconds: float | None = None
     reach: Reach | None = None  # of a pool outside the cluster: how it is read and changed

@@ -249,6 +249,10 @@ class PoolOwner:
         """What of the pool makes it leave the node where it is, likewise."""
         return ()
 
+    def stopped_by(self, found: PoolObject) -> str:
+        """Path of the object that, while it is paused, keeps a new size from being followed; "" for none."""
+        return ""
+
     # ---- what would be sent
 
     def resize_calls(self, found: PoolObject, replicas: int) -> tuple[Call, ...]:

@@ -50,15 +50,14 @@ def plan_scale(
     word = "Grow" if replicas > now else "Shrink"
     found = None if replicas > now else shrink_of(pool, owner, replicas, store, now_seconds)
     _refuse_below_busy(pool, replicas, store)
-    lines, warnings = (
-        (gain_lines(pool, replicas - now, store), ())
-        if found is None
-        else _shrink(now, replicas, found, at_once)
+    lines, expects = (
+        (gain_lines(pool, replicas - now, store), ()) if found is None else _shrink(now, replicas, found)
     )
+    warnings = () if found is None else _at_once(now, replicas, at_once)
     if owner.status_replicas is not None and owner.status_replicas != now:
-        warnings = (
+        expects = (
             f"a resize is in progress: {now} requested, {owner.status_replicas} present; this replaces it",
-            *warnings,
+            *expects,
         )
     bounds = _bounds(pool)
     sizes = registry.holder(owner, ()).resize_calls(owner, replicas)
@@ -78,6 +77,7 @@ def plan_scale(
         calls=calls,
         later=later,
         lines=(f"{owner.kind} {owner.key}: from {now} to {replicas} nodes{bounds}", *lines),
+        expects=expects,
         warnings=warnings,
         is_destructive=replicas < now,
         typed="" if found is None else typed_for(pool, now, replicas, at_once),
@@ -144,20 +144,20 @@ def gain_lines(pool: Pool, more: int, store: StoreReader) -> tuple[str, ...]:
     return (f"{nodes}{machine} x {each} GPUs{model} = + {more * each} GPUs",)
 
 
-def _shrink(
-    now: int, replicas: int, found: Shrinking, at_once: int | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _shrink(now: int, replicas: int, found: Shrinking) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Which nodes go, and what is told beside that: the counts of a pool move while a person reads, and a
+    shrink is another one only where other nodes would go."""
     less, there = now - replicas, len(found.empty) + len(found.busy) + len(found.kept)
     gone = f"{found.going} of {there} present will be removed, {len(found.empty)} empty"
     if not found.going:
         gone = f"not there yet, {there} present stay"
-    lines = [f"- {less} node{'s' * (less != 1)}: {gone}"]
+    lines, expects = list[str](), [f"- {less} node{'s' * (less != 1)}: {gone}"]
     if found.victims and found.calls:
         lines.append(f"chosen, all empty: {_names(found.victims)}")
     elif found.going and found.busy:
         lines.append(f"its owner takes empty nodes first: {_names(found.first)}")
     elif found.empty:
-        lines.append(f"empty: {_names(found.empty)}")
+        (lines if found.victims else expects).append(f"empty: {_names(found.empty)}")
     if found.open:
         lines.append(
             f"cordoned first: {_names(found.open)}; removed {SETTLE_SECONDS:g} s later if still empty,"
@@ -167,11 +167,16 @@ def _shrink(
         lines.append("its owner chooses which: a pod scheduled there meanwhile may be evicted")
     free = sum(one.gpu_allocatable or 0 for one in (*found.empty, *found.busy))
     if free:
-        lines.append(f"GPUs of the pool: {free} now")
-    warnings = []
-    if less > most_at_once(now, at_once):
-        warnings.append(f"{less} of {now} nodes is {100 * less // now}% of the pool at once")
-    return tuple(lines), tuple(warnings)
+        expects.append(f"GPUs of the pool: {free} now")
+    return tuple(lines), tuple(expects)
+
+
+def _at_once(now: int, replicas: int, at_once: int | None) -> tuple[str, ...]:
+    """A warning for more of the pool than goes unasked."""
+    less = now - replicas
+    if less <= most_at_once(now, at_once):
+        return ()
+    return (f"{less} of {now} nodes is {100 * less // now}% of the pool at once",)
 
 
 def _names(nodes: Sequence[Node], most: int = 4) -> str:

@@ -1,17 +1,19 @@
 """What a verb asks before there is a plan: a form, a choice, a terminal; by the ids of the registry."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from cockpit_widgets import ChoiceDialog
 from cockpit_widgets.types import ChoiceItem
 
 from cockpit.actions.verbs import job, job_reclaim, job_shape, queue
-from cockpit.actions.verbs.verb import Verb
+from cockpit.actions.verbs.verb import Flag, Verb
 from cockpit.errors import BadInput, CockpitError
 from cockpit.screens.verb_keys import act
 
 if TYPE_CHECKING:
+    from cockpit.actions.verbs.drain import DrainOptions
     from cockpit.model.gang import ClusterQueue, LocalQueue
     from cockpit.model.job import Job
     from cockpit.model.node import Node
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from cockpit.screens.place import Place
 
 AGES: Final = (("1h", "an hour"), ("1d", "a day"), ("7d", "a week"), ("30d", "thirty days"))
+TIMES: Final = ("30s", "2m", "10m", "1h")
+"""Offered for a grace period and a time limit."""
 Opener = Callable[["Place", Sequence[Any]], Coroutine[Any, Any, None]]
 
 
@@ -230,17 +234,46 @@ def _queue_choices(at: int, one: "LocalQueue | ClusterQueue") -> list[ChoiceItem
 async def _drain(place: "Place", nodes: "Sequence[Node]") -> None:
     from cockpit.actions.verbs import drain
 
-    items = _drain_choices(place, nodes)
+    options = drain.DrainOptions()  # the defaults of the command
     name = f"{len(nodes)} nodes" if len(nodes) > 1 else f"node {nodes[0].name}"
-    chosen = await place.app.push_screen_wait(ChoiceDialog(f"Drain of {name}", items))
-    if chosen is None:
-        return
+    while True:
+        items = [*_drain_choices(place, nodes), *_drain_settings(options)]
+        chosen = await place.app.push_screen_wait(ChoiceDialog(f"Drain of {name}", items))
+        if chosen is None:
+            return
+        flag = next((one for one in drain.SETTINGS if one.field == chosen), None)
+        if flag is None:
+            break
+        options = await _with_setting(place, options, flag)
     if chosen == "stop":
         act(place.app, drain.STOP_DRAIN, nodes, drain.STOP_DRAIN.options(), say=place.say, then=place.acted)
         return
-    # what kubectl refuses without these is in the plan that is shown
-    options = drain.DrainOptions(after_job=chosen == "after", force=True, delete_emptydir_data=True)
+    options = replace(options, after_job=chosen == "after")
     act(place.app, drain.DRAIN, nodes, options, say=place.say, then=place.acted)
+
+
+def _drain_settings(options: "DrainOptions") -> list[ChoiceItem]:
+    """What a command says by options, as it stands: chosen, it is another, and the question stands again."""
+    from cockpit.actions.verbs import drain
+
+    items = []
+    for flag in drain.SETTINGS:
+        value = getattr(options, flag.field)
+        said = ("on" if value else "off") if flag.is_switch else value or "not set"
+        items.append(ChoiceItem(flag.field, f"{flag.name}: {said}", flag.help))
+    return items
+
+
+async def _with_setting(place: "Place", options: "DrainOptions", flag: Flag) -> "DrainOptions":
+    """The options with another value of that flag. Raises BadInput for a time that is none."""
+    changes: dict[str, Any] = {flag.field: not getattr(options, flag.field)}
+    if not flag.is_switch:
+        items = [ChoiceItem("not set", "not set", flag.help), *(ChoiceItem(one, one) for one in TIMES)]
+        dialog = ChoiceDialog(flag.name, items, placeholder="or a time: 90s, 10m", is_free=True)
+        if (chosen := await place.app.push_screen_wait(dialog)) is None:
+            return options
+        changes[flag.field] = "" if chosen == "not set" else chosen
+    return replace(options, **changes)
 
 
 async def _keep(place: "Place", nodes: "Sequence[Node]") -> None:

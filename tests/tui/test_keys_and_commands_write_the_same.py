@@ -54,6 +54,18 @@ DATED = ("drain", "keep", "reclaim")
 OWN_NOTES = (
     drain_mark.ID, drain_mark.AT, OURS_BY, RECLAIM_AT, RECLAIM_DUE,
 )  # fmt: skip
+OF_EVERY_COMMAND = {"--write", "--context", "--namespace"}
+SAID: dict[str, set[str]] = {
+    "prioritise": {"--priority"},
+    "resize": {"--to"},
+    "scale": {"--to"},
+    "ask": {"--nodes"},
+    "limit": {"--max"},
+    "submit": {"--set"},
+    "reclaim": {"--include-unknown"},
+    "drain_as_told": {"--force", "--delete-emptydir-data", "--grace"},
+}
+"""What a person says by the keys of a case."""
 IDLE_NODE = "gpu-l40s-03"
 Press = Callable[["Keys"], Awaitable[None]]
 
@@ -245,6 +257,17 @@ async def drain(keys: Keys) -> None:
     await keys.choose("drain now")
 
 
+async def drain_as_told(keys: Keys) -> None:
+    """Each option of the command is a choice of the dialog, which stands again with it."""
+    await keys.on("gpu-h100-07")
+    await keys.press("D")
+    for setting in ("force", "delete", "grace"):
+        await keys.choose(f"--{setting}")
+        if setting == "grace":
+            await keys.choose("30s")
+    await keys.choose("drain now")
+
+
 async def stop_drain(keys: Keys) -> None:
     await keys.on("gpu-drained")
     await keys.press("D")
@@ -277,6 +300,7 @@ CASES: tuple[tuple[str, str, Press], ...] = (
     ("node.cordon", "nodes", cordon),
     ("node.uncordon", "nodes", uncordon),
     ("node.drain", "nodes", drain),
+    ("node.drain", "nodes", drain_as_told),
     ("node.stop-drain", "nodes", stop_drain),
     ("node.keep", "nodes", keep),
 )
@@ -377,6 +401,8 @@ def test_a_key_and_its_command_write_the_same_lines(
 ) -> None:
     typed = asyncio.run(by_key(tmp_path, place, press, cluster))
     assert typed and {one["state"] for one in typed if one["step"] == "outcome"} == {"done"}
+    flags = {word for word in command_of(typed) if word.startswith("--")} - OF_EVERY_COMMAND
+    assert flags == SAID.get(press.__name__, set()), "a key has the defaults of its command"
     sent, cluster.sent[:] = list(cluster.sent), []
     code, _out, err = run(capsys, *command_of(typed), "--write", "--yes")
     assert code == 0, err

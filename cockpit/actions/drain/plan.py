@@ -60,11 +60,12 @@ async def plan_drain(
     budgets = await budgets_in(planning.session, frozenset(one.namespace for one in bill.evicted))
     order = _order(planning, node, bill, waited, grace_seconds=grace_seconds, longest_seconds=longest_seconds)
     gangs = [one for one in lost if one.is_gang]
+    own = _kubectl(order, grace_seconds, force=force, takes_scratch=takes_scratch)
     return Plan(
         verb="drain",
         title=f"Drain node {node.name}{_after_words(order.after)}",
         done=_done(node, order),
-        calls=(_noted(planning, node, bill, order),),
+        calls=(_noted(planning, node, bill, order, own),),
         lines=tuple(_lines(node, bill, order, lost)),
         warnings=tuple(_warnings(bill, lost, budgets)),
         is_destructive=bool(bill.evicted),
@@ -133,7 +134,21 @@ def _eviction(pod: NodePod, grace_seconds: int | None) -> Call:
     )
 
 
-def _noted(planning: Planning, node: Node, bill: Bill, order: DrainOrder) -> Call:
+def _kubectl(
+    order: DrainOrder, grace_seconds: int | None, *, force: bool, takes_scratch: bool
+) -> tuple[str, ...]:
+    """The words before the node by which kubectl does the same; () where it waits for jobs."""
+    if order.after:
+        return ()
+    words = ["drain", "--ignore-daemonsets"]
+    words += ["--force"] if force else []
+    words += ["--delete-emptydir-data"] if takes_scratch else []
+    words += [f"--grace-period={grace_seconds}"] if grace_seconds is not None else []
+    words += [f"--timeout={order.longest_seconds:g}s"] if order.longest_seconds else []
+    return tuple(words)
+
+
+def _noted(planning: Planning, node: Node, bill: Bill, order: DrainOrder, kubectl: tuple[str, ...]) -> Call:
     before = mark_of(node)
     mark = DrainMark(
         id=order.id,
@@ -154,7 +169,7 @@ def _noted(planning: Planning, node: Node, bill: Bill, order: DrainOrder) -> Cal
         body={"metadata": {**guard, "annotations": notes}, "spec": {"unschedulable": True}},
         content_type=MERGE,
         target=f"node {node.name}",
-        kubectl=() if order.after else ("drain", "--ignore-daemonsets"),
+        kubectl=kubectl,
     )
 
 

@@ -114,6 +114,8 @@ DRAIN = Verb(
     is_destructive=True,
     is_repeatable=False,
 )
+SETTINGS = tuple(one for one in DRAIN.flags if one.field not in ("after_job", "confirm"))
+"""The options that the dialog of the key offers beside *when*; the plan asks for the name itself."""
 STOP_DRAIN = Verb(
     name="stop-drain",
     kind="node",

@@ -225,6 +225,7 @@ async def plan_to_retry(planning: "Planning", job: "Job", options: RetryOptions)
     import msgspec
 
     from cockpit.actions.clone_retry import plan_retry
+    from cockpit.actions.named_objects import refuse_absent
     from cockpit.actions.planning import tree_of, workload_tree
     from cockpit.actions.read import read_tree
     from cockpit.actions.shell import job_line
@@ -234,7 +235,7 @@ async def plan_to_retry(planning: "Planning", job: "Job", options: RetryOptions)
         tree = await read_tree(planning.session, path, f"podgroup {job.namespace}/{path.rpartition('/')[2]}")
         plan = engine_named(job.engine).plan_retry(tree, path, planning.at)
         return msgspec.structs.replace(plan, shell=job_line("retry", job, planning.context))
-    return plan_retry(
+    plan = plan_retry(
         job,
         await tree_of(planning, job),
         planning.store,
@@ -244,6 +245,8 @@ async def plan_to_retry(planning: "Planning", job: "Job", options: RetryOptions)
         lookup=planning.lookup,
         context=planning.context,
     )
+    await refuse_absent(planning.session, planning.lookup, plan.calls[0].body, job.namespace)
+    return plan
 
 
 def _group_path(planning: "Planning", job: "Job", memory: str = "") -> str:

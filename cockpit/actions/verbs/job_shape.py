@@ -175,9 +175,15 @@ class PriorityOptions:
 
 async def plan_to_prioritise(planning: "Planning", job: "Job", options: PriorityOptions) -> "Plan":
     """Give the job another priority class or queue."""
+    from cockpit.actions.named_objects import refuse_absent_priority, refuse_closed_queue
     from cockpit.actions.planning import tree_of
     from cockpit.actions.prioritise import plan_prioritise
+    from cockpit.gangs.registry import NONE, engine_named
 
+    own = engine_named(job.engine)
+    engine = own if own.priority_label else NONE
+    await refuse_absent_priority(planning.session, planning.lookup, engine, options.priority)
+    await refuse_closed_queue(planning.session, planning.lookup, own, job.namespace, options.queue)
     return plan_prioritise(
         job,
         await tree_of(planning, job),

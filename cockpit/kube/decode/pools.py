@@ -63,6 +63,7 @@ class _PoolSpec(WireShape, frozen=True, gc=False):
     min_nodes: int | None = None
     max_nodes: int | None = None
     autoscaling: bool | None = None
+    paused: bool | None = None
     min_replicas: int | None = None
     max_replicas: int | None = None
     instance_type: str = ""
@@ -182,6 +183,7 @@ def pool_record(resource: Resource) -> Callable[[PoolShape], PoolObject | None]:
             disruption=_disruption(spec.disruption),
             instance_type=WORDS[_instance_type(spec, dict(template_labels))],
             conditions=conditions(status.conditions, JSON),
+            is_paused=bool(spec.paused),
             is_autoscaled=bool(spec.autoscaling),
         )
 

@@ -48,6 +48,7 @@ _CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 _TOPOLOGY_NAME = "topology.cluster.x-k8s.io/deployment-name"
 _OWNER_KIND = "cluster.x-k8s.io/owner-kind"
 _OWNER_NAME = "cluster.x-k8s.io/owner-name"
+_PAUSED = "cluster.x-k8s.io/paused"
 _AUTOSCALER = "the cluster autoscaler"
 _SCALE = "scale subresource"
 _ANNOTATION = "annotation of the cluster autoscaler"
@@ -55,6 +56,13 @@ _ANNOTATION = "annotation of the cluster autoscaler"
 
 def _pool(plural: str, kind: str) -> Watched:
     return Watched(Kind.POOL, GROUP, plural, api_kind=kind)
+
+
+def _paused(found: PoolObject) -> str:
+    """By what the object is paused, "" where it is not: its annotation counts whatever its value."""
+    if any(key == _PAUSED for key, _ in found.annotations):
+        return f"annotation {_PAUSED}"
+    return "spec.paused" if found.is_paused else ""
 
 
 class ClusterApi(PoolOwner):
@@ -126,6 +134,10 @@ class ClusterApi(PoolOwner):
             minimum=minimum if minimum is not None else found.min_replicas,
             maximum=maximum if maximum is not None else found.max_replicas,
         )
+        if how := _paused(found):
+            told = f"{found.kind} {found.key} is paused ({how})"
+            no = refused(f"{told}: nothing would follow a new size; unpause it first")
+            return _with(says, may_resize=no, may_limit=no, may_remove=no)
         if any(key == TOPOLOGY_OWNED for key, _ in found.labels):
             cluster = label(found.labels, _CLUSTER_NAME) or "its Cluster"
             member = label(found.labels, _TOPOLOGY_NAME) or found.name
@@ -153,6 +165,11 @@ class ClusterApi(PoolOwner):
             return _with(says, may_resize=no, may_limit=limit)
         remove = through("annotation of its Machine, then the scale subresource")
         return _with(says, may_resize=through(_SCALE), may_limit=limit, may_remove=remove)
+
+    def stopped_by(self, found: PoolObject) -> str:
+        """The Cluster: while it is paused none of its pools is followed."""
+        cluster = label(found.labels, _CLUSTER_NAME)
+        return f"{found.resource_path.rpartition('/')[0]}/clusters/{cluster}" if cluster else ""
 
     def _elsewhere(self, nodes: Nodes) -> Ownership:
         marks = next((one.annotations for one in nodes if self.knows(one)), ())

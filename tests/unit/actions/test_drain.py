@@ -13,6 +13,7 @@ from cockpit.actions.drain.bill import MIRROR, bill_of, pod_on_node
 from cockpit.actions.drain.plan import plan_drain
 from cockpit.actions.drain.run import DrainRun, DrainStatus, uid_of
 from cockpit.actions.drain.stop import plan_stop
+from cockpit.actions.kubectl import kubectl_lines
 from cockpit.actions.perform import carry_out
 from cockpit.actions.planning import Planning
 from cockpit.actions.verbs.drain import DrainOptions
@@ -274,6 +275,17 @@ def test_what_kubectl_refuses_is_refused_with_its_flag() -> None:
 
 
 # ---- what is shown
+
+
+def test_the_line_of_kubectl_says_what_the_plan_does() -> None:
+    def line(**how: Any) -> str:
+        site = Site([tree("web", owner="ReplicaSet")])
+        return kubectl_lines(planned(site, **how))[0]
+
+    plain = "kubectl drain --ignore-daemonsets"
+    assert line(force=False, takes_scratch=False) == f"{plain} gpu-0"
+    told = line(force=True, takes_scratch=True, grace_seconds=30, longest_seconds=600.0)
+    assert told == f"{plain} --force --delete-emptydir-data --grace-period=30 --timeout=600s gpu-0"
 
 
 def test_every_gang_that_breaks_is_named_with_what_idles_elsewhere() -> None:

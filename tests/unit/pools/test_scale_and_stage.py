@@ -1,10 +1,13 @@
 """The plan of a resize and the stages of a node."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from cockpit.actions.plan_diff import Differs, confirmed
 from cockpit.errors import BadInput
 from cockpit.model.plan import Plan
 from cockpit.model.pod import Pod
@@ -91,8 +94,8 @@ def test_empty_nodes_are_chosen_where_the_owner_lets_us() -> None:
         "annotations": {"cluster.x-k8s.io/delete-machine": "gpu-cockpit"},
     }
     assert scale.path.endswith("/scale") and scale.body["spec"] == {"replicas": 3}
-    assert plan.lines[3] == "cordoned first: b; removed 10 s later if still empty, else uncordoned"
-    assert (plan.lines[2], plan.is_destructive, plan.typed) == ("chosen, all empty: b", True, "")
+    assert plan.lines[2] == "cordoned first: b; removed 10 s later if still empty, else uncordoned"
+    assert (plan.lines[1], plan.is_destructive, plan.typed) == ("chosen, all empty: b", True, "")
 
 
 def test_nodes_that_have_been_cordoned_for_long_enough_go_at_once() -> None:
@@ -148,7 +151,7 @@ def test_pods_of_daemons_keep_no_node() -> None:
     nodes = [node(name, pool="h100") for name in "ab"]
     pods = [pod(f"exporter-{name}", name, 0, owner_kind="DaemonSet") for name in "ab"]
     plan = _plan(store_of(nodes, pods, [deployment(replicas=2)]), 1)
-    assert len(plan.calls) == 1 and "empty: a, b" in plan.lines
+    assert len(plan.calls) == 1 and "empty: a, b" in plan.told
 
 
 @pytest.mark.parametrize(
@@ -203,10 +206,39 @@ def test_a_pool_with_another_owner_is_refused_with_its_reason() -> None:
         _plan(store, 4)
 
 
+@pytest.mark.parametrize(
+    ("paused", "how"),
+    [
+        ({"is_paused": True}, "spec.paused"),
+        ({"annotations": (("cluster.x-k8s.io/paused", ""),)}, "annotation cluster.x-k8s.io/paused"),
+    ],
+)
+def test_a_paused_pool_is_refused_with_who_paused_it(paused: dict[str, Any], how: str) -> None:
+    store = store_of([node("a", pool="h100")], pools=[replace(deployment(), **paused)])
+    with pytest.raises(BadInput) as refused:
+        _plan(store, 4)
+    assert f"MachineDeployment capi/h100 is paused ({how})" in refused.value.sentence
+    assert "unpause it first" in refused.value.sentence
+
+
+def test_a_shrink_is_the_same_while_the_nodes_that_go_are_the_same() -> None:
+    """Other nodes get busy, join, or are counted: nothing of that is confirmed."""
+    nodes = [node(name, pool="h100", unschedulable=name == "d") for name in "abcd"]
+    machines = [machine(name) for name in "abcd"]
+    before = _plan(store_of(nodes, _busy("a"), [deployment(replicas=4)], machines=machines), 3)
+    owner = deployment(replicas=4, status_replicas=3)
+    after = _plan(store_of(nodes, _busy("a", "b"), [owner], machines=machines), 3)
+    assert before.expects != after.expects, "the counts have moved"
+    assert confirmed(before, after) is after
+    others = _plan(store_of(nodes, _busy("a", "b", "d"), [deployment(replicas=4)], machines=machines), 3)
+    with pytest.raises(Differs):
+        confirmed(before, others)
+
+
 def test_a_change_in_flight_is_told() -> None:
     assert any(
         "a resize is in progress: 2 requested, 1 present" in one
-        for one in _plan(_two(status_replicas=1), 4).warnings
+        for one in _plan(_two(status_replicas=1), 4).expects
     )
 
 
