@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from cockpit.actions.address import Lookup
+from cockpit.actions.refusals import withheld
 from cockpit.errors import BadInput
 from cockpit.fit.surroundings import claim_of
 from cockpit.gangs import registry
@@ -20,6 +21,7 @@ from cockpit.model.record import Kind
 from cockpit.model.right import cannot
 from cockpit.model.session import Reader
 from cockpit.model.store_reader import StoreReader
+from cockpit.nearest import nearest_words
 
 
 class Offer(NamedTuple):
@@ -125,9 +127,8 @@ async def _ask(session: Reader, lookup: Lookup, asked: ClusterList, namespace: s
     except BadInput:
         return Offer(is_known=False)  # a namespace that is none is told beside its own field
     answer = await session.request("GET", path)
-    if answer.status in (401, 403):
-        told = f"denied: {answer.message()}; type the name"
-        return Offer((), told, is_known=False, is_denied=True)
+    if trouble := withheld(answer.status, answer.message()):
+        return Offer((), f"{trouble}; type the name", is_known=False, is_denied=answer.status == 403)
     if answer.status >= 300:
         return Offer((), f"cannot be read: {answer.message()}; type the name", is_known=False)
     tree = answer.json()
@@ -199,7 +200,7 @@ def doubts(template: Template, given: Mapping[str, str], offers: Mapping[str, Of
                 if offer.told:
                     found.append(f"{one.name}: cannot check whether {name} exists ({offer.told})")
             else:
-                there = f"; available: {', '.join(offer.values[:6])}" if offer.values else ""
+                there = f"; {nearest_words(name, offer.values)}" if offer.values else ""
                 told = f" ({offer.told})" if offer.told else ""
                 found.append(f"{one.name}: the cluster has no {name}{there}{told}")
     return tuple(found)

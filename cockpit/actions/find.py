@@ -1,6 +1,5 @@
 """Which job a person means by `name`, `namespace/name` or `kind/namespace/name`, or which other thing."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -9,6 +8,7 @@ from cockpit.errors import BadInput
 from cockpit.model.job import Job
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.record import Kind
+from cockpit.nearest import nearest
 from cockpit.pools.index import pool_named
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
@@ -43,10 +43,10 @@ def job_named(jobs: Iterable[Job], text: str, namespaces: Namespaces = EVERY) ->
             f"{text!r} is ambiguous: {', '.join(_full(one) for one in found[:8])}; choose one of them"
         )
     names = [f"{one.namespace}/{one.name}" for one in everything]
-    near = difflib.get_close_matches(text, [*names, *(one.name for one in everything)], n=3, cutoff=0.6)
-    hint = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
+    near = nearest("/".join(words[-2:]), names)
+    hint = f"did you mean {', '.join(near)}?" if near else "see cockpit get jobs"
     where = f" in {namespaces.words}" if namespaces and len(words) == 1 else ""
-    raise BadInput(f"there is no job {text!r}{where}{hint}")
+    raise BadInput(f"there is no job {text!r}{where}; {hint}")
 
 
 def _fits(job: Job, words: list[str], namespaces: Namespaces) -> bool:
@@ -135,7 +135,7 @@ def _namespaced(
 def _known(name: str, names: Sequence[str], kind: str) -> None:
     if name in names:
         return
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    near = nearest(name, names)
     listed = "nodes" if kind == "node" else "pods"
     hint = f"did you mean {', '.join(near)}?" if near else f"see cockpit get {listed}"
     raise BadInput(f"there is no {kind} {name!r}; {hint}")

@@ -1,6 +1,5 @@
 """Stop and resume a queue, with what that takes off its nodes."""
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +19,7 @@ from cockpit.model.plan import Plan
 from cockpit.model.record import Kind
 from cockpit.model.session import Reader
 from cockpit.model.store_reader import StoreReader
+from cockpit.nearest import nearest_words
 
 
 def queue_named(store: StoreReader, text: str, namespaces: Namespaces = EVERY) -> Queue:
@@ -43,8 +43,7 @@ def queue_named(store: StoreReader, text: str, namespaces: Namespaces = EVERY) -
         raise BadInput(
             f"{text!r} is ambiguous: {', '.join(sorted(map(full_name, found)))}; choose one of them"
         )
-    near = difflib.get_close_matches(wanted, [one.key for one in every], n=3, cutoff=0.5)
-    raise BadInput(f"there is no queue {text!r}{'; did you mean ' + ', '.join(near) + '?' if near else ''}")
+    raise BadInput(f"there is no queue {text!r}; {nearest_words(wanted, (queue.key for queue in every))}")
 
 
 def _within(queue: Queue, wanted: str, namespaces: Namespaces) -> bool:

@@ -34,6 +34,7 @@ from cockpit.jobs.marker_check import check_markers
 from cockpit.jobs.parameters import TYPES, Parameter, read, sources
 from cockpit.jobs.yaml_document import Document, Path, parse
 from cockpit.k8s.quantity import parse_quantity
+from cockpit.nearest import nearest_words
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 _TOP: Final = ("template", "parameters", "manifest", "lint", "progress")
@@ -102,14 +103,15 @@ class Library(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
     def named(self, name: str) -> Template:
-        """The template of that name. Raises BadInput: which ones are known, or what is wrong with it."""
+        """The template of that name. Raises BadInput: which ones are nearest, or what is wrong with it."""
         if name in self.templates:
             return self.templates[name]
         for problem in self.problems:
             if FilePath(problem.file).stem == name:
                 raise BadInput(f"template {name!r} cannot be used: {problem.sentence}")
-        known = ", ".join(sorted(self.templates)) or "none"
-        raise BadInput(f"there is no template {name!r}; known templates: {known}")
+        raise BadInput(
+            f"there is no template {name!r}; {nearest_words(name, self.templates, 'known templates')}"
+        )
 
 
 def load_library(folders: Sequence[FilePath] = ()) -> Library:

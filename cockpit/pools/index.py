@@ -8,6 +8,7 @@ from cockpit.k8s.labels import SPOT
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.nearest import nearest_words
 from cockpit.pools import registry
 from cockpit.pools.match import Group, groups
 from cockpit.pools.owner import Ownership
@@ -40,7 +41,7 @@ def pool_object(store: StoreReader, pool: Pool) -> PoolObject | None:
 def pool_named(store: StoreReader, name: str) -> Pool:
     """The pool that a person calls so: what its row says, `namespace/name` or `kind/name`.
 
-    Raises BadInput that lists the candidates when the name is unknown or means several.
+    Raises BadInput that names the nearest where it is unknown, and all where it means several.
     """
     pools = pools_of(store)
     lower = name.lower()
@@ -55,8 +56,9 @@ def pool_named(store: StoreReader, name: str) -> Pool:
         ways = [_qualified(one) for one in found]
         ways = ways if len(set(ways)) == len(ways) else [one.name for one in found]
         raise BadInput(f"pool {name!r} is ambiguous: {', '.join(ways)}; choose one of them")
-    known = ", ".join(one.name for one in pools) or "none"
-    raise BadInput(f"there is no pool {name!r}; known pools: {known}")
+    raise BadInput(
+        f"there is no pool {name!r}; {nearest_words(name, (pool.name for pool in pools), 'known pools')}"
+    )
 
 
 def pool_keyed(store: StoreReader, key: str) -> Pool | None:
@@ -77,8 +79,8 @@ def pool_again(store: StoreReader, pool: Pool) -> Pool:
     ):
         if len(same) == 1:
             return same[0]
-    known = ", ".join(one.name for one in pools) or "none"
-    raise BadInput(f"pool {pool.name} is gone, nothing was changed: choose another one; known pools: {known}")
+    known = nearest_words(pool.name, (other.name for other in pools), "known pools")
+    raise BadInput(f"pool {pool.name} is gone, nothing was changed: choose another one; {known}")
 
 
 def gpus_per_node(pool: Pool, store: StoreReader) -> int | None:

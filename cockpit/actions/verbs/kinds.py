@@ -95,19 +95,16 @@ def _node_now(planning: "Planning", node: "Node") -> "Node | None":
 
 
 def _node_named(planning: "Planning", text: str, _namespaces: "Namespaces") -> "Node":
-    import difflib
-
     from cockpit.errors import BadInput
     from cockpit.model.node import Node
+    from cockpit.nearest import nearest_words
 
     name = text.removeprefix("node/")
     found = planning.store.by_key("nodes", name)
     if isinstance(found, Node):
         return found
-    near = difflib.get_close_matches(
-        name, [one.name for one in planning.store.records("nodes").values()], n=3, cutoff=0.6
-    )
-    raise BadInput(f"there is no node {text!r}{'; did you mean ' + ', '.join(near) + '?' if near else ''}")
+    nodes = (node.name for node in planning.store.records("nodes").values())
+    raise BadInput(f"there is no node {text!r}; {nearest_words(name, nodes)}")
 
 
 def _pool_now(planning: "Planning", pool: "Pool") -> "Pool":

@@ -216,7 +216,7 @@ def test_names_of_jobs() -> None:
         job_named(jobs, "llm")
     with pytest.raises(BadInput, match="is ambiguous"):
         job_named(jobs, "team-b/llm")
-    with pytest.raises(BadInput, match="there is no job 'evil'; did you mean eval"):
+    with pytest.raises(BadInput, match="there is no job 'evil'; did you mean team-a/eval"):
         job_named(jobs, "evil")
     with pytest.raises(BadInput, match="is not a job: write name"):
         job_named(jobs, "a//b")

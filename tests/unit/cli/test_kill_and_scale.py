@@ -43,7 +43,7 @@ def test_kill_dry_run_shows_what_would_go(cluster: Cluster, capsys: Capture) -> 
     ("name", "part"),
     [
         ("llm", "'llm' is ambiguous: mpijob/team-a/llm, mpijob/team-b/llm; choose one of them"),
-        ("lmm", "there is no job 'lmm'; did you mean llm"),
+        ("lmm", "there is no job 'lmm'; did you mean team-a/llm"),
         ("team-c/llm", "there is no job 'team-c/llm'"),
     ],
 )
@@ -79,7 +79,7 @@ def test_scale(cluster: Cluster, capsys: Capture) -> None:
     [
         (("h100", "--to", "11"), "11 is above its maximum of 10"),
         (("h100", "--to", "-1"), "-1 nodes are too few"),
-        (("v100", "--to", "1"), "there is no pool 'v100'; known pools: h100"),
+        (("v100", "--to", "1"), "there is no pool 'v100'; did you mean h100?"),
     ],
 )
 def test_scale_refusals(words: tuple[str, ...], part: str, cluster: Cluster, capsys: Capture) -> None:

@@ -140,7 +140,7 @@ def test_names() -> None:
     assert pool_named(store, "machinepool/capi/a100").owner_kind == "MachinePool"
     with pytest.raises(BadInput, match="is ambiguous: machinedeployment/capi/a100, machinepool/capi/a100"):
         pool_named(store, "capi/a100")
-    with pytest.raises(BadInput, match="there is no pool 'v100'; known pools"):
+    with pytest.raises(BadInput, match="there is no pool 'v100'; did you mean h100"):
         pool_named(store, "v100")
 
 
