@@ -64,8 +64,7 @@ async def pick_context(app: App[Any]) -> None:
     except CockpitError as error:
         app.notify(error.sentence, severity="error", markup=False)
         return
-    items = [ChoiceItem(name, note="here" if name == cockpit.context else "") for name in names]
-    chosen = await app.push_screen_wait(ChoiceDialog("Context", items))
+    chosen = await app.push_screen_wait(ChoiceDialog("Context", names, current=cockpit.context))
     if chosen is not None and (chosen != cockpit.context or cockpit.cluster.has_failed):
         cockpit.reattach(context=chosen)
 

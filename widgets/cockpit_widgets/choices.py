@@ -34,9 +34,10 @@ class ChoiceRows:
         self._items = tuple(items)
         self._ticked = frozenset(ticked) - {""}
         self._index = {item.value: number for number, item in enumerate(self._items)}
-        labels = min(34, max((width_of(item.label or item.value) for item in self._items), default=0))
+        widest = max((width_of(item.label or item.value) for item in self._items), default=0) + 2
         notes = any(item.note for item in self._items)
-        label = Column("label", "", labels + 2, grow=0 if notes else 1)
+        # names of clouds begin alike: what has no room is cut in its middle
+        label = Column("label", "", min(36, widest), grow=3, most=widest if notes else 0, keeps_end=True)
         self._columns = (label, Column("note", "", 8, grow=1, priority=2)) if notes else (label,)
 
     @property

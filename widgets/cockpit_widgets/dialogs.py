@@ -19,7 +19,7 @@ from cockpit_widgets.key_footer import KeyFooter
 from cockpit_widgets.line_input import LineInput
 from cockpit_widgets.question import Question
 from cockpit_widgets.resource_table import ResourceTable
-from cockpit_widgets.text import plain, wrap
+from cockpit_widgets.text import cut_middle, plain, wrap
 from cockpit_widgets.types import Cell, ChoiceItem, HelpEntry, KeyHint
 
 _BOX_CSS = """
@@ -70,8 +70,18 @@ class _Box(Vertical):
 
     def set_title(self, title: str, *, danger: bool = False) -> None:
         """Another title; the frame of what destroys is red."""
-        self.border_title = plain(title).replace("[", r"\[")
+        self._title = title
+        self._show_title()
         self.set_class(danger, "-danger")
+
+    def on_resize(self) -> None:
+        self._show_title()
+
+    def _show_title(self) -> None:
+        """The names in titles differ at their end: what has no room is cut in its middle."""
+        width = self.size.width
+        shown = cut_middle(self._title, width) if width else plain(self._title)
+        self.border_title = shown.replace("[", r"\[")
 
 
 class ConfirmDialog(CalmFocus, Question):

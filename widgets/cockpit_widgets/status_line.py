@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from rich.segment import Segment
 
 from cockpit_widgets.one_line import ONE_LINE_CSS, OneLine
-from cockpit_widgets.text import cut, width_of
+from cockpit_widgets.text import cut, cut_middle, width_of
 from cockpit_widgets.types import StatusSegment
 
 SEPARATOR = " · "
 _SIDE_GAP = 2
+LEAST_CELLS = 20
+"""A piece of the first rank is cut to this before another one leaves."""
 
 
 def _side_width(pieces: Sequence[StatusSegment]) -> int:
@@ -21,10 +23,10 @@ def _side_width(pieces: Sequence[StatusSegment]) -> int:
 def fitting_segments(
     left: Sequence[StatusSegment], right: Sequence[StatusSegment], width: int
 ) -> tuple[list[StatusSegment], list[StatusSegment]]:
-    """The pieces that fit `width` cells, whole.
+    """The pieces that fit `width` cells.
 
     The highest priority number leaves first, the right side before the left, the later before the earlier.
-    Pieces of priority 1 leave only when nothing else is left, and the very last one is cut.
+    Pieces of priority 1 leave only when nothing else is left and those on the left are cut, longest first.
     """
     kept = [[piece for piece in left if piece.text], [piece for piece in right if piece.text]]
 
@@ -42,11 +44,17 @@ def fitting_segments(
             break
         _, side, at = max(optional)
         del kept[side][at]
+    for at in sorted(range(len(kept[0])), key=lambda at: -width_of(kept[0][at].text)):
+        # a long name is cut in its middle before anything of the first rank leaves
+        text = kept[0][at].text
+        if (over := total() - width) > 0 and width_of(text) > LEAST_CELLS:
+            shorter = cut_middle(text, max(LEAST_CELLS, width_of(text) - over))
+            kept[0][at] = kept[0][at]._replace(text=shorter)
     while total() > width and len(kept[0]) + len(kept[1]) > 1:
         kept[1 if kept[1] else 0].pop()
     if total() > width:
         side = 0 if kept[0] else 1
-        kept[side] = [kept[side][0]._replace(text=cut(kept[side][0].text, width))]
+        kept[side] = [kept[side][0]._replace(text=cut_middle(kept[side][0].text, width))]
     return kept[0], kept[1]
 
 
