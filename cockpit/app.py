@@ -21,6 +21,7 @@ from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.errors import BadInput, NoConnection
+from cockpit.kube.logins import Logins
 from cockpit.local_state.config import Settings
 from cockpit.local_state.crashes import Crashes
 from cockpit.local_state.state import Choice, Choices
@@ -31,6 +32,7 @@ from cockpit.screens.app_protocol import Inspection
 from cockpit.screens.drains import Drains
 from cockpit.screens.key_rights import tell_missing
 from cockpit.screens.keymap import VERB
+from cockpit.screens.login import ScreensTerminal
 from cockpit.screens.now import NowScreen
 from cockpit.screens.now_watch import BEHIND_SECONDS, Files, NowWatch
 from cockpit.screens.orderly import OrderlyApp
@@ -60,7 +62,7 @@ CALM_SECONDS = 0.5
 class AppOptions:
     """How the app starts. `attach=False` draws the first screen and connects to nothing; `state_folder`
     None keeps nothing on this host (tests, screenshots). `goes_on`: an unexpected error is reported and told,
-    and ends nothing. `first_note` is said once the screens stand."""
+    and ends nothing. `first_note` is said once the screens stand. `logins` were made before them."""
 
     attach_to: AttachOptions = field(default_factory=AttachOptions)
     attach: bool = True
@@ -69,6 +71,7 @@ class AppOptions:
     state_folder: Path | None = None
     goes_on: bool = False
     first_note: str = ""
+    logins: Logins | None = None
 
 
 class CockpitApp(OrderlyApp):
@@ -77,10 +80,8 @@ class CockpitApp(OrderlyApp):
     TITLE = "cockpit"
     ENABLE_COMMAND_PALETTE = False
     CSS = "ToastRack { margin-bottom: 1; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        # before any dialog, form or filter sees it: whatever is open, ctrl+c leaves
-        Binding("ctrl+c", "quit", "Leave", show=False, priority=True),
-    ]
+    # before any dialog, form or filter sees it: whatever is open, ctrl+c leaves
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Leave", show=False, priority=True)]
 
     def __init__(
         self, options: AppOptions, *, clock: Clock | None = None, rng: random.Random | None = None
@@ -93,6 +94,9 @@ class CockpitApp(OrderlyApp):
         self._states: dict[str, ViewState] = {}
         self._choices = Choices(options.state_folder / "choices.json") if options.state_folder else None
         self._signal = Signal(self.clock, self._later)
+        self.terminal_lock = asyncio.Lock()
+        self._logins = options.logins or Logins()
+        self._logins.lender = ScreensTerminal(self)
         self.attachment = self._new_attachment(options.attach_to)
         self.now_watch = NowWatch(self)
         self.pool_watch = PoolWatch(self)
@@ -107,15 +111,14 @@ class CockpitApp(OrderlyApp):
     def on_mount(self) -> None:
         self.register_theme(CALM_DARK)
         self.theme = self.options.settings.theme or CALM_DARK.name
-        self.app_suspend_signal.subscribe(
-            self, lambda _: self.attachment.step_away(is_away=True), immediate=True
-        )
-        self.app_resume_signal.subscribe(
-            self, lambda _: self.attachment.step_away(is_away=False), immediate=True
-        )
+        for told, is_away in ((self.app_suspend_signal, True), (self.app_resume_signal, False)):
+            told.subscribe(self, partial(self._step_away, is_away), immediate=True)
         self.push_screen(NowScreen())
         if self.options.first_place != "now":
             self.go(self.options.first_place)
+
+    def _step_away(self, is_away: bool, _app: object) -> None:
+        self.attachment.step_away(is_away=is_away)
 
     def on_ready(self) -> None:
         if not self.is_headless:
@@ -135,8 +138,10 @@ class CockpitApp(OrderlyApp):
         self.set_interval(BEHIND_SECONDS, self._look_behind)
 
     def _new_attachment(self, options: AttachOptions) -> Attachment:
-        moved, listed = self._signal.notify, self._show_lists
-        return Attachment(options, self.clock, self._rng, moved, listed=listed, note=self._note_task)
+        moved, listed, note = self._signal.notify, self._show_lists, self._note_task
+        return Attachment(
+            options, self.clock, self._rng, moved, listed=listed, note=note, logins=self._logins
+        )
 
     def _note_task(self, error: BaseException, name: str) -> str:
         return self.internal_error(error, name) if self.goes_on else self._crashes.note(error, name)
@@ -203,12 +208,8 @@ class CockpitApp(OrderlyApp):
     async def _ask_to_leave(self) -> None:
         from cockpit_widgets import ConfirmDialog
 
-        dialog = ConfirmDialog(
-            "Leave the cockpit?",
-            ("a form is open; its input will be lost",),
-            danger=True,
-            confirm_label="leave",
-        )
+        title, lines = "Leave the cockpit?", ("a form is open; its input will be lost",)
+        dialog = ConfirmDialog(title, lines, danger=True, confirm_label="leave")
         try:
             if await self.push_screen_wait(dialog):
                 self.exit()
@@ -469,8 +470,6 @@ class CockpitApp(OrderlyApp):
     @property
     def shrink_at_once(self) -> int | None:
         return self.options.settings.of_context(self.attachment.context).shrink_at_once
-
-    # ---- shells
 
     def enter_pod(self, pod: Pod) -> None:
         from cockpit.screens.enter import enter_pod

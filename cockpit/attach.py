@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from cockpit.jobs.training.shelf import RunShelf
     from cockpit.kube.access_reviews import AccessReviews
     from cockpit.kube.discovery import Served
+    from cockpit.kube.logins import Logins
     from cockpit.kube.resource import Resource
     from cockpit.kube.session import ApiSession
+    from cockpit.model.acts_as import ActsAs
     from cockpit.model.pod import Pod
     from cockpit.model.trace import PodLines
     from cockpit.telemetry.source import TelemetrySource
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
 CATCH_UP_OBJECTS = 1_500
 """While a big list comes in, the job rows follow in pieces of a few milliseconds: no key waits for all."""
 RETRY_SECONDS = (2.0, 4.0, 8.0, 15.0, 30.0)
-
-
 HOME = "default"
 """The namespace of a context that names none, as kubectl has it."""
 BIG_LISTS = (Kind.POD, Kind.NODE)
@@ -86,8 +86,8 @@ class Attachment:
 
     `run()` is one task; expected failures become `link` and `sentence`, never exceptions. `changed` is
     called (often) when there is something new; the caller coalesces. `listed` takes its place once, when the
-    big lists are in. `note` keeps a report of an error that
-    nobody expected and words its sentence.
+    big lists are in. `note` keeps a report of an unexpected error and words its sentence. `logins` keeps what
+    credential plugins gave, over attachments.
     """
 
     def __init__(
@@ -99,6 +99,7 @@ class Attachment:
         *,
         listed: Callable[[], None] | None = None,
         note: Note | None = None,
+        logins: "Logins | None" = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.options = options
@@ -114,6 +115,7 @@ class Attachment:
         self._changed = changed
         self._big_lists_came = listed or changed
         self._note = note or Crashes(None, clock).note
+        self._logins = logins
         self._sleep = sleep
         self.faults: dict[str, str] = {}  # task -> the sentence about its last unexpected error
         self.trends = Trends()
@@ -201,6 +203,11 @@ class Attachment:
     def trust(self) -> Trust | None:
         """Whether the server's certificate is checked; None while there is no session."""
         return None if self.session is None else self.session.trust
+
+    @property
+    def acts_as(self) -> "ActsAs | None":
+        """Whom the kubeconfig's user acts as; None: as itself, or there is no session."""
+        return None if self.session is None else self.session.acts_as
 
     @property
     def namespaces(self) -> Namespaces:
@@ -328,7 +335,10 @@ class Attachment:
         from cockpit.kube.session import SessionOptions, open_session
 
         options = SessionOptions(
-            kubeconfig=self.options.kubeconfig, context=self.options.context, read_only=not self.options.write
+            kubeconfig=self.options.kubeconfig,
+            context=self.options.context,
+            read_only=not self.options.write,
+            logins=self._logins,
         )
         return await open_session(options, self.clock)
 
@@ -347,7 +357,8 @@ class Attachment:
     async def _feed(self, session: "ApiSession") -> None:
         async with asyncio.TaskGroup() as group:
             for name, work in self.tasks(session).items():
-                tell = self._tell_telemetry if name == "telemetry" else _say_nothing
+                # the header alone tells of the others
+                tell = self._tell_telemetry if name == "telemetry" else lambda _sentence: None
                 group.create_task(self._keep_up(name, work, tell), name=name)
                 if name == "feed":
                     await asyncio.sleep(0)  # its requests leave before all others
@@ -421,11 +432,8 @@ class Attachment:
         from cockpit.attach_telemetry import server_reads
         from cockpit.telemetry.start import run_telemetry
 
-        reads = server_reads(session)
         await run_telemetry(
-            get_proxied=reads.get_proxied,
-            list_services=reads.list_services,
-            read_page=reads.read_page,
+            **server_reads(session)._asdict(),
             cluster=self.store,
             sink=self.sink,
             clock=self.clock,
@@ -474,7 +482,3 @@ class Attachment:
 def watched_kinds(autoscaler_status: str = "") -> tuple[Watched, ...]:
     """What is watched besides the kinds that every cluster has: for queueing engines and for pool owners."""
     return (*registry.watched(), *pool_owners.watched(autoscaler_status))
-
-
-def _say_nothing(sentence: str) -> None:
-    """Told in the header alone: no stream shows it."""

@@ -68,6 +68,13 @@ class OutcomeUnknown(NoConnection):
         self.is_over = is_over
 
 
+class LoginExpired(NoConnection):
+    """Who the user is cannot be proved any more: a login expired, was refused, or could not be renewed.
+
+    That is not a missing right: it is never called denied.
+    """
+
+
 class Answered(CockpitError):
     """The cluster answered, and did not do what was asked."""
 

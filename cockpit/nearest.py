@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from cockpit.clean import clean
 
 MOST_NAMES = 5
+MOST_LISTED = 8
+"""Names listed where none is alike."""
 LONGEST_NAME = 120
 _SIMILAR = 0.5
 """Share of letters in common (difflib) from which a name is worth naming."""
@@ -43,8 +45,8 @@ def nearest_words(wanted: str, known: Iterable[str], word: str = "available") ->
         return f"{word}: none"
     if alike := nearest(wanted, names):
         return f"did you mean {_listed(alike)}?"
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"{word}: {_listed(names[:MOST_NAMES])}{more}"
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return f"{word}: {_listed(names[:MOST_LISTED])}{more}"
 
 
 def _last_part(name: str) -> str:

@@ -50,6 +50,47 @@ def screen_fault() -> str:
     return f"{said}: this terminal shows no screens; set its name, such as TERM=xterm-256color"
 
 
+class OwnTerminal:
+    """This process's terminal while no screens have it (cockpit.kube.logins.Lender)."""
+
+    is_taken = False
+
+    @asynccontextmanager
+    async def lend(self, plugin: str) -> AsyncGenerator[None, None]:
+        """Another program asks on it; its settings are as they were afterwards."""
+        with as_before(sys.stdin.fileno()):
+            yield
+
+
+def own_terminal() -> OwnTerminal | None:
+    """The terminal on which a credential plugin may ask; None where nobody sits at one."""
+    return OwnTerminal() if sys.stdin.isatty() and sys.stderr.isatty() else None
+
+
+@contextlib.contextmanager
+def as_before(descriptor: int) -> Iterator[None]:
+    """Whatever the block does to a terminal's settings (a password prompt that is killed leaves it mute) is
+    undone."""
+    before = termios.tcgetattr(descriptor)
+    try:
+        yield
+    finally:
+        # Not drained: what hangs on a terminal that is gone would hang for ever.
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+@contextlib.contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """ctrl+c ends the program that has the terminal, and not this process, too."""
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, lambda _number, _frame: None)  # not SIG_IGN: a child would inherit that
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def end_with_terminal() -> None:
     """Let a hang-up end this process also where it comes ignored (under nohup, in some job runners).
 
@@ -132,14 +173,9 @@ async def _read(descriptor: int) -> bytes:
 @contextlib.contextmanager
 def _raw(descriptor: int) -> Iterator[None]:
     """The terminal gives every key at once and makes nothing of it."""
-    before = termios.tcgetattr(descriptor)
-    tty.setraw(descriptor, termios.TCSADRAIN)
-    try:
+    with as_before(descriptor):
+        tty.setraw(descriptor, termios.TCSADRAIN)
         yield
-    finally:
-        # Not drained: what hangs on a terminal that is gone would hang for ever.
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(descriptor, termios.TCSANOW, before)
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from cockpit.actions.address import Lookup
+from cockpit.actions.refusals import withheld
 from cockpit.kube.decode.demands import demand_of
 from cockpit.model.pod import POOL_MARK
 from cockpit.model.pool import StandingDemand, StandingRead
@@ -22,6 +23,7 @@ async def read_standing(session: Reader, lookup: Lookup, mark: str = "") -> Stan
     """Of the pool with that mark, or of all; what may not be listed is said. Raises NoConnection."""
     found: list[StandingDemand] = []
     denied: list[str] = []
+    trouble = ""
     chosen = f"{MADE_BY}=gpu-cockpit,{POOL_MARK}" + (f"={mark}" if mark else "")
     lister = cast("ApiSession", session)  # who lists has a query, which the protocol has not
     query = (("labelSelector", chosen), ("limit", str(MOST)))
@@ -29,6 +31,7 @@ async def read_standing(session: Reader, lookup: Lookup, mark: str = "") -> Stan
         answer = await lister.request("GET", collection, query=query)
         if answer.status in (401, 403):
             denied.append(collection.rpartition("/")[2])
+            trouble = withheld(answer.status, f"list {', '.join(denied)}")
             continue
         tree = answer.json() if answer.status == 200 else None
         items = tree.get("items") if isinstance(tree, dict) else None
@@ -38,7 +41,7 @@ async def read_standing(session: Reader, lookup: Lookup, mark: str = "") -> Stan
                 found.append(known)
     return StandingRead(
         found=tuple(sorted(found, key=lambda one: (one.is_part, one.path))),
-        trouble=f"denied: list {', '.join(denied)}" if denied else "",
+        trouble=trouble,
     )
 
 

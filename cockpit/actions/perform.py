@@ -421,6 +421,7 @@ class _Run:
             context=self._session.context,
             server=self._session.server,
             user=self._session.user,
+            acts_as=self._session.acts_as.user if self._session.acts_as is not None else "",
             uid=uid_of(call),
             resource_version=version_of(call),
             method=call.method,

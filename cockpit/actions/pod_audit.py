@@ -34,6 +34,7 @@ def intent(
         context=session.context,
         server=session.server,
         user=session.user,
+        acts_as=session.acts_as.user if session.acts_as is not None else "",
         uid=way.uid,
         method="GET",
         path=f"/api/v1/namespaces/{way.namespace}/pods/{way.pod}/{subresource}",

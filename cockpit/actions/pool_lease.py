@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.actions.refusals import withheld
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, Refused
 from cockpit.kube.access import read_verdict
@@ -105,8 +106,8 @@ async def read_lease(session: Session, pool: Pool, namespace: str) -> LeaseRead:
     answer = await session.request("GET", LEASES.path(namespace, lease_name(pool)))
     if answer.status == 404:
         return LeaseRead()
-    if answer.status in {401, 403}:
-        return LeaseRead(trouble=f"denied: get leases in {namespace}")
+    if trouble := withheld(answer.status, f"get leases in {namespace}"):
+        return LeaseRead(trouble=trouble)
     tree = answer.json() if answer.status == 200 else None
     if not isinstance(tree, dict) or not tree.get("metadata"):
         return LeaseRead(trouble=f"lease {namespace}/{lease_name(pool)} cannot be read")

@@ -42,6 +42,11 @@ _TABLE = (
     _Row(_by(By.POLICY), "{target} was denied by admission policy {name}: {why}"),
     _Row(_by(By.QUOTA), "{target} exceeds the quota of its namespace: {why}"),
     _Row(_by(By.BUDGETS), "{target}: several PodDisruptionBudgets protect it: the server does not evict it"),
+    _Row(
+        _by(By.IMPERSONATION),
+        "{target}: the user behind may not act as another; {remedy} ({message})",
+        Remedy.ASK_FOR_RIGHT,
+    ),
     _Row(_by(By.RIGHTS), "{target}: {cannot}; {remedy} ({message})", Remedy.ASK_FOR_RIGHT),
     _Row(lambda said: said.is_changed, "{target} was modified in the meantime; {remedy}", Remedy.REFRESH),
     _Row(
@@ -64,6 +69,14 @@ _TABLE = (
     _Row(_status(429), "{target}: throttled; {remedy} ({message})", Remedy.LATER),
     _Row(lambda _said: True, "{target}: the cluster refused: {message}"),
 )
+
+
+def withheld(status: int, right: str) -> str:
+    """Why a read got nothing: `denied: list leases` for a 403, another text for a 401, which is no right that
+    is missing; "" for any other status."""
+    if status == 403:
+        return f"denied: {right}"
+    return f"not logged in (401): {Remedy.LOG_IN.value}" if status == 401 else ""
 
 
 def remedy_of(said: Refusal) -> Remedy:

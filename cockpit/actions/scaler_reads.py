@@ -1,5 +1,6 @@
 """Reads the HorizontalPodAutoscalers when somebody looks at what stands behind a pool's demand."""
 
+from cockpit.actions.refusals import withheld
 from cockpit.kube.decode.scalers import scaler_of
 from cockpit.kube.resource import Resource
 from cockpit.model.namespaces import EVERY, Namespaces
@@ -21,8 +22,8 @@ async def read_scalers(session: Reader, namespaces: Namespaces = EVERY) -> Scale
 
 async def _read(session: Reader, namespace: str) -> ScalersRead:
     answer = await session.request("GET", SCALERS.path(namespace))
-    if answer.status in (401, 403):
-        return ScalersRead(trouble="denied: list horizontalpodautoscalers of autoscaling")
+    if trouble := withheld(answer.status, "list horizontalpodautoscalers of autoscaling"):
+        return ScalersRead(trouble=trouble)
     if answer.status == 404:
         return ScalersRead(trouble="this server does not serve autoscaling/v2")
     if answer.status >= 300:

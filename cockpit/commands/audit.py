@@ -32,6 +32,8 @@ def show(options: argparse.Namespace) -> int:
 def _row(entry: Entry) -> list[str]:
     when = datetime.fromtimestamp(entry.at_seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
     user = entry.user or entry.local_user
+    if entry.acts_as:
+        user = f"{user} as {entry.acts_as}"
     return [
         when,
         entry.audit_id,

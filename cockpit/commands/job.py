@@ -13,7 +13,7 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.confirm import CODES, confirm_plan, refuse_without_right
 from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.fitting import FIT_KINDS, fit_told
-from cockpit.commands.live import attached, trust_notes
+from cockpit.commands.live import attached, late_login, logins_for, session_notes
 from cockpit.commands.output import note, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
@@ -132,15 +132,20 @@ async def open_for(chosen: AttachOptions, clock: Clock, timeout_seconds: float) 
     """A session without watches, for a command. Raises NoConnection where no answer comes in time."""
     from cockpit.kube.session import SessionOptions, open_session
 
-    wanted = SessionOptions(kubeconfig=chosen.kubeconfig, context=chosen.context, read_only=not chosen.write)
+    logins = await logins_for(chosen, clock)
+    wanted = SessionOptions(
+        kubeconfig=chosen.kubeconfig, context=chosen.context, read_only=not chosen.write, logins=logins
+    )
     try:
         async with asyncio.timeout(timeout_seconds):
             session = await open_session(wanted, clock)
     except TimeoutError:
+        if logins.running:
+            raise NoConnection(late_login(logins.running, timeout_seconds)) from None
         raise NoConnection(
             f"no answer from the cluster within {timeout_seconds:g} s; give a longer --timeout"
         ) from None
-    note(trust_notes(session.trust))
+    note(session_notes(session))
     note(exposure_notes(chosen, settings_in_force()))
     return session
 

@@ -4,20 +4,28 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncGenerator, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions, Link
+from cockpit.clean import SHORT, clean
 from cockpit.clock import Clock
 from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.output import note
 from cockpit.commands.settings import settings_in_force
-from cockpit.errors import BadInput, NoConnection, Refused
+from cockpit.errors import BadInput, LoginExpired, NoConnection, Refused
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.record import Kind
 from cockpit.model.right import cannot
+from cockpit.model.session import Connection
 from cockpit.model.trust import Trust
+from cockpit.terminal import own_terminal
 from cockpit.triage.namespace_notes import absent_words, missing_namespaces, namespace_notes
+
+if TYPE_CHECKING:
+    from cockpit.kube.logins import Logins
+    from cockpit.kube.session import ApiSession
 
 QUIET_SECONDS = 0.3
 """Lists that follow from other lists (owners of pods) have come when nothing changed for this long."""
@@ -36,16 +44,31 @@ _UNTRUSTED = {
 }
 
 
-def trust_notes(trust: Trust) -> tuple[str, ...]:
-    """What every command says on standard error as long as nobody checks who answers."""
-    return (_UNTRUSTED[trust],) if trust in _UNTRUSTED else ()
+def session_notes(session: "ApiSession") -> tuple[str, ...]:
+    """What every command says on standard error: that nobody checks who answers, whom it acts as, and fields
+    of the kubeconfig that have no effect."""
+    untrusted = (_UNTRUSTED[session.trust],) if session.trust in _UNTRUSTED else ()
+    return (*untrusted, *acts_as_notes(session), *session.notes)
+
+
+def acts_as_notes(session: Connection) -> tuple[str, ...]:
+    """`as viewer: user ann of the kubeconfig acts as viewer (groups: readers)`."""
+    acts_as = session.acts_as
+    if acts_as is None:
+        return ()
+    name, groups = clean(acts_as.user, SHORT), clean(", ".join(acts_as.groups), SHORT)
+    of_groups = f" (groups: {groups})" if groups else ""
+    return (f"as {name}: user {session.user} of the kubeconfig acts as {name}{of_groups}",)
 
 
 class Live:
     """A running attachment and the one thing a command waits for: that its lists are whole."""
 
-    def __init__(self, attachment: Attachment, task: asyncio.Task[None], moved: asyncio.Event) -> None:
+    def __init__(
+        self, attachment: Attachment, task: asyncio.Task[None], moved: asyncio.Event, logins: "Logins"
+    ) -> None:
         self.attachment = attachment
+        self._logins = logins
         self._task = task
         self._moved = moved
 
@@ -87,7 +110,7 @@ class Live:
             continue
         self.attachment.jobs.catch_up()
         if self.attachment.session is not None:
-            note(trust_notes(self.attachment.session.trust))
+            note(session_notes(self.attachment.session))
             note(exposure_notes(self.attachment.options, settings_in_force()))
         notes = (
             *self._namespace_notes(),
@@ -130,6 +153,8 @@ class Live:
     def _late(self, kinds: Sequence[str], timeout_seconds: float) -> str:
         if self.attachment.faults:
             return next(iter(self.attachment.faults.values()))
+        if self._logins.running:
+            return late_login(self._logins.running, timeout_seconds)
         if self.attachment.link is not Link.ATTACHED:
             return f"no answer from the cluster within {timeout_seconds:g} s; give a longer --timeout"
         open_ = [
@@ -154,6 +179,8 @@ class Live:
             sentence = f"{kind}: {status.message or status.phase.value}"
             if kind == kinds[0] and status.phase is Phase.DENIED and not tells_rest:
                 raise Refused(sentence)
+            if kind == kinds[0] and status.phase is Phase.NOT_LOGGED_IN:
+                raise LoginExpired(sentence)
             if kind == kinds[0] and status.phase is Phase.BACKING_OFF and not status.objects:
                 raise NoConnection(sentence)
             notes.append(sentence)
@@ -176,16 +203,34 @@ class Live:
         return (f"gpus: {status.message}",) if status.message else ()
 
 
+def late_login(plugin: str, timeout_seconds: float) -> str:
+    """The sentence where the time was up while a credential plugin was at work."""
+    return (
+        f"the credential plugin {plugin} did not answer within {timeout_seconds:g} s;"
+        " run it once in another terminal, or give a longer --timeout"
+    )
+
+
+async def logins_for(options: AttachOptions, clock: Clock) -> "Logins":
+    """Where a command keeps its login. A plugin that may ask is run here, while no time limit runs."""
+    from cockpit.kube.logins import Logins, ask_first
+
+    logins = Logins(own_terminal())
+    await ask_first(logins, options.kubeconfig, options.context, clock.now())
+    return logins
+
+
 @contextlib.asynccontextmanager
 async def attached(options: AttachOptions, clock: Clock) -> AsyncGenerator[Live]:
     """An attachment that runs while the block runs, and is gone after it."""
     moved = asyncio.Event()
     crashes = Crashes.of_this_user(clock)
-    attachment = Attachment(options, clock, random.Random(), moved.set, note=crashes.note)
+    logins = await logins_for(options, clock)
+    attachment = Attachment(options, clock, random.Random(), moved.set, note=crashes.note, logins=logins)
     task = asyncio.create_task(attachment.run(), name="attachment")
     task.add_done_callback(lambda _done: moved.set())
     try:
-        yield Live(attachment, task, moved)
+        yield Live(attachment, task, moved, logins)
     finally:
         task.cancel()
         # What it raised was either told already or is the cancelling itself.

@@ -1,16 +1,23 @@
 """`cockpit` without a command: the screens."""
 
 import argparse
+import asyncio
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from cockpit import collector
+from cockpit.attach import AttachOptions
+from cockpit.clock import SystemClock
 from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.output import note
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
 from cockpit.local_state.paths import state_folder
-from cockpit.terminal import screen_fault
+from cockpit.terminal import own_terminal, screen_fault
+
+if TYPE_CHECKING:
+    from cockpit.kube.logins import Logins
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,9 +32,21 @@ def run(options: argparse.Namespace) -> int:
     collector.expect_many()  # its rounds would take a tenth of the imports for the first frame
     settings = settings_in_force()
     chosen = attach_options(options, settings)
+    logins = _logged_in(chosen)
     from cockpit.app import AppOptions
     from cockpit.app import run as run_app
 
     said = "; ".join(exposure_notes(chosen, settings))
     state = state_folder(os.environ)
-    return run_app(AppOptions(attach_to=chosen, settings=settings, state_folder=state, first_note=said))
+    return run_app(
+        AppOptions(attach_to=chosen, settings=settings, state_folder=state, first_note=said, logins=logins)
+    )
+
+
+def _logged_in(chosen: AttachOptions) -> "Logins":
+    """A credential plugin that may ask a person asks here, before the screens have the terminal."""
+    from cockpit.kube.logins import Logins, ask_first
+
+    logins = Logins(own_terminal())
+    asyncio.run(ask_first(logins, chosen.kubeconfig, chosen.context, SystemClock().now()))
+    return logins

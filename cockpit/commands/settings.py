@@ -120,11 +120,11 @@ def _context_name(options: argparse.Namespace, settings: Settings) -> str:
     named: str | None = getattr(options, "context", None)
     if named or not settings.contexts:
         return named or ""
-    from cockpit.kube.kubeconfig import check, files
+    from cockpit.kube.kubeconfig import check, current_context, files
 
     try:
         trees = [check(path) for path in files(getattr(options, "kubeconfig", None)) if path.exists()]
     except NoConnection:
         # Told where the connection is made, with its remedy; here it only means that no context is known.
         return ""
-    return next((str(tree["current-context"]) for tree in trees if tree.get("current-context")), "")
+    return current_context(trees)

@@ -10,14 +10,18 @@ import asyncio
 import os
 import ssl
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from cockpit.clean import clean
 from cockpit.clock import Clock
-from cockpit.errors import NoConnection
-from cockpit.kube.exec_plugin import run_plugin
+from cockpit.errors import LoginExpired, NoConnection
+from cockpit.kube import oidc
+from cockpit.kube.certificate import validity_of
+from cockpit.kube.exec_plugin import ExecCredential
 from cockpit.kube.kubeconfig import Chosen, choose
+from cockpit.kube.logins import Logins, due_seconds_of
 from cockpit.kube.stock import (
     SERVICE_CERT_FILENAME,
     SERVICE_HOST_ENV_NAME,
@@ -28,7 +32,6 @@ from cockpit.kube.stock import (
     load_incluster_config,
 )
 
-RENEW_SHARE = 0.8  # of a credential's life, after which it is renewed (reliability.md row 21)
 REREAD_SECONDS = 60.0  # token files and OIDC tokens, as client-go does
 FAILED_RENEWAL_SECONDS = 30.0  # a refused renewal is not tried again sooner
 NAMESPACE_FILE = Path(SERVICE_CERT_FILENAME).with_name("namespace")
@@ -41,18 +44,32 @@ class Credentials:
     `renew` is for the moment after a 401.
     """
 
-    def __init__(self, clock: Clock, configuration: Any, chosen: Chosen | None, token_file: str = "") -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        configuration: Any,
+        chosen: Chosen | None,
+        logins: Logins,
+        token_file: str = "",
+    ) -> None:
         self.configuration = configuration
         self.context = chosen.context if chosen else "in-cluster"
         self.namespace = chosen.namespace if chosen else _own_namespace()
         self.user = chosen.user_name if chosen else "service account"
+        self.acts_as = chosen.acts_as if chosen else None
+        self.notes = chosen.notes if chosen else ()
+        self.is_compressed = not (chosen and chosen.cluster.get("disable-compression"))
         self.tls_context: ssl.SSLContext | None = None
         self._clock = clock
         self._chosen = chosen
+        self._logins = logins
         self._token_file = token_file
         self._lock = asyncio.Lock()
         self._due_seconds: float | None = None  # wall time of the next renewal
+        self._ends_seconds = float("inf")  # wall time until which what is in force is good, as far as it says
         self._refused_until = 0.0  # monotonic
+        self._failure: NoConnection | None = None  # of the last renewal
+        self._certificate = ""  # what the client certificate is and how long it is valid, in words
         configuration.refresh_api_key_hook = self._refresh_when_due
 
     @property
@@ -60,8 +77,31 @@ class Credentials:
         """Base URL without a trailing slash."""
         return str(self.configuration.host).rstrip("/")
 
+    @property
+    def why_refused(self) -> str:
+        """What a 401 means for this user, with the remedy: by the way in which the user logs in."""
+        user: dict[str, Any] = self._chosen.user if self._chosen else {"tokenFile": self._token_file}
+        if "exec" in user:
+            name = clean(str(user["exec"]["command"]), 120)
+            return f"what the credential plugin {name} gave is not accepted; log in with it again"
+        if "tokenFile" in user:
+            return f"the token in {clean(user['tokenFile'], 200)} has expired or is wrong; renew it"
+        if "token" in user:
+            return "the token or certificate has expired or is wrong; log in again and renew the kubeconfig"
+        if "username" in user:
+            return (
+                "Kubernetes 1.19 removed logging in by username and password; give the user a token, a client"
+                " certificate or an exec plugin"
+            )
+        if "auth-provider" in user:
+            return "the id-token is not accepted; log in to the identity provider again"
+        if self._certificate:
+            return f"{self._certificate} is not accepted; renew it"
+        return "the user has no token, certificate or plugin to log in with; log in to the cluster"
+
     async def authorization(self) -> str:
-        """Value of the Authorization header, "" for none. Raises NoConnection where a renewal fails."""
+        """Value of the Authorization header, "" for none. Raises NoConnection where a renewal fails, and
+        LoginExpired where what is in force is no longer good."""
         try:
             header = await self.configuration.get_api_key_with_prefix("BearerToken")
         except (ConfigException, OSError, ValueError) as error:
@@ -74,36 +114,53 @@ class Credentials:
         """New credentials after the header `refused` was answered with 401; True where a retry pays."""
         async with self._lock:
             if self._header() != refused:
-                return True  # somebody else renewed it meanwhile
+                return True  # another request renewed it meanwhile
             if self._clock.monotonic() < self._refused_until:
                 return False
             self._refused_until = self._clock.monotonic() + FAILED_RENEWAL_SECONDS
             before = self.tls_context
-            await self._load()
+            self._ends_seconds = self._clock.now()
+            try:
+                await self._load()
+            except NoConnection as error:
+                self._failure = error
+                raise
             return self._header() != refused or self.tls_context is not before
 
     async def first_load(self) -> None:
         """Load everything once. Raises NoConnection."""
         async with self._lock:
-            await self._load()
+            await self._load(is_first=True)
 
     def _header(self) -> str:
         return str(self.configuration.api_key.get("BearerToken", ""))
 
+    def _is_due(self) -> bool:
+        return self._due_seconds is not None and self._clock.now() >= self._due_seconds
+
     async def _refresh_when_due(self, _configuration: Any) -> None:
-        if self._due_seconds is None or self._clock.now() < self._due_seconds:
+        if not self._is_due():
             return
         async with self._lock:
-            if self._due_seconds is not None and self._clock.now() >= self._due_seconds:
-                await self._load()
+            if not self._is_due():
+                return
+            if self._failure is None or self._clock.monotonic() >= self._refused_until:
+                try:
+                    await self._load()
+                except NoConnection as error:
+                    self._failure = error
+                    self._refused_until = self._clock.monotonic() + FAILED_RENEWAL_SECONDS
+            if self._failure is not None and self._clock.now() >= self._ends_seconds:
+                raise type(self._failure)(self._failure.sentence)
 
-    async def _load(self) -> None:
+    async def _load(self, *, is_first: bool = False) -> None:
         if self._chosen is None:
             self._read_token_file()
             if self.tls_context is None:
                 self.tls_context = await asyncio.to_thread(_tls_context, self.configuration)
-            return
-        await self._load_chosen(self._chosen)
+        else:
+            await self._load_chosen(self._chosen, is_first=is_first)
+        self._failure = None
 
     def _read_token_file(self) -> None:
         text = Path(self._token_file).read_text(encoding="utf-8").strip()
@@ -112,34 +169,46 @@ class Credentials:
         self.configuration.api_key["BearerToken"] = f"Bearer {text}"
         self._due_seconds = self._clock.now() + REREAD_SECONDS
 
-    async def _load_chosen(self, chosen: Chosen) -> None:
+    async def _load_chosen(self, chosen: Chosen, *, is_first: bool) -> None:
         """One pass of kubernetes.aio's loader, with our own plugin runner, into the configuration."""
         with tempfile.TemporaryDirectory(prefix="gpu-cockpit-") as private:
-            loader = kube_config.KubeConfigLoader(
-                config_dict=chosen.tree,
-                active_context=chosen.context,
-                config_base_path=None,
-                temp_file_path=private,
-            )
-            if loader._user is None:  # the loader reads client certificates from a user it takes for granted
-                loader._user = kube_config.ConfigNode("user", {}, chosen.path)
-            self._due_seconds = None
-            loader.load_from_exec_plugin = lambda: self._from_plugin(loader, chosen, private)
             try:
-                await loader.load_and_set(self.configuration)
+                loader = kube_config.KubeConfigLoader(
+                    config_dict=_tree(chosen),
+                    active_context=chosen.context,
+                    config_base_path="",
+                    temp_file_path=private,
+                )
+                if (
+                    loader._user is None
+                ):  # the loader reads client certificates from a user it takes for granted
+                    loader._user = kube_config.ConfigNode("user", {}, chosen.path)
+                loader.load_from_exec_plugin = lambda: self._from_plugin(
+                    loader, chosen, private, is_first=is_first
+                )
+                loader._load_oid_token = lambda: self._from_oidc(loader, chosen)
+                self._due_seconds, ends_before = None, self._ends_seconds
+                self._ends_seconds = float("inf")
+                try:
+                    await loader.load_and_set(self.configuration)
+                except BaseException:
+                    self._due_seconds, self._ends_seconds = self._clock.now(), ends_before
+                    raise
                 if header := self._header():  # a token file usually ends in a newline
                     self.configuration.api_key["BearerToken"] = header.strip()
-                if loader.provider or "tokenFile" in loader._user:
+                if "tokenFile" in chosen.user:
                     self._due_seconds = self._clock.now() + REREAD_SECONDS
-                if self.tls_context is None or "exec" in loader._user:
+                self._check_certificate(chosen)
+                is_renewable = "exec" in chosen.user or "client-certificate" in chosen.user
+                if self.tls_context is None or is_renewable:
                     self.tls_context = await asyncio.to_thread(_tls_context, self.configuration)
             except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
                 raise NoConnection(f"Context {chosen.context} in {chosen.path}: {_why(error)}") from None
             finally:
                 kube_config._cleanup_temp_files()
 
-    async def _from_plugin(self, loader: Any, chosen: Chosen, private: str) -> bool:
-        given = await run_plugin(loader._user["exec"].value, loader._cluster.value)
+    async def _from_plugin(self, loader: Any, chosen: Chosen, private: str, *, is_first: bool) -> bool:
+        given = await self._login(chosen, is_first=is_first)
         if given.token:
             loader.token = f"Bearer {given.token}"
         if given.certificate and given.key:
@@ -147,10 +216,102 @@ class Credentials:
                 path = Path(private) / attribute
                 path.write_text(text, encoding="utf-8")
                 setattr(loader, attribute, str(path))
-        now = self._clock.now()
         if given.expires_seconds is not None:
-            self._due_seconds = now + max(RENEW_SHARE * (given.expires_seconds - now), 1.0)
+            self._due_seconds = due_seconds_of(given, self._clock.now())
+            self._ends_seconds = given.expires_seconds
         return True
+
+    async def _from_oidc(self, loader: Any, chosen: Chosen) -> str:
+        now_seconds, config = self._clock.now(), chosen.user["auth-provider"]["config"]
+        self._ends_seconds = await oidc.keep_fresh(chosen.user_name, config, now_seconds)
+        self._due_seconds = now_seconds + REREAD_SECONDS
+        loader.token = f"Bearer {config['id-token']}"
+        return str(loader.token)
+
+    async def _login(self, chosen: Chosen, *, is_first: bool) -> ExecCredential:
+        now_seconds, spec = self._clock.now(), chosen.user["exec"]
+        if is_first:
+            return await self._logins.first(spec, chosen.cluster, now_seconds)
+        may_ask = now_seconds >= self._ends_seconds
+        return await self._logins.renewed(spec, chosen.cluster, now_seconds, may_ask=may_ask)
+
+    def _check_certificate(self, chosen: Chosen) -> None:
+        """Raises LoginExpired, naming the file and the date, for a client certificate that has expired.
+
+        Told before a request is sent: a server says only that a certificate is not accepted. At its end the
+        file is read again, so that one that was renewed meanwhile is taken.
+        """
+        file = self.configuration.cert_file
+        if not file or not str(self.configuration.host).startswith("https://"):
+            return
+        place, remedy = _certificate_place(chosen)
+        found = validity_of(Path(file).read_text(encoding="utf-8", errors="replace"))
+        if found is None:
+            self._certificate = place
+            return
+        now_seconds = self._clock.now()
+        self._certificate = f"{place} (valid until {_day(found.ends_seconds)})"
+        if now_seconds >= found.ends_seconds:
+            self._due_seconds = self._ends_seconds = now_seconds
+            raise LoginExpired(f"{place} expired on {_day(found.ends_seconds)}; {remedy}.")
+        if now_seconds < found.begins_seconds:
+            self._due_seconds = self._ends_seconds = now_seconds
+            raise LoginExpired(
+                f"{place} is valid only from {_day(found.begins_seconds)};"
+                f" check the clock of this host, or {remedy}."
+            )
+        if self._due_seconds is None:
+            self._due_seconds = self._ends_seconds = found.ends_seconds
+
+
+def _certificate_place(chosen: Chosen) -> tuple[str, str]:
+    """Where the client certificate stands, and how it is renewed."""
+    user = chosen.user
+    if "exec" in user:
+        name = clean(str(user["exec"]["command"]), 120)
+        return f"The client certificate by the credential plugin {name}", "log in with it again"
+    if "client-certificate" in user:
+        return f"The client certificate {clean(user['client-certificate'], 300)}", "renew it"
+    return (
+        f"The client certificate inline in user {chosen.user_name} of {chosen.path}",
+        "renew client-certificate-data",
+    )
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _tree(chosen: Chosen) -> Any:
+    """What kubernetes.aio's loader reads: one context with its parts, and nothing that it would take in
+    another way than kubectl does. Raises NoConnection for a token file without a token."""
+    user = dict(chosen.user)
+    file = user.get("tokenFile")
+    if file and _has_token(file):
+        user.pop("token", None)  # the loader prefers it to the file
+    elif file and "token" in user:
+        del user["tokenFile"]
+    elif file:
+        raise NoConnection(
+            f"User {chosen.user_name} in {chosen.path}: tokenFile: {clean(file, 300)} is missing or empty;"
+            " write the token into it."
+        )
+    names = {"cluster": "cluster", "user": "user"} if user else {"cluster": "cluster"}
+    tree: dict[str, Any] = {
+        "current-context": chosen.context,
+        "contexts": [{"name": chosen.context, "context": names}],
+        "clusters": [{"name": "cluster", "cluster": chosen.cluster}],
+    }
+    if user:
+        tree["users"] = [{"name": "user", "user": user}]
+    return kube_config.ConfigNode(chosen.path, tree, chosen.path)
+
+
+def _has_token(file: str) -> bool:
+    try:
+        return bool(Path(file).read_text(encoding="utf-8").strip())
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _why(error: Exception) -> str:
@@ -194,17 +355,17 @@ def _own_namespace() -> str:
         return ""
 
 
-def prepare(clock: Clock, kubeconfig: str | None, context: str | None) -> Credentials:
+def prepare(clock: Clock, kubeconfig: str | None, context: str | None, logins: Logins) -> Credentials:
     """Credentials of the chosen context, not yet loaded; in-cluster when there is no kubeconfig but a pod's
     environment. Raises NoConnection. Blocking (files): call it in a thread."""
     configuration = Configuration()
     chosen = choose(kubeconfig, context, in_cluster=SERVICE_HOST_ENV_NAME in os.environ)
     if chosen is not None:
-        return Credentials(clock, configuration, chosen)
+        return Credentials(clock, configuration, chosen, logins)
     try:
         load_incluster_config(configuration, try_refresh_token=False)
     except (ConfigException, OSError) as error:
         raise NoConnection(
             f"No kubeconfig, and this pod's service account cannot be used: {clean(str(error), 200)}"
         ) from None
-    return Credentials(clock, configuration, None, SERVICE_TOKEN_FILENAME)
+    return Credentials(clock, configuration, None, logins, SERVICE_TOKEN_FILENAME)

@@ -1,24 +1,30 @@
-"""Credential plugins of a kubeconfig (`user.exec`), run so that they cannot touch the terminal.
+"""Credential plugins of a kubeconfig (`user.exec`), run once: with this process's terminal, or without.
 
-`kubernetes.aio` lets the plugin inherit stdin and waits for ever; here stdin is closed, the plugin gets its
-own session (no controlling terminal to prompt on) and a deadline, and its error text is cleaned.
+`kubernetes.aio` lets every plugin inherit stdin and waits for ever. Here a plugin has the terminal only where
+it is free; else its stdin is closed and it gets its own session (no controlling terminal to prompt on). It
+always has a deadline, and its error text is cleaned.
 Source of the protocol: kubernetes.io "client-go credential plugins" (ExecCredential v1, v1beta1).
 """
 
 import asyncio
+import base64
 import json
 import os
 import signal
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from cockpit.clean import clean
-from cockpit.errors import NoConnection
+from cockpit.errors import LoginExpired, NoConnection
 from cockpit.kube.decode.times import from_text
+from cockpit.kube.kubeconfig_fields import exec_config
 
 DEADLINE_SECONDS = 30.0
+ASKING_SECONDS = 300.0
+"""The deadline of a plugin that a person answers."""
 OUTPUT_BYTES = 1 << 20
 
 
@@ -38,79 +44,106 @@ async def run_plugin(
     spec: Mapping[str, Any],
     cluster: Mapping[str, Any] | None = None,
     *,
-    deadline_seconds: float = DEADLINE_SECONDS,
+    has_terminal: bool = False,
+    deadline_seconds: float | None = None,
 ) -> ExecCredential:
-    """Run the plugin once. Raises NoConnection naming the command, what went wrong and the remedy."""
-    command = str(spec.get("command") or "")
-    api_version = str(spec.get("apiVersion") or "")
-    if not command or not api_version:
-        raise NoConnection(
-            "The kubeconfig's exec section lacks command or apiVersion; complete the user entry."
-        )
+    """Run the plugin once, by its checked exec section (cockpit.kube.kubeconfig_fields).
+
+    With `has_terminal` it reads and asks on this process's terminal, which has to be free, and has
+    ASKING_SECONDS. Raises LoginExpired where it gives no login, NoConnection where it cannot be run or speaks
+    another protocol; both name the command, what went wrong and the remedy.
+    """
+    command, api_version = str(spec["command"]), str(spec["apiVersion"])
     name = clean(command, 120)
     environment = dict(os.environ)
-    for pair in spec.get("env") or ():
-        environment[str(pair.get("name", ""))] = str(pair.get("value", ""))
-    environment["KUBERNETES_EXEC_INFO"] = json.dumps(_exec_info(spec, api_version, cluster))
+    for pair in spec.get("env", ()):
+        environment[pair["name"]] = pair.get("value", "")
+    info = _exec_info(spec, api_version, cluster, is_interactive=has_terminal)
+    environment["KUBERNETES_EXEC_INFO"] = json.dumps(info)
     try:
         process = await asyncio.create_subprocess_exec(
             command,
-            *(str(one) for one in spec.get("args") or ()),
+            *spec.get("args", ()),
             env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=None if has_terminal else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
+            stderr=None if has_terminal else asyncio.subprocess.PIPE,
+            start_new_session=not has_terminal,
             limit=OUTPUT_BYTES,
         )
     except (OSError, ValueError) as error:
-        hint = clean(str(spec.get("installHint") or "install it or fix the kubeconfig"), 300)
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise NoConnection(f"The credential plugin {name} cannot be run ({reason}): {hint}") from None
-    out, err = await _collect(process, name, deadline_seconds)
+        remedy = _hint(spec) or "install it or correct exec.command in the kubeconfig"
+        raise NoConnection(f"The credential plugin {name} cannot be run ({reason}): {remedy}") from None
+    seconds = deadline_seconds or (ASKING_SECONDS if has_terminal else DEADLINE_SECONDS)
+    out, err = await _collect(process, name, seconds, has_terminal=has_terminal)
     if process.returncode != 0:
-        said = clean(err.decode("utf-8", "replace").strip(), 300) or "no output"
-        raise NoConnection(f"The credential plugin {name} failed with code {process.returncode}: {said}")
+        said = clean((err or b"").decode("utf-8", "replace").strip(), 300)
+        said = said or ("see what it printed" if has_terminal else "no output")
+        hint = f"; {text}" if (text := _hint(spec)) else ""
+        raise LoginExpired(
+            f"The credential plugin {name} failed with code {process.returncode}: {said}{hint}"
+        )
     return _read(out, name, api_version)
 
 
+def _hint(spec: Mapping[str, Any]) -> str:
+    """What the kubeconfig says about installing the plugin, in one line."""
+    return " ".join(clean(str(spec.get("installHint", "")), 300).split())
+
+
 def _exec_info(
-    spec: Mapping[str, Any], api_version: str, cluster: Mapping[str, Any] | None
+    spec: Mapping[str, Any], api_version: str, cluster: Mapping[str, Any] | None, *, is_interactive: bool
 ) -> dict[str, Any]:
-    info: dict[str, Any] = {"interactive": False}
+    info: dict[str, Any] = {"interactive": is_interactive}
     if spec.get("provideClusterInfo") and cluster:
-        kept = (
-            "server",
-            "tls-server-name",
-            "insecure-skip-tls-verify",
-            "certificate-authority-data",
-            "proxy-url",
-        )
-        info["cluster"] = {key: cluster[key] for key in kept if key in cluster}
+        info["cluster"] = _cluster_info(cluster)
     return {"apiVersion": api_version, "kind": "ExecCredential", "spec": info}
 
 
+def _cluster_info(cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The cluster as `spec.cluster`: an authority in a file is handed over as data."""
+    kept = (
+        "server",
+        "tls-server-name",
+        "insecure-skip-tls-verify",
+        "certificate-authority-data",
+        "proxy-url",
+        "disable-compression",
+    )
+    told = {name: cluster[name] for name in kept if name in cluster}
+    if file := cluster.get("certificate-authority"):
+        try:
+            told["certificate-authority-data"] = base64.b64encode(Path(file).read_bytes()).decode("ascii")
+        except OSError as error:
+            raise NoConnection(f"certificate-authority: {file} cannot be read ({error.strerror}).") from None
+    config = exec_config(cluster)
+    return told if config is None else {**told, "config": config}
+
+
 async def _collect(
-    process: asyncio.subprocess.Process, name: str, deadline_seconds: float
+    process: asyncio.subprocess.Process, name: str, deadline_seconds: float, *, has_terminal: bool
 ) -> tuple[bytes, bytes]:
-    """Output and error text; kills the plugin with its children when time runs out or the caller leaves."""
+    """Output and error text; kills the plugin, and without a terminal its children too, when time runs out or
+    the caller leaves."""
     try:
         async with asyncio.timeout(deadline_seconds):
             return await process.communicate()
     except TimeoutError:
-        raise NoConnection(
+        waiting = "the login was not finished" if has_terminal else "it may be waiting for a login"
+        raise LoginExpired(
             f"The credential plugin {name} did not answer within {deadline_seconds:g} s; "
-            "it may be waiting for a login: run it once in another terminal."
+            f"{waiting}: run it once in another terminal."
         ) from None
     finally:
         if process.returncode is None:
-            _kill(process.pid)
+            _kill(process.pid, is_group=not has_terminal)
             await process.wait()
 
 
-def _kill(pid: int) -> None:
+def _kill(pid: int, *, is_group: bool) -> None:
     try:
-        os.killpg(pid, signal.SIGKILL)
+        (os.killpg if is_group else os.kill)(pid, signal.SIGKILL)
     except ProcessLookupError:
         return
 

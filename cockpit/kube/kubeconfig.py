@@ -1,9 +1,10 @@
 """Finding and reading kubeconfig files, with errors that name the file, the line and the remedy.
 
-Does not import the `kubernetes` package, except for the nodes that its loader reads.
+Does not import the `kubernetes` package.
 """
 
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,38 @@ import msgspec
 
 from cockpit.clean import clean
 from cockpit.errors import NoConnection
+from cockpit.kube.kubeconfig_fields import (
+    Entry,
+    check_config,
+    cluster_fields,
+    context_fields,
+    user_fields,
+)
+from cockpit.model.acts_as import ActsAs
+from cockpit.nearest import nearest_words
 from cockpit.yaml_text import read_yaml
 
 SECTIONS = ("clusters", "contexts", "users")
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """One context of one or more merged files. `tree` is kubernetes.aio's merged ConfigNode."""
+    """One context of one or more merged files, as kubectl would use it.
+
+    `cluster` and `user` hold fields of client-go's schema alone: checked, with whole paths, and with one way
+    to log in (cockpit.kube.kubeconfig_fields). Its repr holds no secret.
+    """
 
     path: str
-    tree: Any
     context: str
     namespace: str
     user_name: str
+    cluster: dict[str, Any]
+    user: dict[str, Any]
+    acts_as: ActsAs | None
+    notes: tuple[str, ...]  # fields without effect, each in a sentence
+
+    def __repr__(self) -> str:
+        return f"Chosen({self.context!r} in {self.path})"
 
 
 def files(kubeconfig: str | None) -> tuple[Path, ...]:
@@ -82,6 +102,7 @@ def _check_section(path: Path, section: str, entries: Any) -> None:
         return
     if not isinstance(entries, list):
         raise NoConnection(f"The kubeconfig {path}: {section} is not a list; fix the file.")
+    names: set[str] = set()
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             raise NoConnection(
@@ -91,12 +112,19 @@ def _check_section(path: Path, section: str, entries: Any) -> None:
             raise NoConnection(
                 f"The kubeconfig {path}: {section} entry {entry['name']!r} is not a mapping; fix the file."
             )
+        if entry["name"] in names:
+            raise NoConnection(
+                f"The kubeconfig {path}: {section} has the name {entry['name']!r} twice; remove one of them."
+            )
+        names.add(entry["name"])
 
 
 def choose(kubeconfig: str | None, context: str | None, *, in_cluster: bool) -> Chosen | None:
     """The chosen context of the kubeconfig; None when there is no file and the process runs in a cluster.
 
-    Raises NoConnection for a missing or broken file and for an unknown context (naming the known ones).
+    Of several files the first that names an entry, or the current context, counts. Raises NoConnection for a
+    missing or broken file, for an unknown context (naming the nearest) and for a field that cannot be
+    honoured.
     """
     wanted = files(kubeconfig)
     present = [path for path in wanted if path.exists()]
@@ -105,68 +133,70 @@ def choose(kubeconfig: str | None, context: str | None, *, in_cluster: bool) -> 
             return None
         names = ", ".join(str(path) for path in wanted)
         raise NoConnection(f"There is no kubeconfig at {names}; set KUBECONFIG or give --kubeconfig FILE.")
-    trees = [check(path) for path in present]
+    trees = {path: check(path) for path in present}
+    notes = [note for path, tree in trees.items() for note in check_config(_entry(path, "", "", tree))]
     shown = ", ".join(str(path) for path in present)
-    current = context or next(
-        (str(tree["current-context"]) for tree in trees if tree.get("current-context")), ""
-    )
-    contexts = {
-        entry["name"]: entry.get("context") or {}
-        for tree in reversed(trees)
-        for entry in tree.get("contexts") or ()
-    }
+    contexts = _merged(trees, "contexts")
     if not contexts:
         raise NoConnection(
             f"The kubeconfig {shown} has no contexts; log in to a cluster or give --kubeconfig FILE."
         )
-    known = clean(", ".join(sorted(contexts)), 400)
+    current = context or current_context(trees.values())
+    known = nearest_words(current, contexts)
     if not current:
-        raise NoConnection(f"The kubeconfig {shown} has no current-context; choose with --context: {known}.")
+        raise NoConnection(f"The kubeconfig {shown} has no current-context; choose with --context ({known}).")
     if current not in contexts:
-        raise NoConnection(f"There is no context {clean(current, 120)!r} in {shown}; available: {known}.")
-    picked = contexts[current]
-    _check_parts(shown, current, picked, trees)
+        raise NoConnection(f"There is no context {clean(current, 253)!r} in {shown}; {known}")
+    picked, more = context_fields(contexts[current])
+    notes += more
+    cluster, more = cluster_fields(_part(trees, "clusters", current, picked))
+    notes += more
+    user: dict[str, Any] = {}
+    acts_as = None
+    if picked.get("user"):
+        user, acts_as, more = user_fields(_part(trees, "users", current, picked))
+        notes += more
     return Chosen(
         path=shown,
-        tree=_merged(present, trees),
         context=current,
-        namespace=str(picked.get("namespace") or ""),
-        user_name=clean(str(picked.get("user") or "anonymous"), 120),
+        namespace=picked.get("namespace", ""),
+        user_name=clean(picked.get("user") or "anonymous", 120),
+        cluster=cluster,
+        user=user,
+        acts_as=acts_as,
+        notes=tuple(clean(note) for note in notes),
     )
 
 
-def _check_parts(shown: str, context: str, picked: dict[str, Any], trees: list[dict[str, Any]]) -> None:
-    clusters = {
-        entry["name"]: entry.get("cluster") or {} for tree in trees for entry in tree.get("clusters") or ()
-    }
-    users = {entry["name"] for tree in trees for entry in tree.get("users") or ()}
-    cluster, user = picked.get("cluster"), picked.get("user")
-    if cluster not in clusters:
-        raise NoConnection(
-            f"Context {context!r} in {shown} names the cluster {cluster!r}, which is not there."
-        )
-    if user and user not in users:
-        raise NoConnection(f"Context {context!r} in {shown} names the user {user!r}, which is not there.")
-    server = clusters[cluster].get("server")
-    if not isinstance(server, str) or not server.startswith(("https://", "http://")):
-        raise NoConnection(
-            f"Cluster {cluster!r} in {shown} has no usable server URL ({server!r}); fix the file."
-        )
+def current_context(trees: Iterable[Mapping[str, Any]]) -> str:
+    """The first that a file names, "" where none does."""
+    return next((str(tree["current-context"]) for tree in trees if tree.get("current-context")), "")
 
 
-def _merged(paths: list[Path], trees: list[dict[str, Any]]) -> Any:
-    """One tree of what was checked, as kubernetes.aio's KubeConfigMerger makes it of the files.
+def _merged(trees: Mapping[Path, dict[str, Any]], section: str) -> dict[str, Entry]:
+    """The entries of all files by name: the first of a name counts, and remembers its file."""
+    entries: dict[str, Entry] = {}
+    for path, tree in trees.items():
+        for named in tree.get(section) or ():
+            name = named["name"]
+            if name not in entries:
+                entries[name] = _entry(path, section[:-1], name, named.get(section[:-1]) or {})
+    return entries
 
-    The first entry of a name counts, and each remembers its file, because paths in it are relative to that.
-    """
-    from cockpit.kube.stock import kube_config
 
-    whole = dict(trees[0])
-    for section in SECTIONS:
-        entries: dict[str, Any] = {}
-        for path, tree in zip(paths, trees, strict=True):
-            for entry in tree.get(section) or ():
-                name = entry["name"]
-                entries.setdefault(name, kube_config.ConfigNode(f"{path}/{section}/{name}", entry, str(path)))
-        whole[section] = list(entries.values())
-    return kube_config.ConfigNode(str(paths[0]), whole, str(paths[0]))
+def _entry(path: Path, kind: str, name: str, tree: Mapping[str, Any]) -> Entry:
+    words = f"{kind.capitalize()} {name!r} in {path}" if kind else f"The kubeconfig {path}"
+    return Entry(words, str(path.absolute().parent), tree)
+
+
+def _part(
+    trees: Mapping[Path, dict[str, Any]], section: str, context: str, picked: Mapping[str, Any]
+) -> Entry:
+    """The cluster or user that the context names. Raises NoConnection where there is none."""
+    kind = section[:-1]
+    name = picked.get(kind)
+    entries = _merged(trees, section)
+    if name is None or name not in entries:
+        shown = ", ".join(str(path) for path in trees)
+        raise NoConnection(f"Context {context!r} in {shown} names the {kind} {name!r}, which is not there.")
+    return entries[name]

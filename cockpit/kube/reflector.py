@@ -13,7 +13,7 @@ from typing import Any, Never
 import msgspec
 
 from cockpit.clock import Clock
-from cockpit.errors import CockpitError, NoConnection
+from cockpit.errors import CockpitError, LoginExpired, NoConnection
 from cockpit.kube.backoff import FIRST_SECONDS, STEADY_SECONDS, Backoff
 from cockpit.kube.batcher import Batcher
 from cockpit.kube.decode.decoders import Decode, Decoder
@@ -130,6 +130,8 @@ class Reflector:
             return await self._watch()
         except Silent as error:
             return Ended(How.SILENT, error.sentence, lived_seconds=self._batcher.lived())
+        except LoginExpired as error:
+            return Ended(How.REJECTED, error.sentence, lived_seconds=self._batcher.lived())
         except NoConnection as error:
             return Ended(How.CUT, error.sentence, lived_seconds=self._batcher.lived())
         except FramingError as error:
@@ -383,7 +385,8 @@ class Reflector:
         elif how in _REFUSALS:
             await self._refusal_stands(ended)
         elif how is How.REJECTED:
-            await self._wait_long(Phase.DENIED, ended.message, REJECTED_SECONDS)
+            message = ended.message or self._session.login_refused
+            await self._wait_long(Phase.NOT_LOGGED_IN, message, REJECTED_SECONDS)
         elif how is How.POLLED:
             self._polls_left -= 1
             self._is_list_denied = False

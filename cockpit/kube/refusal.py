@@ -29,11 +29,19 @@ _TEXTS = tuple(
         (By.POLICY, r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*?denied request: (?P<why>.*)"),
         (By.BUDGETS, r"has more than one PodDisruptionBudget"),
         (By.QUOTA, r"exceeded quota: (?P<why>(?P<name>[^,]*).*)"),
+        (By.IMPERSONATION, r'cannot impersonate(?:-on:[a-z-]+:\w+)? (?:resource|path) "'),
         (By.RIGHTS, r'cannot \w+ resource "'),
         (By.UID, r"(?i:UID in (?:the )?precondition)"),
     )
 )
-_ONLY_AT = {By.BUDGETS: 500, By.RIGHTS: 403, By.QUOTA: 403, By.UID: 409, By.WEBHOOK_DRY_RUN: 400}
+_ONLY_AT = {
+    By.BUDGETS: 500,
+    By.IMPERSONATION: 403,
+    By.RIGHTS: 403,
+    By.QUOTA: 403,
+    By.UID: 409,
+    By.WEBHOOK_DRY_RUN: 400,
+}
 _RIGHT = re.compile(
     r'cannot (?P<verb>\w+) resource "(?P<resource>[^"/]+)(?:/(?P<subresource>[^"]+))?"'
     r'(?: in API group "(?P<group>[^"]*)")?(?: in the namespace "(?P<namespace>[^"]*)")?'

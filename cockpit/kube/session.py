@@ -15,20 +15,24 @@ import msgspec
 from cockpit import __version__
 from cockpit.apart import resolver
 from cockpit.clock import Clock
-from cockpit.errors import NoConnection, Refused
+from cockpit.errors import LoginExpired, NoConnection, Refused
 from cockpit.kube import guard
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.failures import Silent, explain, host_of
 from cockpit.kube.pulse import Flight, Pulse
+from cockpit.kube.refusal import refusal_of
 from cockpit.kube.server_time import CLUSTER_TIME, said_time
 from cockpit.kube.stream_answer import StreamAnswer, retry_after
 from cockpit.kube.transport import headers_for, open_socket, proxy_for
+from cockpit.model.refusal import By
 from cockpit.model.trust import Trust
 
 if TYPE_CHECKING:
     import aiohttp
+    from multidict import CIMultiDict
 
     from cockpit.kube.credentials import Credentials
+    from cockpit.kube.logins import Logins
     from cockpit.kube.sockets import Socket
 
 __all__ = ["ApiAnswer", "ApiSession", "SessionOptions", "StreamAnswer", "open_session"]
@@ -49,6 +53,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     read_only: bool = True
     user_agent: str = f"gpu-cockpit/{__version__}"
     check: bool = True  # ask for /version before the session is handed out
+    logins: "Logins | None" = None  # None: a plugin has no terminal, and what it gives is not kept
 
 
 class _Request(msgspec.Struct):
@@ -87,6 +92,8 @@ class ApiSession:
         self.namespace = credentials.namespace
         self.server = credentials.server
         self.user = credentials.user
+        self.acts_as = credentials.acts_as
+        self.notes = credentials.notes
         self._credentials = credentials
         self._options = options
         self._clock = clock
@@ -115,6 +122,14 @@ class ApiSession:
         if self.server.startswith("http://"):
             return Trust.PLAIN
         return Trust.VERIFIED if self._credentials.configuration.verify_ssl else Trust.UNVERIFIED
+
+    @property
+    def login_refused(self) -> str:
+        """The sentence for a 401: whose login the server does not accept, why, and what to do."""
+        return (
+            f"{host_of(self.server)} rejected the credentials of {self.user} (401):"
+            f" {self._credentials.why_refused}."
+        )
 
     def unlock(self) -> None:
         """Let writes through from now on."""
@@ -240,7 +255,7 @@ class ApiSession:
             url=self.server + path,
             query=query,
             protocols=tuple(protocols),
-            headers=headers_for(self._options.user_agent, self.server),
+            headers=self._headers(),
             server_name=self._credentials.configuration.tls_server_name or None,
             proxy=proxy_for(self.server, self._credentials.configuration.proxy),
         )
@@ -358,13 +373,22 @@ class ApiSession:
             connector=aiohttp.TCPConnector(
                 limit=0, socket_factory=open_socket, force_close=not is_repeating, resolver=resolver()
             ),
-            headers=headers_for(self._options.user_agent, self.server),
+            headers=self._headers(),
             read_bufsize=READ_BYTES,
             auto_decompress=True,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
         client._retry_connection = is_repeating
         return client
+
+    def _headers(self) -> "CIMultiDict[str]":
+        """What every client of this session is made with: no request leaves without whom it acts as."""
+        return headers_for(
+            self._options.user_agent,
+            self.server,
+            self.acts_as,
+            is_compressed=self._credentials.is_compressed,
+        )
 
     async def close(self) -> None:
         """Close every connection; whoever still reads a stream is told so, and nothing is sent any more."""
@@ -404,17 +428,22 @@ def _prepare(options: SessionOptions, clock: Clock) -> "Credentials":
 
     enter_aiohttp()  # here, in the thread, so that the first request finds it imported
     from cockpit.kube.credentials import prepare
+    from cockpit.kube.logins import Logins
 
-    return prepare(clock, options.kubeconfig, options.context)
+    return prepare(clock, options.kubeconfig, options.context, options.logins or Logins())
 
 
 async def _check(session: ApiSession) -> None:
     answer = await session.version(CONNECT_SECONDS)
     if answer.status == 401:
-        raise NoConnection(
-            f"{host_of(session.server)} rejected the credentials of {session.user} (401): "
-            "the token or certificate has expired or is wrong; log in again."
-        )
+        raise LoginExpired(session.login_refused)
+    if answer.status == 403 and session.acts_as is not None:
+        refusal = refusal_of(answer, "/version")
+        if refusal.by is By.IMPERSONATION:
+            raise NoConnection(
+                f"{session.user} may not act as {session.acts_as.user} (403): {refusal.message};"
+                f" ask for the right to impersonate, or remove `as` from user {session.user}."
+            )
     if answer.ok and not answer.content_type.startswith("application/json"):
         raise NoConnection(
             f"{host_of(session.server)} does not answer like a Kubernetes API server; check the server URL."

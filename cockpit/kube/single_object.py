@@ -52,7 +52,10 @@ class SingleObject:
 
     async def _read(self) -> bool:
         answer = await self._session.request("GET", self._path)
-        if answer.status in (401, 403):
+        if answer.status == 401:
+            self._tell(Phase.NOT_LOGGED_IN, self._session.login_refused)
+            return True
+        if answer.status == 403:
             self._forget()
             self._tell(Phase.DENIED, f"{cannot(self._right)}.")
             return False

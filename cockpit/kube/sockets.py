@@ -1,7 +1,7 @@
 """WebSockets to an API server: dialled with the session's credentials, refused in the server's own words."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import ssl
 
     import aiohttp
+    from multidict import CIMultiDict
 
 DIAL_SECONDS = 15.0
 ALIVE_SECONDS = 20.0
@@ -46,7 +47,7 @@ class SocketRequest(msgspec.Struct, frozen=True):
     url: str
     query: Sequence[tuple[str, str]]
     protocols: tuple[str, ...]
-    headers: Mapping[str, str]
+    headers: "CIMultiDict[str]"
     server_name: str | None
     proxy: str | None
 
@@ -154,9 +155,12 @@ async def _dial(
     trace = aiohttp.TraceConfig()
     trace.on_request_end.append(refusal.read)
     trace.on_request_redirect.append(refusal.stay)
+    headers = call.headers.copy()
+    if authorization:
+        headers["Authorization"] = authorization
     client = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(socket_factory=open_socket, force_close=True),
-        headers={**call.headers, **({"Authorization": authorization} if authorization else {})},
+        headers=headers,
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=DIAL_SECONDS),
         trace_configs=[trace],

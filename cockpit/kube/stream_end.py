@@ -6,7 +6,7 @@ import msgspec
 
 from cockpit.kube.decode.wire import ServerStatus
 from cockpit.kube.refusal import read_refusal
-from cockpit.model.refusal import Remedy
+from cockpit.model.refusal import By, Remedy
 from cockpit.model.right import cannot
 
 
@@ -56,7 +56,10 @@ class Where(msgspec.Struct, frozen=True):
 
 def _denied(where: Where, said: ServerStatus) -> Ended:
     """Names the verb that is missing. Who may list but not watch can still read now and then."""
-    right = read_refusal(403, said).right
+    refusal = read_refusal(403, said)
+    right = refusal.right
+    if refusal.by is By.IMPERSONATION:
+        return Ended(How.DENIED, f"The user behind may not act as another: {refusal.message}.")
     verb = right.verb if right is not None and right.verb in ("list", "watch") else "list and watch"
     return Ended(How.NO_WATCH if verb == "watch" else How.DENIED, where.denied(verb))
 
@@ -68,8 +71,7 @@ def judge(where: Where, code: int, said: ServerStatus, retry_after: float | None
     if code == 410 or said.reason in ("Expired", "Gone"):
         return Ended(How.EXPIRED, text)
     if code == 401:
-        told = f"The server rejects the credentials (401) for {where.words}; log in again."
-        return Ended(How.REJECTED, told)
+        return Ended(How.REJECTED)  # whose login it was, and what to do, the session says
     if code == 403:
         return _denied(where, said)
     if code in (404, 405):

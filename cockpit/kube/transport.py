@@ -2,12 +2,21 @@
 
 import asyncio
 import socket
+import string
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from cockpit.errors import NoConnection
 from cockpit.kube.failures import host_of
+from cockpit.model.acts_as import ActsAs
+
+if TYPE_CHECKING:
+    from multidict import CIMultiDict
+
+_TOKEN_LETTERS = frozenset(string.ascii_letters + string.digits + "!#$&'*+-.^_`|~")
+"""Letters of a header's name (RFC 9110, `token`), without the mark of percent-encoding."""
 
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 3}
 """A dead peer is noticed after 75 s even where no byte is due (client-go: ping after 30 s, 15 s patience)."""
@@ -19,12 +28,37 @@ LUMP_SECONDS = 0.004
 """So long at most what is less than a lump waits for more, and only behind a big one."""
 
 
-def headers_for(user_agent: str, server: str) -> dict[str, str]:
-    """Compression saves time on every link slower than about 5 Gb/s, so on all but loopback."""
-    headers = {"User-Agent": user_agent}
-    if urlsplit(server).hostname in ("127.0.0.1", "::1", "localhost"):
+def headers_for(
+    user_agent: str, server: str, acts_as: ActsAs | None = None, *, is_compressed: bool = True
+) -> "CIMultiDict[str]":
+    """What every request of a connection carries: its agent, and whom it acts as.
+
+    Compression saves time on every link slower than about 5 Gb/s, so on all but loopback.
+    """
+    from multidict import CIMultiDict
+
+    headers = CIMultiDict({"User-Agent": user_agent})
+    if not is_compressed or urlsplit(server).hostname in ("127.0.0.1", "::1", "localhost"):
         headers["Accept-Encoding"] = "identity"
+    if acts_as is not None:
+        headers.extend(_impersonating(acts_as))
     return headers
+
+
+def _impersonating(acts_as: ActsAs) -> Iterator[tuple[str, str]]:
+    """The headers by which client-go asks to act as another user (transport/round_trippers.go)."""
+    yield "Impersonate-User", acts_as.user
+    if acts_as.uid:
+        yield "Impersonate-Uid", acts_as.uid
+    for group in acts_as.groups:
+        yield "Impersonate-Group", group
+    for key, values in acts_as.extra:
+        # what no header name can hold, and the mark of such a byte itself, is percent-encoded
+        name = "".join(
+            chr(byte) if chr(byte) in _TOKEN_LETTERS else f"%{byte:02X}" for byte in key.encode("utf-8")
+        )
+        for value in values:
+            yield f"Impersonate-Extra-{name}", value
 
 
 def open_socket(address: Any) -> Any:

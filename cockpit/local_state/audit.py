@@ -40,7 +40,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     target: str
     context: str = ""
     server: str = ""
-    user: str = ""  # as the cluster knows the caller, or the kubeconfig's user
+    user: str = ""  # the kubeconfig's user, whose login it was
+    acts_as: str = ""  # whom that user acted as by impersonation, "": as itself
     local_user: str = ""  # name@host of who sits here; `Audit` fills it in
     uid: str = ""
     resource_version: str = ""

@@ -17,6 +17,7 @@ class Phase(enum.Enum):
     STALE = "stale"  # the last data stands, the stream is silent or cut
     BACKING_OFF = "backing off"
     DENIED = "denied"
+    NOT_LOGGED_IN = "not logged in"  # a login expired or was refused (401): the last data stands
     ABSENT = "not served"  # the server does not know the kind
 
 
@@ -45,10 +46,12 @@ class StreamStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """True when the table holds all objects of the cluster: every namespace, and listed once at least."""
         if self.scope or self.is_partial or self.phase in (Phase.CONNECTING, Phase.LISTING, Phase.DENIED):
             return False
-        return self.phase is not Phase.BACKING_OFF or self.objects > 0
+        is_failing = self.phase in (Phase.BACKING_OFF, Phase.NOT_LOGGED_IN)
+        return not is_failing or self.objects > 0
 
 
 _WORST_FIRST = (
+    Phase.NOT_LOGGED_IN,
     Phase.DENIED,
     Phase.BACKING_OFF,
     Phase.STALE,

@@ -21,6 +21,7 @@ class By(enum.Enum):
     QUOTA = "quota"  # a ResourceQuota is used up
     RIGHTS = "rights"  # the authorizer: a right is missing
     BUDGETS = "budgets"  # several disruption budgets protect one pod, which an eviction refuses
+    IMPERSONATION = "impersonation"  # the authorizer: the user behind may not act as the one that is named
     UID = "uid"  # the object was deleted and recreated: its uid is another
 
 

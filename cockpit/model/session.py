@@ -7,6 +7,8 @@ both.
 
 from typing import Any, Protocol
 
+from cockpit.model.acts_as import ActsAs
+
 
 class Answer(Protocol):
     """One whole HTTP answer, whatever its status."""
@@ -43,6 +45,10 @@ class Connection(Protocol):
     @property
     def user(self) -> str:
         """Name of the kubeconfig's user."""
+
+    @property
+    def acts_as(self) -> ActsAs | None:
+        """Whom that user acts as; None: as itself."""
 
     @property
     def read_only(self) -> bool:

@@ -4,6 +4,7 @@ No session and no store that can be written stands in here: what takes the API s
 `ApiServer`, what changes the cluster through `Changes`.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
@@ -263,6 +264,8 @@ class Cockpit(Pages, Changes, Protocol):
     """The app as the screens know it."""
 
     clock: Clock
+    terminal_lock: asyncio.Lock
+    """Whoever gives the terminal away has it: a shell and a login cannot both."""
     typed_namespaces: set[str]
     """Those chosen in this session."""
 

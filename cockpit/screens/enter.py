@@ -47,9 +47,10 @@ async def _enter(app: App[Any], entrance: Entrance) -> int:
     audit = cockpit.audit()
 
     async def join(running: Running) -> None:
-        with given_away(app):
-            _say(f"shell in {entrance.target}, container {entrance.container}; exit or ctrl+d returns")
-            await terminal.join(running, is_tty=True)
+        async with cockpit.terminal_lock:
+            with given_away(app):
+                say(f"shell in {entrance.target}, container {entrance.container}; exit or ctrl+d returns")
+                await terminal.join(running, is_tty=True)
 
     return await cockpit.api.enter(entrance, audit, join)
 
@@ -75,6 +76,7 @@ def given_away(app: App[Any]) -> Iterator[None]:
         raise raised
 
 
-def _say(sentence: str) -> None:
+def say(sentence: str) -> None:
+    """A line on the terminal that was given away."""
     sys.stdout.write(f"{plain(sentence)}\r\n")
     sys.stdout.flush()

@@ -192,8 +192,8 @@ class NowScreen(Place):
         """The title over the map, and beside it why the map is empty or its readings are missing."""
         store = self.cockpit.cluster.store
         nodes = store.status(Kind.NODE)
-        is_denied = nodes is not None and nodes.phase is Phase.DENIED
-        trouble = nodes.message if nodes is not None and is_denied else ""
+        is_unread = nodes is not None and nodes.phase in (Phase.DENIED, Phase.NOT_LOGGED_IN)
+        trouble = nodes.message if nodes is not None and is_unread else ""
         trouble = trouble or telemetry_trouble(store.status(Kind.GPU))
         title = f"Fleet by {self._metric.value}"
         room = self.size.width - 2 - len(title) - 2

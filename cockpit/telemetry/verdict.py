@@ -20,13 +20,13 @@ def refuse_no_data(who: str, answer: HttpAnswer) -> None:
         raise TelemetryError(
             f"{who} redirects (HTTP {status}), most likely to a login page; "
             "set a URL that takes this cluster's credentials.",
-            Phase.DENIED,
+            Phase.NOT_LOGGED_IN,
         )
     if status == 401:
         raise TelemetryError(
             f"{who} rejects the credentials (HTTP 401); give --prometheus-token-file, or "
             "--prometheus-username with --prometheus-password-file.",
-            Phase.DENIED,
+            Phase.NOT_LOGGED_IN,
         )
     if status == 403:
         why = said(body) or "these credentials may not read it"
@@ -47,7 +47,7 @@ def refuse_no_data(who: str, answer: HttpAnswer) -> None:
     if "html" in answer.content_type.lower() or body[:64].lstrip()[:1] == b"<":
         raise TelemetryError(
             f"{who} answers with a web page instead of data, most likely a login page; check the URL.",
-            Phase.DENIED,
+            Phase.NOT_LOGGED_IN,
         )
 
 

@@ -7,6 +7,7 @@ from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.job_reader import JobReader
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.record import Kind
+from cockpit.model.refusal import Remedy
 from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.finding import Attention, KeyRemedy, Rooted, rank
@@ -47,7 +48,19 @@ def _nodes_named(found: Iterable[Rooted]) -> frozenset[str]:
 
 
 def _stream_findings(store: StoreReader) -> Iterator[Attention]:
-    """Kinds that may not be read: what they would show is missing, not fine."""
+    """Kinds that may not be read: what they would show is missing, not fine. An expired login is one row."""
+    out = [one for one in store.statuses().values() if one.phase is Phase.NOT_LOGGED_IN]
+    if any(one.kind != Kind.GPU for one in out):
+        status = next(one for one in out if one.kind != Kind.GPU)
+        yield Attention(
+            finding="not-logged-in",
+            subject_key="login",
+            is_bad=True,
+            subject="login",
+            sentence=one_line(status.message),
+            remedies=(KeyRemedy(Remedy.LOG_IN.value),),
+            since_seconds=status.since_seconds,
+        )
     by_namespace: dict[str, list[StreamStatus]] = {}
     for name, status in store.statuses().items():
         if status.phase is not Phase.DENIED:

@@ -26,6 +26,7 @@ def claims_trouble(store: StoreReader) -> str:
     """Why GPUs by claim are not known, in one sentence."""
     for kind in (Kind.DEVICE_CLAIM, Kind.DEVICE_SLICE):
         status = store.status(kind)
-        if status is not None and status.phase in (Phase.DENIED, Phase.BACKING_OFF) and status.message:
+        is_unread = (Phase.DENIED, Phase.NOT_LOGGED_IN, Phase.BACKING_OFF)
+        if status is not None and status.phase in is_unread and status.message:
             return status.message
     return _UNREAD

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from cockpit_widgets.glyphs import spark
-from cockpit_widgets.text import cut, width_of
+from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell, Column, StatusSegment
 
+from cockpit.model.acts_as import ActsAs
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pool import Pool
@@ -33,8 +34,6 @@ _SHOWN_STREAMS = (Kind.NODE, Kind.POD, Kind.GPU)
 
 UNTRUSTED = {Trust.UNVERIFIED: "TLS unverified", Trust.PLAIN: "no TLS"}
 """What stands in the header as long as nobody checks who answers."""
-CONTEXT_CELLS = 48
-"""So long a context stands beside that mark on a line of 80."""
 QUIET_SECONDS = 90.0
 """Bookmarks come about once a minute: a longer silence is worth a word."""
 
@@ -51,6 +50,10 @@ class HeaderSource(Protocol):
     @property
     def trust(self) -> Trust | None:
         """Whether the server's certificate is checked; None while there is no session."""
+
+    @property
+    def acts_as(self) -> ActsAs | None:
+        """Whom the kubeconfig's user acts as; None: as itself."""
 
     @property
     def link(self) -> Any: ...  # an enum whose value is a word
@@ -72,10 +75,10 @@ def header(
     """The header line as (left, right): context, the screen's `heading`, nodes, what the GPUs do; API, age of
     the data, read-only. In front of it a mark as long as nobody checks who answers."""
     context = attached.context or "no context"
-    left = [StatusSegment(context, "strong", 1), *heading]
+    acts_as = attached.acts_as
+    identity = () if acts_as is None else (StatusSegment(f"as {acts_as.user}", "warn", 1),)
+    left = [StatusSegment(context, "strong", 1), *identity, *heading]
     if attached.trust is not None and attached.trust is not Trust.VERIFIED:
-        # in front of everything, and with room: a line that is too short drops its end
-        left[0] = StatusSegment(cut(context, CONTEXT_CELLS), "strong", 1)
         left.insert(0, StatusSegment(f"▲ {UNTRUSTED[attached.trust]}", "bad", 1))
     if not attached.is_connected:
         left.append(StatusSegment(attached.link.value, "warn", 1))

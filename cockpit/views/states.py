@@ -139,7 +139,7 @@ def stream_tone(phase: Phase) -> Tone:
     """Tone of a stream's phase."""
     if phase is Phase.LIVE:
         return "good"
-    return "bad" if phase in (Phase.DENIED, Phase.BACKING_OFF) else "warn"
+    return "bad" if phase in (Phase.DENIED, Phase.NOT_LOGGED_IN, Phase.BACKING_OFF) else "warn"
 
 
 def telemetry_trouble(status: StreamStatus | None) -> str:

@@ -176,6 +176,6 @@ async def test_a_token_that_dies_under_a_stream_is_told(
         one.naps.gate.clear()
         proxy.cut_all()
         one.naps.gate.set()
-        await one.mirror.until(lambda: one.mirror.phase is Phase.DENIED)
+        await one.mirror.until(lambda: one.mirror.phase is Phase.NOT_LOGGED_IN)
         assert "401" in one.mirror.message
         assert "log in again" in one.mirror.message

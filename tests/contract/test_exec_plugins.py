@@ -128,10 +128,7 @@ async def test_an_exec_plugin_renews_before_its_token_ends(
 async def test_an_exec_plugin_that_hangs_is_killed_with_its_children(
     as_user: WriteUser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "cockpit.kube.credentials.run_plugin",
-        lambda spec, cluster: exec_plugin.run_plugin(spec, cluster, deadline_seconds=0.3),
-    )
+    monkeypatch.setattr(exec_plugin, "DEADLINE_SECONDS", 0.3)
     sentence = await sentence_of(as_user(_plugin(tmp_path, f"sleep 600 & echo $! > {tmp_path}/child; wait")))
     assert "did not answer" in sentence
     child = int((tmp_path / "child").read_text())

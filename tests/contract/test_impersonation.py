@@ -1,12 +1,26 @@
 """Acting as somebody else: asked for by headers, allowed by rights, and never ignored."""
 
+import asyncio
+import contextlib
+import io
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cockpit.actions.kill import plan_take_away
+from cockpit.actions.perform import carry_out
+from cockpit.cli import main
+from cockpit.clock import SystemClock
+from cockpit.kube.session import SessionOptions, open_session
+from cockpit.local_state.audit import Audit
 from tests.bed.api import Api
+from tests.bed.people import PEOPLE
 from tests.bed.rights import until_decided
+from tests.contract import shapes
 from tests.contract.asking import in_space, maps_in
+from tests.contract.opening import WriteUser, opened, sentence_of
 from tests.contract.server import Server
 from tests.contract.shapes import configmap
 
@@ -147,3 +161,113 @@ def test_the_right_is_to_one_user_and_to_each_group_of_its_own(
     finally:
         for plural in ("clusterrolebindings", "clusterroles"):
             admin.delete(f"{RBAC}/{plural}/{metadata['name']}")
+
+
+# ---- a kubeconfig whose user acts as another
+
+
+async def test_the_server_sees_whom_a_kubeconfig_acts_as(server: Server, as_user: WriteUser) -> None:
+    user = {
+        "token": server.tokens["admin"],
+        "as": "ada",
+        "as-uid": "u-1",
+        "as-groups": ["one", "two"],
+        "as-user-extra": {"scopes": ["view", "list"], "example.org/team%": ["llm"]},
+    }
+    session = await opened(as_user(user))
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    answer = await session.request("POST", SELF, body=body)
+    await session.close()
+    told = answer.json()["status"]["userInfo"]
+    assert {**told, "groups": sorted(told["groups"])} == {
+        "username": "ada",
+        "uid": "u-1",
+        "groups": ["one", "system:authenticated", "two"],
+        "extra": {"scopes": ["view", "list"], "example.org/team%": ["llm"]},
+    }
+
+
+def _may_delete_jobs(admin: Api, space: str, user: str, groups: tuple[str, ...]) -> bool:
+    """What `kubectl auth can-i delete jobs --as` asks."""
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {
+            "resourceAttributes": {
+                "namespace": space,
+                "verb": "delete",
+                "resource": "jobs",
+                "group": "batch",
+            }
+        },
+    }
+    headers = [("Impersonate-User", user), *(("Impersonate-Group", group) for group in groups)]
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    reply = admin.request("POST", path, body, headers=headers)
+    allowed: bool = reply.checked().json()["status"]["allowed"]
+    return allowed
+
+
+@pytest.mark.parametrize("role", ["viewer", "admin"])
+async def test_a_kill_is_refused_by_key_and_command_as_can_i_says(
+    server: Server,
+    space: str,
+    admin: Api,
+    as_user: WriteUser,
+    role: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    name = server.usernames[role]
+    groups = next(one.groups for one in PEOPLE if one.user == name)
+    path = as_user({"token": server.tokens["admin"], "as": name, "as-groups": list(groups)})
+    is_allowed = _may_delete_jobs(admin, space, name, groups)
+    assert is_allowed is (role == "admin")
+
+    admin.create(f"/apis/batch/v1/namespaces/{space}/jobs", shapes.job("by-command"))
+    out, err = io.StringIO(), io.StringIO()
+    words = ["job", "kill", f"job/{space}/by-command", "--kubeconfig", path, "--write", "--yes"]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = await asyncio.to_thread(main, words)
+    assert f"as {name}: user one of the kubeconfig acts as {name} (groups: {groups[0]})" in err.getvalue()
+    there = admin.request("GET", f"/apis/batch/v1/namespaces/{space}/jobs/by-command")
+    is_kept = there.status == 200 and "deletionTimestamp" not in there.json()["metadata"]
+    assert (code == 0, is_kept) == (is_allowed, not is_allowed), out.getvalue() + err.getvalue()
+    assert is_allowed or "delete jobs" in out.getvalue() + err.getvalue()
+
+
+async def test_the_audit_line_names_who_is_behind_and_whom_it_acted_as(
+    server: Server,
+    space: str,
+    admin: Api,
+    as_user: WriteUser,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = as_user({"token": server.tokens["admin"], "as": "ada", "as-groups": ["system:masters"]})
+    session = await open_session(SessionOptions(kubeconfig=path, read_only=False), SystemClock())
+    made = admin.create(f"/apis/batch/v1/namespaces/{space}/jobs", shapes.job("one"))
+    audit = Audit(tmp_path / "gpu-cockpit" / "audit.jsonl")
+    plan = plan_take_away(made, f"/apis/batch/v1/namespaces/{space}/jobs/one")
+    outcome = await carry_out(plan, session, audit, SystemClock())
+    await session.close()
+    assert outcome.state == "done", outcome.sentence
+    assert {(one.user, one.acts_as) for one in audit.entries()} == {("one", "ada")}
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert await asyncio.to_thread(main, ["audit", "show"]) == 0
+    assert "one as ada" in out.getvalue()
+    with contextlib.redirect_stdout(out := io.StringIO()):
+        assert await asyncio.to_thread(main, ["audit", "list", "-o", "json"]) == 0
+    assert {line["acts_as"] for line in json.loads(out.getvalue())} == {"ada"}
+
+
+async def test_who_may_not_act_as_another_is_told_before_anything_is_read(
+    server: Server, as_user: WriteUser
+) -> None:
+    sentence = await sentence_of(as_user({"token": server.tokens["viewer"], "as": "ada"}))
+    assert sentence.startswith("one may not act as ada (403): ")
+    assert "remove `as` from user one" in sentence

@@ -1,12 +1,15 @@
 """Keys and rights: every key that is free works, every one that is crossed out would have been refused.
 
-Each verb on each kind that it takes, in the engineer's namespace and in another one, as the people of the bed
-and as those of the embedded cluster: what the reviews say of its rights against the dry run of its plan.
+Each verb on each kind that it takes, in the engineer's namespace and in another one, as an administrator and
+as four roles that the administrator acts as by a kubeconfig with `as`, those of the bed and of the embedded
+cluster: what the reviews say of its rights, what `kubectl auth can-i --as` says of them, and the dry run of
+its plan.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -27,7 +30,8 @@ from cockpit.clock import SystemClock
 from cockpit.errors import CockpitError
 from cockpit.jobs.template import load_library
 from cockpit.kube.access_reviews import AccessReviews
-from cockpit.kube.session import ApiSession
+from cockpit.kube.resource import ACCESS_REVIEWS
+from cockpit.kube.session import ApiSession, SessionOptions, open_session
 from cockpit.model.batch import Batch
 from cockpit.model.job import JobState
 from cockpit.model.record import Kind, Record
@@ -36,10 +40,11 @@ from cockpit.pools.index import pools_of
 from cockpit.sim.server.rbac.bootstrap import bootstrap_objects
 from cockpit.store.store import Store
 from tests.bed.api import Api
+from tests.bed.people import PEOPLE as BED
 from tests.contract import shapes
 from tests.contract.conftest import Connect, defined
 from tests.contract.mirror import in_time
-from tests.contract.server import Server
+from tests.contract.server import Server, write_kubeconfig
 from tests.contract.verb_objects import (
     BUILT_IN,
     IDLE,
@@ -55,7 +60,7 @@ from tests.contract.verb_objects import (
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PEOPLE = ("viewer", "engineer", "admin", "demo viewer", "demo engineer")
 GROUPS = {"demo viewer": "cockpit:viewers", "demo engineer": "cockpit:engineers"}
-"""Who of the embedded cluster is met under which group; on a real server as somebody of that group."""
+"""Who of the embedded cluster is met under which group; on a real server as a user of that group."""
 OPTIONS = {
     "job.scale": job_shape.WorkersOptions(to=5),
     "job.prioritise": job_shape.PriorityOptions(priority="high"),
@@ -72,16 +77,18 @@ ELSEWHERE = {"node.smoke-test", "job.submit", "job.record"}
 here (tests/unit/cli/test_efficiency.py)."""
 
 
-class Acting:
-    """A session of the administrator that acts as somebody of one group."""
+def identity(server: Server, who: str) -> tuple[str, tuple[str, ...]]:
+    """The user and the groups that the administrator acts as to be this person."""
+    if who in GROUPS:
+        return "somebody", (GROUPS[who],)
+    user = server.usernames[who]
+    return user, next(one.groups for one in BED if one.user == user)
 
-    def __init__(self, session: ApiSession, group: str) -> None:
-        self._session = session
-        self._headers = (("Impersonate-User", "somebody"), ("Impersonate-Group", group))
-        self.read_only = False
 
-    async def request(self, method: str, path: str, **more: Any) -> Any:
-        return await self._session.request(method, path, **{**more, "headers": self._headers})
+def impersonating(server: Server, who: str) -> list[tuple[str, str]]:
+    """The same as headers, as `kubectl --as` sends them."""
+    user, groups = identity(server, who)
+    return [("Impersonate-User", user), *(("Impersonate-Group", group) for group in groups)]
 
 
 # ---- what is there
@@ -137,13 +144,22 @@ async def there(made: tuple[dict[str, list[Any]], list[Record]], connect: Connec
 
 
 @pytest.fixture
-async def acting(server: Server, connect: Connect, kinds: None) -> Any:
-    """`await acting("demo viewer")`: a session as that person."""
+async def acting(server: Server, connect: Connect, kinds: None, tmp_path: Path) -> AsyncIterator[Any]:
+    """`await acting("demo viewer")`: a session as that person; the administrator's own, or by a kubeconfig of
+    the administrator that acts as the person."""
+    opened: list[ApiSession] = []
 
     async def as_person(who: str) -> Any:
-        if who not in GROUPS:
+        if who == "admin":
             return await connect(who, write=True)
-        session = Acting(await connect("admin", write=True), GROUPS[who])
+        user, groups = identity(server, who)
+        entry = {"token": server.tokens["admin"], "as": user, "as-groups": list(groups)}
+        path = write_kubeconfig(tmp_path / who, server.url, entry, ca=server.ca_file)
+        options = SessionOptions(kubeconfig=path, read_only=False)
+        session = await open_session(options, SystemClock())
+        opened.append(session)
+        if who not in GROUPS:
+            return session
 
         async def knows_roles() -> bool:  # a real server puts the parts of a role together in a while
             right = Right("get", "kubeflow.org", "mpijobs", namespace=SPACES[0])
@@ -152,7 +168,23 @@ async def acting(server: Server, connect: Connect, kinds: None) -> Any:
         await in_time(knows_roles, f"the roles of {who}")
         return session
 
-    return as_person
+    yield as_person
+    for session in opened:
+        await session.close()
+
+
+def can_i(server: Server, who: str, right: Right) -> bool:
+    """What `kubectl auth can-i --as` asks, by another client than the one under test."""
+    asked = {name: value for name, value in msgspec.structs.asdict(right).items() if value}
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": asked},
+    }
+    headers = impersonating(server, who) if who != "admin" else []
+    reply = server.api("admin").request("POST", ACCESS_REVIEWS.path(), body, headers=headers)
+    allowed: bool = reply.checked().json()["status"]["allowed"]
+    return allowed
 
 
 async def reviews_of(session: Any, rights: Any) -> AccessReviews:
@@ -189,6 +221,8 @@ class Line(msgspec.Struct, frozen=True):
 
 
 TOLD: list[Line] = []
+ASKED: dict[tuple[str, Right], bool] = {}
+"""What can-i said of each right of each person."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -242,9 +276,8 @@ def opened(server: Server, who: str, verb: Verb, thing: Any) -> int:
         ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
         ("Sec-WebSocket-Protocol", "v5.channel.k8s.io, v4.channel.k8s.io"),
     ]  # fmt: skip
-    if who in GROUPS:
-        headers += [("Impersonate-User", "somebody"), ("Impersonate-Group", GROUPS[who])]
-    return server.api("admin" if who in GROUPS else who).request("GET", path, headers=headers).status
+    headers += impersonating(server, who) if who != "admin" else []
+    return server.api("admin").request("GET", path, headers=headers).status
 
 
 @pytest.mark.parametrize("verb", [one for one in VERBS if one.id not in ELSEWHERE], ids=lambda one: one.id)
@@ -276,6 +309,10 @@ async def test_a_free_key_works_and_a_crossed_out_one_would_be_refused(
         reviews = await reviews_of(session, needs)
         line = Line(who, verb.id, name_of(thing), lacking((needs,), reviews.verdict), state)
         assert Permission.UNKNOWN not in map(reviews.verdict, needs), line
+        for right in needs:
+            if (who, right) not in ASKED:
+                ASKED[who, right] = await asyncio.to_thread(can_i, server, who, right)
+            assert (reviews.verdict(right) is Permission.ALLOWED) is ASKED[who, right], (right.words, line)
         assert bool(line.missing) is is_refused, line
         lines.append(line)
     assert lines, "nothing is there that this verb could be done to"

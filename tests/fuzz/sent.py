@@ -62,6 +62,7 @@ class Sent(msgspec.Struct):
     headers: list[tuple[str, str]]
     body: bytes = b""
     user: str = "admin"
+    acts_as: None = None
 
     def __str__(self) -> str:
         shown = f"{self.method} {self.path[:160]} as {self.user!r} {dict(self.headers)!r:.200}"

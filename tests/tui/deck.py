@@ -56,6 +56,7 @@ def _session(write: bool, attachment: Attachment) -> SimpleNamespace:
         server="https://api.example:6443",
         user="ada",
         trust=Trust.VERIFIED,
+        acts_as=None,
         server_version=(1, 36),
         pulse=SimpleNamespace(api_seconds=0.012, unanswered_since_seconds=None),
         read_only=not write,

@@ -49,7 +49,8 @@ async def test_a_long_context_leaves_room_for_the_mark(size: tuple[int, int]) ->
             await pilot.press(*keys.split())
             await settle(pilot)
             mark, context = looking.header_pieces(app)[:2]
-            assert mark == "▲ TLS unverified" and context.startswith("arn:aws:eks:eu-central-1"), keys
+            assert mark == "▲ TLS unverified" and context.startswith("arn:aws:eks"), keys
+            assert LONG.endswith(context[-7:]), "names of clouds differ at their end"
 
 
 async def test_it_goes_with_the_session_that_it_was_said_of() -> None:

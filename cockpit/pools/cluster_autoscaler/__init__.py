@@ -181,10 +181,13 @@ def status_of(truth: StoreReader) -> AutoscalerStatus | None:
     return next(iter(truth.records(Kind.AUTOSCALER).values()), None)
 
 
+_UNREAD = (Phase.ABSENT, Phase.DENIED, Phase.NOT_LOGGED_IN)
+
+
 def _unread(truth: StoreReader) -> tuple[OwnerWords, ...]:
     """Why there is no word of its own."""
     stream = truth.status(Kind.AUTOSCALER)
-    if stream is None or stream.phase not in (Phase.ABSENT, Phase.DENIED):
+    if stream is None or stream.phase not in _UNREAD:
         return ()
     remedy = "; the setting autoscaler-status names another" if stream.phase is Phase.ABSENT else ""
     return (OwnerWords(f"status not read: {stream.message.rstrip('.')}{remedy}", "", None),)

@@ -44,6 +44,7 @@ class Line:
         self.context = "prod"
         self.server = "https://prod.example"
         self.user = "ann"
+        self.acts_as = None
         self.read_only = read_only
         self.objects = dict(objects or {})
         self.reads: list[str] = []

@@ -54,6 +54,7 @@ class Cockpit:
 
     def __init__(self, name: str, cluster: Server, rng: random.Random, reclaims: float) -> None:
         self.user = person(name)
+        self.acts_as = None
         self.session = name
         self.reclaims = reclaims  # how often it reclaims instead of growing
         self.cluster = cluster

@@ -18,6 +18,7 @@ class Reads:
     """A session that answers each read with an object of that version."""
 
     context, server, user, read_only = "prod", "https://prod.example", "ann", True
+    acts_as = None
 
     def __init__(self, uid: str, version: str) -> None:
         self.paths: list[str] = []

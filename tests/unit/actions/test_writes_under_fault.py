@@ -38,6 +38,7 @@ class FaultServer:
     """Pods by name; `effects` counts what changed each of them, by the audit id or the value that it set."""
 
     context, server, user, read_only = "prod", "https://prod.example", "ann", False
+    acts_as = None
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng

@@ -32,6 +32,8 @@ class Line:
     namespace = "team-a"
     server = "https://prod.example"
     user = "ann"
+    acts_as = None
+    notes = ()
     trust = Trust.VERIFIED
     server_version = (1, 36)
 

@@ -90,7 +90,7 @@ async def test_429_waits_as_long_as_the_server_says(server: FakeServer, watcher:
     ("code", "reason", "phase", "words", "seconds"),
     [
         (403, "Forbidden", Phase.DENIED, "You cannot list and watch pods in all namespaces", 300),
-        (401, "Unauthorized", Phase.DENIED, "log in again", 30),
+        (401, "Unauthorized", Phase.NOT_LOGGED_IN, "log in again", 30),
         (404, "NotFound", Phase.ABSENT, "does not serve pods", 60),
     ],
 )

@@ -281,7 +281,7 @@ async def test_an_unknown_host(tmp_path: Path, clock: ManualClock) -> None:
 async def test_unknown_context(server: FakeServer, tmp_path: Path, clock: ManualClock) -> None:
     sentence = await sentence_of(kubeconfig(tmp_path, server.url), clock, context="there")
     assert "no context 'there'" in sentence
-    assert "available: here" in sentence
+    assert "did you mean here?" in sentence
 
 
 async def test_a_silent_server(server: FakeServer, session: ApiSession) -> None:

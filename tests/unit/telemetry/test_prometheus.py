@@ -70,12 +70,12 @@ async def test_a_range_is_asked_by_its_ends() -> None:
 
 
 BAD: list[tuple[int, str, bytes, Phase, str]] = [
-    (401, "application/json", b"{}", Phase.DENIED, "credentials"),
+    (401, "application/json", b"{}", Phase.NOT_LOGGED_IN, "credentials"),
     (403, "application/json", b'{"message": "services \\"p\\" is forbidden"}', Phase.DENIED, "is forbidden"),
     (403, "text/plain", b"no", Phase.DENIED, "services/proxy"),
     (403, "application/json", b'{"a":' * 20_000, Phase.DENIED, "services/proxy"),
     (404, "application/json", b'{"message": "services \\"p\\" not found"}', Phase.BACKING_OFF, "not found"),
-    (302, "text/html", b"", Phase.DENIED, "login page"),
+    (302, "text/html", b"", Phase.NOT_LOGGED_IN, "login page"),
     (
         400,
         "application/json",
@@ -93,8 +93,8 @@ BAD: list[tuple[int, str, bytes, Phase, str]] = [
     (503, "text/plain", b"no endpoints available", Phase.BACKING_OFF, "HTTP 503"),
     (204, "", b"", Phase.BACKING_OFF, "HTTP 204 instead of data"),
     (206, "application/json", answer([]), Phase.BACKING_OFF, "HTTP 206 instead of data"),
-    (200, "text/html", b"<html>sign in</html>", Phase.DENIED, "login page"),
-    (200, "application/json", b"  <!doctype html>", Phase.DENIED, "login page"),
+    (200, "text/html", b"<html>sign in</html>", Phase.NOT_LOGGED_IN, "login page"),
+    (200, "application/json", b"  <!doctype html>", Phase.NOT_LOGGED_IN, "login page"),
     (200, "application/json", b"{not json", Phase.BACKING_OFF, "not JSON"),
     (200, "application/json", b"[" * 100_000, Phase.BACKING_OFF, "not Prometheus'"),
     (200, "application/json", b'{"x":' * 100_000, Phase.BACKING_OFF, "nested too deeply"),

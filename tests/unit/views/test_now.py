@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from cockpit_widgets.status_line import fitting_segments
 from cockpit_widgets.types import StatusSegment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cockpit.model.acts_as import ActsAs
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Mark
 from cockpit.model.namespaces import Namespaces
@@ -127,6 +129,7 @@ class Attached:
     unanswered_since_seconds: float | None = None
     is_read_only: bool = True
     faults: Mapping[str, str] = field(default_factory=dict)
+    acts_as: ActsAs | None = None
 
 
 def words(segments: now.Segments) -> str:
@@ -167,6 +170,27 @@ def test_who_is_not_checked_stands_in_front_in_red(trust: Trust, mark: str) -> N
     assert (left[0].tone, left[0].priority) == ("bad", 1)
     left, _ = now.header(Attached(cluster()), NOW, None, heading)
     assert words(left).startswith("prod-eu · jobs · 4 nodes")
+
+
+def test_whom_one_acts_as_stands_behind_the_context_at_any_width() -> None:
+    heading = (StatusSegment("jobs", "accent", 2),)
+    left, right = now.header(Attached(cluster(), acts_as=ActsAs("viewer")), NOW, None, heading)
+    assert words(left).startswith("prod-eu · as viewer · jobs · 4 nodes")
+    long = ActsAs("system:serviceaccount:team-of-many-people:trainer-07")
+    attached = Attached(cluster(), acts_as=long, context="arn:aws:eks:eu-west-1:123456789012:cluster/h100-07")
+    left, right = now.header(attached, NOW, None, heading)
+    kept, _ = fitting_segments(left, right, 80)
+    shown = words(tuple(kept))
+    assert "h100-07 · as system:" in shown
+    assert "ainer-07" in shown
+
+
+def test_a_context_keeps_its_end_when_it_is_cut() -> None:
+    name = "arn:aws:eks:eu-west-1:123456789012:cluster/training-of-many-teams-h100-07"
+    for trust in (Trust.VERIFIED, Trust.UNVERIFIED):
+        left, right = now.header(Attached(cluster(), context=name, trust=trust), NOW)
+        kept, _ = fitting_segments(left, right, 60)
+        assert "-h100-07" in words(tuple(kept))
 
 
 def test_an_api_server_without_an_answer_makes_all_stale() -> None:
@@ -247,6 +271,7 @@ def test_one_gpu_is_told_as_one() -> None:
         (Phase.LISTING, "pods listing 1,200"),
         (Phase.CONNECTING, "pods connecting 1,200"),
         (Phase.DENIED, "pods denied"),
+        (Phase.NOT_LOGGED_IN, "pods not logged in"),
         (Phase.STALE, "pods stale"),
         (Phase.BACKING_OFF, "pods backing off"),
     ],
