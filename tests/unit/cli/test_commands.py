@@ -304,9 +304,10 @@ def test_a_person_is_shown_the_plan_and_asked(
     assert ("nothing was changed" in out) == (not sent)
 
 
-def test_a_queue_that_is_not_there_is_a_warning(cluster: Cluster, capsys: Capture) -> None:
-    _code, out, _err = run(capsys, *SUBMIT, "--queue", "nowhere", "--dry-run")
-    assert "! namespace team-a has no queue nowhere" in out
+def test_a_queue_that_is_not_there_is_refused_by_name(cluster: Cluster, capsys: Capture) -> None:
+    code, _out, err = run(capsys, *SUBMIT, "--queue", "nowhere", "--dry-run")
+    assert code == 2
+    assert "queue: namespace team-a has no LocalQueue nowhere: choose another one" in err
     queue = LocalQueue(uid="lq", name="main", namespace="team-a", cluster_queue="research")
     cluster.add(Kind.LOCAL_QUEUE, queue)
     _code, out, _err = run(capsys, *SUBMIT, "--queue", "main", "--dry-run")
