@@ -14,6 +14,7 @@ from cockpit.model.record import Kind
 from cockpit.yaml_text import yaml_text
 
 if TYPE_CHECKING:
+    from cockpit.actions.broken_writes import AuditRead
     from cockpit.actions.enter import Entrance, Join
     from cockpit.actions.field_choices import Offer
     from cockpit.actions.forward import Passage, Stay
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cockpit.fit.surroundings import Surroundings
     from cockpit.gangs.engine import Topologies
     from cockpit.kube.log_fan_in import LogFanIn
+    from cockpit.model.broken_write import BrokenWrite
     from cockpit.model.pool import Pool, StandingRead
     from cockpit.model.scaler import ScalersRead
     from cockpit.triage.cluster_view import ClusterView
@@ -179,6 +181,31 @@ class ApiServer:
         one = self._attachment
         now_seconds = one.clock.cluster_now()
         return await read_on_demand(one.connected(), one.store, one.verdicts, rows, now_seconds)
+
+    async def read_left_over(self, log: "AuditRead") -> bool:
+        """Find the writes and drains that sessions on this host began and did not end, with what became of
+        them; whether anything new was learnt. Raises NoConnection, BadInput where the log cannot be read."""
+        from cockpit.actions.broken_writes import read_left_over
+        from cockpit.local_state.audit import local_user
+
+        one = self._attachment
+        found = await read_left_over(one.connected(), log, local_user(), one.clock)
+        return one.verdicts.on_demand.take_left_over(found.writes, found.drains)
+
+    def acknowledge_write(self, audit_id: str, log: "AuditLog") -> "BrokenWrite":
+        """Note that a person knows of that write, which was broken off; it is not told again. Raises BadInput
+        where none has that id or the line cannot be written, NoConnection."""
+        from cockpit.actions.broken_writes import acknowledge
+
+        one = self._attachment
+        known = one.verdicts.on_demand
+        write = next((it for it in known.broken_writes if it.audit_id == audit_id), None)
+        if write is None:
+            raise BadInput(f"{audit_id}: no write with that audit id was broken off here; see cockpit triage")
+        acknowledge(write, one.connected(), log, one.clock)
+        rest = tuple(it for it in known.broken_writes if it.audit_id != audit_id)
+        known.take_left_over(rest, known.ended_drains)
+        return write
 
     async def read_idle_jobs(self) -> bool:
         """Judge some of the jobs that look idle by what they did over the last hours; whether anything new

@@ -482,7 +482,8 @@ class CockpitApp(OrderlyApp):
 
         if self.options.state_folder is None:
             raise BadInput("no state folder for the audit log; nothing was sent. Set XDG_STATE_HOME")
-        return Audit(self.options.state_folder / "audit.jsonl")
+        keep = self.options.settings.audit_keep_seconds
+        return Audit(self.options.state_folder / "audit.jsonl", keep_seconds=keep)
 
 
 def run(options: AppOptions) -> int:

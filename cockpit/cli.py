@@ -429,6 +429,11 @@ def _audit(nouns: Any, shared: argparse.ArgumentParser) -> None:
     )
     restore.add_argument("id", metavar="ID", help="id of the audit lines, see cockpit audit list")
     _acting(restore, dry_run=_DRY_RUN)
+    known = _command(
+        verbs, "acknowledge", shared, "note that you know of a write that was broken off", "left_over:run"
+    )
+    known.add_argument("ids", nargs="+", metavar="ID", help="audit ids, as triage tells them in JSON")
+    _waiting(known)
     apply = _command(verbs, "apply", shared, "repeat recorded actions on another cluster", "audit:apply")
     apply.set_defaults(parse=lambda words: build_parser().parse_args(words))
     apply.add_argument("file", metavar="FILE", help="audit lines, one JSON object per line")

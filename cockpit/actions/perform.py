@@ -17,7 +17,16 @@ from cockpit.actions.outside import marked as outside_marked
 from cockpit.actions.outside import outside_trouble
 from cockpit.actions.pool_lease import give_up_call, may_have_lapsed
 from cockpit.actions.read_back import AUDIT_ANNOTATION as AUDIT_ANNOTATION  # noqa: PLC0414
-from cockpit.actions.read_back import Effect, Sleep, is_eviction, marked, read_back, uid_of, version_of
+from cockpit.actions.read_back import (
+    Effect,
+    Sleep,
+    is_eviction,
+    marked,
+    read_back,
+    uid_of,
+    version_of,
+    wanted_of,
+)
 from cockpit.actions.refusals import explain
 from cockpit.actions.replacement import (
     ManifestKeeper,
@@ -268,8 +277,8 @@ class _Run:
         """Every call, also after one was refused: what is left out is told by name."""
         left: list[Outcome] = []
         total = len(self._plan.calls)
-        for call in self._plan.calls:
-            one = await self._noted(_marked(call, self._audit_id))
+        for number, call in enumerate(self._plan.calls, 1):
+            one = await self._noted(_marked(call, self._audit_id), number)
             if one.state not in ("done", "unchanged"):
                 left.append(one)
         if not left:
@@ -287,9 +296,9 @@ class _Run:
             refusal=left[0].refusal,
         )
 
-    async def _noted(self, call: Call) -> Outcome:
-        """One call between its two audit lines."""
-        entry = self._entry(call)
+    async def _noted(self, call: Call, number: int = 0) -> Outcome:
+        """One call between its two audit lines: `number` of its plan, 0 for one that is none of its calls."""
+        entry = self._entry(call, number)
         try:
             self._audit.append(entry)
         except CockpitError as error:
@@ -332,8 +341,10 @@ class _Run:
         for number, call in enumerate(self._plan.calls, 1):
             if may_have_lapsed(self._plan.hold, self._clock):
                 one = Outcome(state="refused", sentence=_LAPSED, is_moved=True)
+                with suppress(CockpitError):  # the plan ends here, and was not broken off
+                    self._audit.append(self._after(self._entry(call, number), one))
             else:
-                one = await self._noted(_marked(call, self._audit_id))
+                one = await self._noted(_marked(call, self._audit_id), number)
             warnings += one.warnings
             if one.state == "unchanged" and is_replaced(self._plan, call):
                 return self._end(msgspec.structs.replace(one, state="refused"), number)
@@ -411,7 +422,7 @@ class _Run:
         told = unknown_sentence(_target(call), lost.sentence, why)
         return Outcome(state="unknown", sentence=told, refusal=said, is_cut=said is None or found.is_cut)
 
-    def _entry(self, call: Call) -> Entry:
+    def _entry(self, call: Call, number: int) -> Entry:
         return Entry(
             audit_id=self._audit_id,
             step="intent",
@@ -427,6 +438,9 @@ class _Run:
             method=call.method,
             path=call.path,
             body_sha256=body_digest(call.body),
+            call=number,
+            calls=len(self._plan.calls) if number else 0,
+            wanted=wanted_of(call),
             shell=self._plan.shell,
             sentence=self._note,
             is_kept=self._plan.keeps is not None,

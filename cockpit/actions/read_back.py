@@ -96,6 +96,36 @@ def marked(call: Call, audit_id: str) -> Call:
     return msgspec.structs.replace(call, body=body)
 
 
+def wanted_of(call: Call) -> Any:
+    """What of the body tells later whether the call took place; None where the path and the guard do."""
+    if call.via or call.method == "DELETE" or is_eviction(call):
+        return None
+    if isinstance(call.body, list):
+        return call.body
+    metadata = call.body.get("metadata") or {}
+    if call.method == "POST":
+        return {"metadata": {key: metadata[key] for key in ("name", "generateName") if key in metadata}}
+    about = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
+    return {key: value for key, value in call.body.items() if key != "metadata"} | {"metadata": about}
+
+
+def call_again(
+    *, method: str, path: str, target: str, wanted: Any, uid: str, resource_version: str, audit_id: str
+) -> Call:
+    """The call of an audit line, as far as it is needed to read what became of it."""
+    guard = {"uid": uid, "resourceVersion": resource_version}
+    guard = {key: value for key, value in guard.items() if value}
+    body: Any = wanted
+    if method == "DELETE":
+        body = {"preconditions": guard}
+    elif path.endswith(EVICTION):
+        body = {"deleteOptions": {"preconditions": guard}}
+    elif isinstance(wanted, dict):
+        body = {**wanted, "metadata": {**(wanted.get("metadata") or {}), **guard}}
+    call = Call(method=method, path=path, target=target, body=body)
+    return call if is_eviction(call) else marked(call, audit_id)
+
+
 def judged(call: Call, answer: Answer, tree: Any) -> ReadBack:
     """What the answer to a read of the object says of the write."""
     if answer.status == 404 and is_missing(tree):

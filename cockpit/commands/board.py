@@ -11,9 +11,9 @@ from cockpit.commands.enter import KINDS, member, options_of_a_way
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import wait_on, within
+from cockpit.commands.settings import audit_log
 from cockpit.errors import BadInput, NoConnection
 from cockpit.listener import LOOPBACK, Listener
-from cockpit.local_state.audit import Audit
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -44,7 +44,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
             note([f"{passage.target}; press ctrl+c to stop"])
             return await _until_over(live, passage, listener)
 
-        why = await hold_open(passage, session, Audit(), clock, stay)
+        why = await hold_open(passage, session, audit_log(), clock, stay)
         note([why])
     return 0
 

@@ -15,9 +15,8 @@ from cockpit.actions.planning import FreshPlanning
 from cockpit.clock import Clock
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import wait_on
-from cockpit.commands.settings import remember_reclaims
+from cockpit.commands.settings import audit_log, remember_reclaims
 from cockpit.errors import BadInput, NoConnection, Refused, Unchanged
-from cockpit.local_state.audit import Audit
 from cockpit.model.plan import DrainOrder, Hold, Outcome, Plan
 from cockpit.model.session import Session
 
@@ -121,7 +120,7 @@ async def confirm_and_carry(
         done = await carry_verb(
             intent,
             fresh,
-            Audit,
+            audit_log,
             clock,
             asker=prompt,
             told=tell_one,
@@ -143,7 +142,7 @@ async def confirm_and_carry(
 async def confirm_plan(plan: Plan, options: argparse.Namespace, session: Session, clock: Clock) -> int:
     """The same for what is created: nothing is there that could have moved on."""
     prompt = Prompt(options, session.context)
-    return _code(prompt, await conduct(plan, None, session, Audit, clock, asker=prompt))
+    return _code(prompt, await conduct(plan, None, session, audit_log, clock, asker=prompt))
 
 
 def _code(prompt: Prompt, ended: Outcome | None) -> int:

@@ -8,8 +8,8 @@ from cockpit.actions.drain.run import DrainRun, DrainStatus
 from cockpit.clock import Clock
 from cockpit.commands.live import Live
 from cockpit.commands.output import note, put
+from cockpit.commands.settings import audit_log
 from cockpit.errors import NoConnection, Refused
-from cockpit.local_state.audit import Audit
 from cockpit.model.plan import DrainOrder
 
 
@@ -20,7 +20,9 @@ async def follow(orders: Sequence[DrainOrder], live: Live, clock: Clock) -> int:
     if session is None:
         raise NoConnection(live.attachment.sentence or "the connection was lost")
     runs = [
-        DrainRun(one, session=session, store=live.attachment.store, audit=Audit(), clock=clock, told=_told)
+        DrainRun(
+            one, session=session, store=live.attachment.store, audit=audit_log(), clock=clock, told=_told
+        )
         for one in orders
     ]
     try:

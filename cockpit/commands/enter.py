@@ -14,10 +14,9 @@ from cockpit.commands.job import open_for
 from cockpit.commands.live import attached
 from cockpit.commands.output import note
 from cockpit.commands.patience import wait_on, within
-from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.settings import attach_options, audit_log, settings_in_force
 from cockpit.errors import BadInput
 from cockpit.jobs.members import LAUNCHER
-from cockpit.local_state.audit import Audit
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 
@@ -53,7 +52,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
     session = await open_for(chosen, clock, options.timeout)
     try:
         wait_on()
-        return await enter(entrance, session, Audit(), clock, join)
+        return await enter(entrance, session, audit_log(), clock, join)
     finally:
         await session.close()
 

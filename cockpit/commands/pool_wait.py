@@ -8,9 +8,9 @@ from cockpit.actions.pool_lease import clock_words
 from cockpit.clock import Clock
 from cockpit.commands.live import Live
 from cockpit.commands.output import put
+from cockpit.commands.settings import audit_log
 from cockpit.errors import NoConnection, Refused
 from cockpit.gangs.sentence import counted
-from cockpit.local_state.audit import Audit
 from cockpit.model.plan import Hold
 from cockpit.model.pool import SizeAsked
 from cockpit.model.store_reader import StoreReader
@@ -40,7 +40,7 @@ async def until_there(live: Live, clock: Clock, deadline_seconds: float, hold: H
         hold,
         looked_at,
         session,
-        audit=Audit,
+        audit=audit_log,
         clock=clock,
         sleep=asyncio.sleep,
         stops_at_failure=True,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cockpit.attach import AttachOptions
 from cockpit.errors import BadInput, NoConnection
+from cockpit.local_state.audit import Audit
 from cockpit.local_state.config import Settings, load_settings, not_a_namespace
 from cockpit.local_state.paths import config_folder, state_folder
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 def settings_in_force() -> Settings:
     """The configuration file of this user. Raises BadInput where it cannot be used."""
     return load_settings(config_folder(os.environ) / "config.toml")
+
+
+def audit_log() -> Audit:
+    """The audit log of this user, kept for as long as the configuration says."""
+    return Audit(keep_seconds=settings_in_force().audit_keep_seconds)
 
 
 def attach_options(options: argparse.Namespace, settings: Settings, namespace: str = "") -> AttachOptions:

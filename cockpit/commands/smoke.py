@@ -14,11 +14,10 @@ from cockpit.commands.confirm import confirm_plan, refuse_without_right
 from cockpit.commands.job import open_for, served_lookup, values_given
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import within
-from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
+from cockpit.commands.settings import attach_options, audit_log, one_namespace, settings_in_force
 from cockpit.errors import Refused
 from cockpit.jobs.template import Template, load_library
 from cockpit.kube.resource import NODES
-from cockpit.local_state.audit import Audit
 from cockpit.model.refusal import Remedy
 from cockpit.model.right import cannot, lacking
 
@@ -55,7 +54,7 @@ async def _run(template: Template, values: dict[str, str], options: argparse.Nam
         if job is None:
             return code
         verdict, lines = await watch(
-            template, values, session, clock, job, audit=Audit(), told=lambda line: note([line])
+            template, values, session, clock, job, audit=audit_log(), told=lambda line: note([line])
         )
         put(lines)
         put([f"{'pass' if verdict.is_pass else 'FAIL'}: node {options.node}: {verdict.sentence}"])

@@ -11,6 +11,7 @@ from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS, telemetry
+from cockpit.commands.left_over import read_left_over
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import grid, note, plain, put, tree_text
 from cockpit.commands.patience import wait_on, within
@@ -64,6 +65,7 @@ async def _found(live: Live, now_seconds: float) -> tuple[Attention, ...]:
         return needs_human(one.store, one.jobs, now_seconds, one.namespaces, verdicts=one.verdicts)
 
     await live.judge_idle_jobs()
+    await read_left_over(one)
     found = look()
     with suppress(NoConnection):  # the notes tell it
         if await ApiServer(one).read_on_demand(rows_of(found, one.store, one.jobs)):

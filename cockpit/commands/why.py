@@ -13,6 +13,7 @@ from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS
+from cockpit.commands.left_over import read_left_over
 from cockpit.commands.live import attached
 from cockpit.commands.output import note, plain, put, tree_text
 from cockpit.commands.patience import within
@@ -49,6 +50,7 @@ async def _run(
         notes = await live.settle(_needs(named[0]), options.timeout, with_gpus=named[0] != "queue")
         await _discover(live.attachment)
         await live.judge_idle_jobs()
+        await read_left_over(live.attachment)
         found = await _view(live.attachment, clock)
         subject = subject_named(*named, found, live.attachment.namespaces)
         folders = tuple(settings_in_force().template_folders)
@@ -90,6 +92,7 @@ async def _view(attachment: Attachment, clock: Clock) -> ClusterView:
         past=past,
         known=known,
         idle=attachment.verdicts.on_demand.idle,
+        ended_drains=attachment.verdicts.on_demand.drains_ended,
     )
 
 

@@ -12,6 +12,7 @@ reclaim-idle-for = "45m"
 reclaim-grace = "1h"
 autoscaler-status = "scaling/status"
 bell = true
+audit-keep = "365d"
 
 [keys]
 kill = "K"
@@ -55,6 +56,7 @@ from cockpit.model.namespaces import EVERY, Namespaces, namespaces_of
 from cockpit.model.price import MachinePrice, Prices, is_currency
 from cockpit.model.reach import NOTHING_OUTSIDE, Outside
 
+_AUDIT_KEEP: Final = ("1d", "3650d")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _OBJECT = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _LABEL_KEY = re.compile(
@@ -97,6 +99,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     reclaim_idle_for_seconds: float | None = None
     reclaim_grace_seconds: float | None = None
     autoscaler_status: str = ""
+    audit_keep_seconds: float | None = None  # how old the newest line of a full audit file may be
     keys: tuple[tuple[str, str], ...] = ()  # action, key
     prices: Prices = Prices()
     contexts: tuple[tuple[str, ContextSettings], ...] = ()
@@ -130,7 +133,7 @@ _PROMETHEUS: Final = (
 _TOP: Final = (
     *("namespace", *_PROMETHEUS, "theme", "template-folders", "pool-labels"),
     *("bell", "acknowledgements-folder", "lease-namespace", "shrink-at-once", "autoscaler-status"),
-    *("reclaim-idle-for", "reclaim-grace"),
+    *("reclaim-idle-for", "reclaim-grace", "audit-keep"),
     *("keys", "prices", "context"),
 )
 _PRICES: Final = ("currency", "billed", "machines")
@@ -199,6 +202,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         reclaim_idle_for_seconds=reader.span(tree, "reclaim-idle-for", "", RECLAIM_WINDOW),
         reclaim_grace_seconds=reader.span(tree, "reclaim-grace", "", RECLAIM_GRACE),
         autoscaler_status=reader.status_key(tree, ""),
+        audit_keep_seconds=reader.span(tree, "audit-keep", "", _AUDIT_KEEP),
         keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
         prices=_prices(reader, reader.table(tree, "prices", "")),
         contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),

@@ -11,6 +11,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Static
 
+from cockpit.errors import CockpitError
 from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.node import Node
@@ -22,6 +23,7 @@ from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
+from cockpit.triage.left_over import BROKEN_OFF
 from cockpit.triage.troubles import Trouble
 from cockpit.views import heat
 from cockpit.views import now as view
@@ -238,10 +240,23 @@ class NowScreen(Place):
         one = self._troubles.get(key or "")
         if key == SINCE_LEFT:
             self.cockpit.now_watch.dismiss_happened()
+        elif one is not None and one.found.finding == BROKEN_OFF:
+            self._acknowledge_write(one)
         elif one is None or one.is_resolved:
             self.say("no problem under the cursor to acknowledge")
         else:
             self.cockpit.open_soon(partial(acknowledge, self.app, one), "acknowledge")
+
+    def _acknowledge_write(self, trouble: Trouble) -> None:
+        """A write that was broken off is told until a person knows of it, and never after."""
+        audit_id = trouble.found.subject_key.partition("/")[0]
+        try:
+            write = self.cockpit.api.acknowledge_write(audit_id, self.cockpit.audit())
+        except CockpitError as error:
+            self.say(error.sentence)
+            return
+        self.say(f"acknowledged: {write.verb} {write.target}")
+        self.project()
 
     def action_metric(self) -> None:
         self._metric = self._metric.next

@@ -4,15 +4,19 @@ what jobs that look idle did over the last hours; nothing while nodes and pods a
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from cockpit.api_server import ApiServer
-from cockpit.errors import NoConnection
+from cockpit.errors import BadInput, NoConnection
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.app_protocol import Cluster
 from cockpit.triage.finding import Attention
 from cockpit.triage.on_demand import MOST_LOGS, TOLD_BY_LOG, rows_of
+from cockpit.triage.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from cockpit.local_state.audit import Audit
 
 AGAIN_SECONDS = 5.0
 
@@ -24,6 +28,9 @@ class ReadHost(Protocol):
     def cluster(self) -> Cluster: ...
     @property
     def api(self) -> ApiServer: ...
+    def audit(self) -> "Audit":
+        """The audit log of this host."""
+
     def looked_up(self) -> None:
         """There is something new to show."""
 
@@ -35,6 +42,7 @@ class RowReads:
         self._app = app
         self._rows: tuple[tuple[Pod, ...], ...] = ()
         self._due = asyncio.Event()
+        self._looked_back: Verdicts | None = None
 
     def show(self, found: Iterable[Attention]) -> None:
         """These are the rows of *Now*."""
@@ -60,13 +68,25 @@ class RowReads:
             self._due.clear()
             await self.read()
 
+    async def _read_left_over(self, cluster: Cluster) -> bool:
+        """What earlier sessions left is looked up once for each cluster."""
+        if self._looked_back is cluster.verdicts:
+            return False
+        try:
+            is_new = await self._app.api.read_left_over(self._app.audit())
+        except BadInput:  # nothing is kept on this host, or it cannot be read: a write would tell it
+            is_new = False
+        self._looked_back = cluster.verdicts
+        return is_new
+
     async def read(self) -> None:
         """One round."""
         cluster = self._app.cluster
         if not (cluster.is_connected and cluster.is_settled((Kind.NODE, Kind.POD))):
             return
         with suppress(NoConnection):  # the header tells it
-            is_new = await self._app.api.read_on_demand(self._rows)
+            is_new = await self._read_left_over(cluster)
+            is_new = await self._app.api.read_on_demand(self._rows) or is_new
             is_new = await self._app.api.read_idle_jobs() or is_new
             if is_new and self._app.cluster is cluster:
                 self._app.looked_up()

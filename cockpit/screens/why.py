@@ -91,6 +91,7 @@ class WhyScreen(Place):
             past=self.cockpit.now_watch.past,
             known=self._known,
             idle=said.idle,
+            ended_drains=said.drains_ended,
         )
         if (read := self._read) is None:
             return known

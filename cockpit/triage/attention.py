@@ -12,6 +12,7 @@ from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.finding import Attention, KeyRemedy, Rooted, rank
 from cockpit.triage.jobs import job_findings
+from cockpit.triage.left_over import broken_findings
 from cockpit.triage.nodes import node_findings
 from cockpit.triage.pods import pod_findings
 from cockpit.triage.roots import one_each
@@ -37,7 +38,9 @@ def needs_human(
         *pod_findings(verdicts.view(now_seconds), namespaces),
     ]
     budgets = verdicts.on_demand.budgets
-    found += node_findings(store, now_seconds, _nodes_named(found), budgets)
+    known = verdicts.on_demand
+    found += node_findings(store, now_seconds, _nodes_named(found), budgets, known.drains_ended)
+    found += broken_findings(known.broken_writes)
     found += (Rooted(one, one.key) for one in _stream_findings(store))
     return tuple(sorted(one_each(found), key=lambda one: rank(one, now_seconds)))
 

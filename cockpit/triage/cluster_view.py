@@ -26,7 +26,8 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster at one moment. `last_lines` are the last lines that crashed containers wrote, by the pod's
     uid, `sift` the funnel of a pod, None: made each time. `past` are jobs that ended and that this host
     remembers; `progress` says how far running jobs are (0..1), by key, of those whose logs tell it. `known`
-    is what machines cost and how long pools took to grow; `idle` what jobs that look idle did lately."""
+    is what machines cost and how long pools took to grow; `idle` what jobs that look idle did lately;
+    `ended_drains` are nodes whose drain nobody carries on."""
 
     store: StoreReader
     jobs: JobReader
@@ -39,3 +40,4 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     progress: Mapping[str, float] = {}
     known: PoolExperience = PoolExperience()
     idle: IdleJobs | None = None
+    ended_drains: frozenset[str] = frozenset()

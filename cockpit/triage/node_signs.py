@@ -21,6 +21,7 @@ from cockpit.model.throttle import sentence as sentence_of
 from cockpit.pools.registry import going_taints
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage.cause_found import CauseFound, draft, of_event, of_pod
+from cockpit.triage.left_over import LEFT, left_on_node
 from cockpit.triage.on_demand import left_on
 from cockpit.triage.verdict import Evidence
 
@@ -30,6 +31,7 @@ RECLAIMED, BLOCKED, HOT, SILENT = "reclaimed", "drain-blocked", "hot", "silent"
 SIGN_REMEDIES = {
     RECLAIMED: ("Let its jobs save and end, or drain it: what runs on it is lost soon.", Mender.ADMIN),
     BLOCKED: ("Ask the owner to delete the pods, or to raise replicas or the budget.", Mender.ADMIN),
+    LEFT: ("Uncordon it: cordon, taint and marks are taken off; or begin it again.", Mender.ADMIN),
     HOT: ("Cordon it and look after cooling and power limits.", Mender.INFRA),
     SILENT: ("Look after the exporter's pod on it; where that runs, after the card.", Mender.INFRA),
 }
@@ -66,10 +68,17 @@ Budgets = tuple[Budget, ...] | None
 """None: not read, or denied."""
 
 
-def judge(node: Node, store: StoreReader, now_seconds: float, budgets: Budgets = None) -> CauseFound | None:
+def judge(
+    node: Node,
+    store: StoreReader,
+    now_seconds: float,
+    budgets: Budgets = None,
+    ended_drains: frozenset[str] = frozenset(),
+) -> CauseFound | None:
     """The sign that matters most, None where there is none."""
     return (
         reclaimed(node, store, now_seconds)
+        or left_on_node(node, store, now_seconds, ended_drains)
         or _blocked(node, store, now_seconds)
         or _kept(node, store, budgets)
         or _of_cards(store.gpus_on(node.name), store)

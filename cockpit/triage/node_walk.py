@@ -31,7 +31,7 @@ def of_node(subject: Subject, view: ClusterView) -> Verdict:
     if node is None:
         return Verdict(subject=subject, sentence="no node of that name is known here")
     found = judge(node, view.store, view.now_seconds) or node_signs.judge(
-        node, view.store, view.now_seconds, view.around.budgets
+        node, view.store, view.now_seconds, view.around.budgets, view.ended_drains
     )
     if found is None:
         return Verdict(subject=subject, sureness=Sureness.SAID)

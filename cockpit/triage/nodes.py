@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
-from cockpit.model.record import Kind
+from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.xid import xid_class
+from cockpit.pools.idle import RECLAIM
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs, node_walk
 from cockpit.triage.cause_found import CauseFound
 from cockpit.triage.finding import DRAIN, OPEN, WHY, Attention, Rooted
+from cockpit.triage.left_over import CLEAN, LEFT, marked_nodes
 from cockpit.triage.node_signs import Budgets
 
 _FINDING = {"D8": "node-not-ready", "D9": "node-gpus-lost", "D19": "node-pressure"}
@@ -22,15 +26,18 @@ def node_findings(
     now_seconds: float,
     named: frozenset[str] = frozenset(),
     budgets: Budgets = None,
+    ended_drains: frozenset[str] = frozenset(),
 ) -> Iterator[Rooted]:
     """At most one finding a node, the worst cause first: nodes with GPUs, and those that `named` says."""
+    marked = marked_nodes(store)
     for node in store.records(Kind.NODE).values():
         cards = store.gpus_on(node.name)
-        if not (node.has_gpus or cards or node.name in named or node_walk.is_labelled(node)):
+        is_marked = node.name in marked or bool(label(node.annotations, RECLAIM))
+        if not (node.has_gpus or cards or is_marked or node.name in named or node_walk.is_labelled(node)):
             continue
-        if _is_plain(node, cards):
+        if _is_plain(node, cards) and not is_marked:
             continue  # by far the most nodes: say so before anything is computed
-        found = node_finding(node, store, now_seconds, budgets)
+        found = node_finding(node, store, now_seconds, budgets, ended_drains)
         if found is not None:
             yield Rooted(found, root_of(node.name))
 
@@ -41,7 +48,11 @@ def root_of(name: str) -> str:
 
 
 def node_finding(
-    node: Node, store: StoreReader, now_seconds: float, budgets: Budgets = None
+    node: Node,
+    store: StoreReader,
+    now_seconds: float,
+    budgets: Budgets = None,
+    ended_drains: frozenset[str] = frozenset(),
 ) -> Attention | None:
     """What needs a human about a node, whether it has GPUs or not."""
     stage = node_stage(node, store)
@@ -51,7 +62,7 @@ def node_finding(
         found = node_walk.judge(node, store, now_seconds)
         if found is not None:
             return _broken(node, found, store)
-    sign = node_signs.judge(node, store, now_seconds, budgets)
+    sign = node_signs.judge(node, store, now_seconds, budgets, ended_drains)
     return None if sign is None else _sign(node, sign, store)
 
 
@@ -82,7 +93,11 @@ def _sign(node: Node, found: CauseFound, store: StoreReader) -> Attention:
     facts = dict(found.facts)
     sign = facts["sign"]
     held = store.requests_on(node.name).gpus if sign in _BAD_SIGNS else int(facts.get("silent", "1"))
-    return _about(node, f"node-{sign}", found, gpus=held, is_bad=sign == node_signs.RECLAIMED)
+    made = _about(node, f"node-{sign}", found, gpus=held, is_bad=sign == node_signs.RECLAIMED)
+    if sign != LEFT:
+        return made
+    shown = node.gpu_allocatable or 0  # what pods have of it works; the rest is kept from everybody
+    return replace(made, remedies=(CLEAN, WHY), gpus=max(0, shown - store.requests_on(node.name).gpus))
 
 
 def _about(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from cockpit.catalogue import ROWS, TextPlace
 from cockpit.fit.surroundings import Budget
+from cockpit.model.broken_write import BrokenWrite, EndedDrain
 from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -30,12 +31,15 @@ BUDGETS_SECONDS = 30.0
 
 class OnDemand:
     """What was read for one cluster. `last_lines` are by the uid of the pod, "" where nobody knows; `budgets`
-    None: not read, or denied."""
+    None: not read, or denied. `broken_writes` and `ended_drains` are what earlier sessions on this host
+    left; a write that a person acknowledged is none of them."""
 
     def __init__(self) -> None:
         self.idle = IdleJobs()
         self.last_lines: dict[str, str] = {}
         self.budgets: tuple[Budget, ...] | None = None
+        self.broken_writes: tuple[BrokenWrite, ...] = ()
+        self.ended_drains: tuple[EndedDrain, ...] = ()
         self._restarts: dict[str, int] = {}
         self._budgets_at: float | None = None
         self._wanted_at: float | None = None
@@ -62,6 +66,17 @@ class OnDemand:
         before = self.last_lines.get(pod.uid, "")
         self.last_lines[pod.uid] = line
         return line != before
+
+    def take_left_over(self, writes: tuple[BrokenWrite, ...], drains: tuple[EndedDrain, ...]) -> bool:
+        """Whether that is anything new."""
+        before = (self.broken_writes, self.ended_drains)
+        self.broken_writes, self.ended_drains = writes, drains
+        return before != (writes, drains)
+
+    @property
+    def drains_ended(self) -> frozenset[str]:
+        """Nodes whose drain nobody carries on, as far as this host knows."""
+        return frozenset(drain.node for drain in self.ended_drains)
 
     def want_budgets(self, now_seconds: float) -> None:
         """Somebody looks at what they may hold."""

@@ -15,6 +15,7 @@ from cockpit.triage.finding import Attention
 STAYS_SECONDS = 20.0
 """So long a trouble must be gone before it is called resolved, where its kind has no time of its own."""
 STAYS_SECONDS_OF = {
+    "write-broken-off": 0.0,  # it ends by a key
     "job-degraded": 30.0,
     "job-idle": 60.0,  # one busy round of telemetry is not the end of it
     "job-starved": 120.0,
@@ -24,7 +25,7 @@ STAYS_SECONDS_OF = {
     "node-silent": 60.0,
     "node-hot": 120.0,
 }
-GOES_SILENTLY = frozenset({"job-failed", "stream-denied"})
+GOES_SILENTLY = frozenset({"job-failed", "stream-denied", "write-broken-off"})
 """Findings that end by becoming old or by what we may read: nothing was mended."""
 MEASURED = frozenset({"job-idle", "job-starved", "job-hangs", "node-xid", "node-silent", "node-hot"})
 """Findings that rest on telemetry: without it they are not known to be gone."""

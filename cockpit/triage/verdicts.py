@@ -73,6 +73,7 @@ class Verdicts:
             last_lines=self.on_demand.last_lines,
             sift=self._sift,
             idle=self.on_demand.idle,
+            ended_drains=self.on_demand.drains_ended,
         )
 
     def cause_of(self, key: str) -> str:

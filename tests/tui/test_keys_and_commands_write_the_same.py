@@ -390,7 +390,7 @@ def lines_of(audit: Audit) -> list[dict[str, Any]]:
     found = [{key: getattr(one, key) for key in one.__struct_fields__} for one in audit.entries()]
     for one in found:
         if one["method"] == "POST" or one["verb"] in DATED:
-            one["body_sha256"] = ""  # it bears the mark of its run: bodies are compared
+            one["body_sha256"], one["wanted"] = "", None  # it bears the mark of its run: bodies are compared
     kept = [{key: value for key, value in one.items() if key not in OWN_OF_A_RUN} for one in found]
     return sorted(kept, key=lambda one: (one["target"], one["path"], one["step"] != "intent"))
 

@@ -82,18 +82,30 @@ def test_nothing_is_written_without_write_whatever_the_line_says(
         ("cockpit job kill 'x", "is not a command of this version"),
         ("cockpit audit apply other.jsonl --context x", "does not change the cluster"),
         ("cockpit job submit mpijob --set token=[hidden]", "contained a secret"),
-        ("", "not recorded in full"),
+        ("", "kill: a step of another action"),
+        ("kubectl exec -it -n team-a llm-0 -- bash", "is run by kubectl"),
         ("cockpit job kill " + "x" * 2000, "not recorded in full"),
     ],
 )
-def test_what_cannot_be_repeated_is_told_before_anything_is_done(
+def test_what_cannot_be_repeated_is_left_out_and_told(
     shell: str, part: str, cluster: Cluster, tmp_path: Path, capsys: Capture
 ) -> None:
     gang(cluster, "llm")
     file = written(tmp_path, line("a", KILL), line("b", shell))
+    code, out, err = run(capsys, "audit", "apply", file, "--context", "new", "--write", "--yes")
+    assert code == 0 and part in err, err
+    assert err.count("left out: ") == 1 and f"left out: {file} line 2: " in err
+    assert "usage" not in err and "1 of 1: " in out
+    assert [call.method for call in cluster.sent] == ["DELETE"]
+
+
+def test_a_damaged_line_is_left_out_by_its_number(cluster: Cluster, tmp_path: Path, capsys: Capture) -> None:
+    gang(cluster, "llm")
+    file = written(tmp_path, '{"half', "", line("a", KILL), line("b", ""), line("c", ""))
     code, _out, err = run(capsys, "audit", "apply", file, "--context", "new", "--write", "--yes")
-    assert code == 2 and part in err, err
-    assert cluster.sent == []
+    assert code == 0 and len(cluster.sent) == 1
+    assert f"left out: {file} line 1: it is not a valid audit line" in err
+    assert f"left out: {file} line 4 and 1 more: kill: a step of another action" in err
 
 
 def test_files_that_are_none(cluster: Cluster, tmp_path: Path, capsys: Capture) -> None:
