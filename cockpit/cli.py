@@ -429,9 +429,7 @@ def _audit(nouns: Any, shared: argparse.ArgumentParser) -> None:
     )
     restore.add_argument("id", metavar="ID", help="id of the audit lines, see cockpit audit list")
     _acting(restore, dry_run=_DRY_RUN)
-    known = _command(
-        verbs, "acknowledge", shared, "note that you know of a write that was broken off", "left_over:run"
-    )
+    known = _command(verbs, "acknowledge", shared, "note that a broken-off write is known", "left_over:run")
     known.add_argument("ids", nargs="+", metavar="ID", help="audit ids, as triage tells them in JSON")
     _waiting(known)
     apply = _command(verbs, "apply", shared, "repeat recorded actions on another cluster", "audit:apply")
