@@ -480,10 +480,10 @@ class CockpitApp(OrderlyApp):
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
         from cockpit.local_state.audit import Audit
 
-        if self.options.state_folder is None:
+        folder, kept = self.options.state_folder, self.options.settings.audit_keep_seconds
+        if folder is None:
             raise BadInput("no state folder for the audit log; nothing was sent. Set XDG_STATE_HOME")
-        keep = self.options.settings.audit_keep_seconds
-        return Audit(self.options.state_folder / "audit.jsonl", keep_seconds=keep)
+        return Audit(folder / "audit.jsonl", keep_seconds=kept)
 
 
 def run(options: AppOptions) -> int:

@@ -7,7 +7,6 @@ import pytest
 
 from cockpit.actions.perform import carry_out
 from cockpit.clock import ManualClock
-from cockpit.local_state.audit import Entry
 from cockpit.model.plan import Call, Plan
 from cockpit.sim.faults.exchange import Exchange, Fault
 from tests.adapters.faults.proxy import FaultProxy
@@ -16,16 +15,7 @@ from tests.contract.asking import JSON_PATCH, MERGE, in_space
 from tests.contract.conftest import Connect
 from tests.contract.faults import HTML, bare, html, lost_answer, status
 from tests.contract.shapes import configmap, deployment, pod
-
-
-class Lines:
-    """An audit in memory."""
-
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-
-    def append(self, entry: Entry) -> None:
-        self.entries.append(entry)
+from tests.unit.actions.builders import Lines
 
 
 def after(code: int, content_type: str = "text/html", body: bytes = HTML) -> Fault:

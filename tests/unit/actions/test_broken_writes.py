@@ -67,13 +67,13 @@ async def killed_at(audit: Audit, plan: Plan, steps: int) -> None:
         step()  # the server has done it
         return Reply(200, {"kind": "Node"})
 
-    class Dying:
+    class Dying(Audit):
         def append(self, entry: Entry) -> None:
             audit.append(entry)
             if entry.step == "outcome":
                 step()  # between two calls
 
-    await carry_out(plan, Line(), Dying(), ManualClock(), perform=perform, sleep=no_pause)
+    await carry_out(plan, Line(), Dying(audit.path), ManualClock(), perform=perform, sleep=no_pause)
 
 
 def in_a_fork(audit: Audit, plan: Plan, steps: int) -> None:
