@@ -480,10 +480,9 @@ class CockpitApp(OrderlyApp):
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
         from cockpit.local_state.audit import Audit
 
-        folder, kept = self.options.state_folder, self.options.settings.audit_keep_seconds
-        if folder is None:
+        if (folder := self.options.state_folder) is None:
             raise BadInput("no state folder for the audit log; nothing was sent. Set XDG_STATE_HOME")
-        return Audit(folder / "audit.jsonl", keep_seconds=kept)
+        return Audit(folder / "audit.jsonl", keep_seconds=self.options.settings.audit_keep_seconds)
 
 
 def run(options: AppOptions) -> int:
