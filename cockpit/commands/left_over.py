@@ -9,6 +9,7 @@ from cockpit.attach import Attachment
 from cockpit.clock import SystemClock
 from cockpit.commands.live import attached
 from cockpit.commands.output import note, put
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, audit_log, settings_in_force
 from cockpit.errors import BadInput, NoConnection
 
@@ -24,7 +25,7 @@ async def read_left_over(attachment: Attachment) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Note that a person knows of a write that was broken off."""
-    return asyncio.run(_run(options))
+    return asyncio.run(within(options.timeout, _run(options)))
 
 
 async def _run(options: argparse.Namespace) -> int:

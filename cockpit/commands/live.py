@@ -12,6 +12,7 @@ from cockpit.clean import SHORT, clean
 from cockpit.clock import Clock
 from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.output import note
+from cockpit.commands.patience import paused
 from cockpit.commands.settings import settings_in_force
 from cockpit.errors import BadInput, LoginExpired, NoConnection, Refused
 from cockpit.local_state.crashes import Crashes
@@ -216,7 +217,8 @@ async def logins_for(options: AttachOptions, clock: Clock) -> "Logins":
     from cockpit.kube.logins import Logins, ask_first
 
     logins = Logins(own_terminal())
-    await ask_first(logins, options.kubeconfig, options.context, clock.now())
+    with paused():
+        await ask_first(logins, options.kubeconfig, options.context, clock)
     return logins
 
 

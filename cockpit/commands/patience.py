@@ -1,7 +1,8 @@
 """How long a command waits for the cluster in all: `--timeout`, whatever it asks one after the other."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -27,6 +28,23 @@ async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
             raise
         said = f"no answer from the cluster within {seconds:g} s; give a longer --timeout"
         raise NoConnection(said) from None
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """What a person answers meanwhile (a login) takes nothing of the time: it goes on after it."""
+    limit = _limit.get()
+    ends_seconds = None if limit is None or limit.expired() else limit.when()
+    if limit is None or ends_seconds is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    left_seconds = ends_seconds - loop.time()
+    limit.reschedule(None)
+    try:
+        yield
+    finally:
+        limit.reschedule(loop.time() + left_seconds)
 
 
 def wait_on() -> None:

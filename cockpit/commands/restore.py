@@ -10,6 +10,7 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.confirm import confirm_plan, refuse_without_right
 from cockpit.commands.job import open_for, served_lookup
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.local_state.kept_manifests import kept_manifest
 
@@ -19,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     manifest = kept_manifest(options.id)
     chosen = attach_options(options, settings_in_force())
     refuse_without_right(options, may_write=chosen.write)
-    return asyncio.run(_run(manifest, options, chosen))
+    return asyncio.run(within(options.timeout, _run(manifest, options, chosen)))
 
 
 async def _run(manifest: dict[str, Any], options: argparse.Namespace, chosen: AttachOptions) -> int:

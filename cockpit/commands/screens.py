@@ -48,5 +48,5 @@ def _logged_in(chosen: AttachOptions) -> "Logins":
     from cockpit.kube.logins import Logins, ask_first
 
     logins = Logins(own_terminal())
-    asyncio.run(ask_first(logins, chosen.kubeconfig, chosen.context, SystemClock().now()))
+    asyncio.run(ask_first(logins, chosen.kubeconfig, chosen.context, SystemClock()))
     return logins

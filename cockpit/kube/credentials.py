@@ -293,7 +293,7 @@ def _tree(chosen: Chosen) -> Any:
         del user["tokenFile"]
     elif file:
         raise NoConnection(
-            f"User {chosen.user_name} in {chosen.path}: tokenFile: {clean(file, 300)} is missing or empty;"
+            f"User {chosen.user_name} in {chosen.path}: tokenFile {clean(file, 300)} is missing or empty;"
             " write the token into it."
         )
     names = {"cluster": "cluster", "user": "user"} if user else {"cluster": "cluster"}

@@ -13,7 +13,7 @@ import msgspec
 from cockpit.clean import clean
 from cockpit.errors import NoConnection
 from cockpit.kube.kubeconfig_fields import (
-    Entry,
+    NamedEntry,
     check_config,
     cluster_fields,
     context_fields,
@@ -173,9 +173,9 @@ def current_context(trees: Iterable[Mapping[str, Any]]) -> str:
     return next((str(tree["current-context"]) for tree in trees if tree.get("current-context")), "")
 
 
-def _merged(trees: Mapping[Path, dict[str, Any]], section: str) -> dict[str, Entry]:
+def _merged(trees: Mapping[Path, dict[str, Any]], section: str) -> dict[str, NamedEntry]:
     """The entries of all files by name: the first of a name counts, and remembers its file."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, NamedEntry] = {}
     for path, tree in trees.items():
         for named in tree.get(section) or ():
             name = named["name"]
@@ -184,14 +184,14 @@ def _merged(trees: Mapping[Path, dict[str, Any]], section: str) -> dict[str, Ent
     return entries
 
 
-def _entry(path: Path, kind: str, name: str, tree: Mapping[str, Any]) -> Entry:
+def _entry(path: Path, kind: str, name: str, tree: Mapping[str, Any]) -> NamedEntry:
     words = f"{kind.capitalize()} {name!r} in {path}" if kind else f"The kubeconfig {path}"
-    return Entry(words, str(path.absolute().parent), tree)
+    return NamedEntry(words, str(path.absolute().parent), tree)
 
 
 def _part(
     trees: Mapping[Path, dict[str, Any]], section: str, context: str, picked: Mapping[str, Any]
-) -> Entry:
+) -> NamedEntry:
     """The cluster or user that the context names. Raises NoConnection where there is none."""
     kind = section[:-1]
     name = picked.get(kind)

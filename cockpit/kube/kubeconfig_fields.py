@@ -90,7 +90,7 @@ OIDC: Final[Schema] = {
 _SHAPES = {str: "text", bool: "true or false", list: "a list", dict: "a mapping"}
 
 
-class Entry(msgspec.Struct, frozen=True):
+class NamedEntry(msgspec.Struct, frozen=True):
     """One named entry of one file, with the words that sentences about it begin with."""
 
     words: str  # `user 'ann' in /home/ann/.kube/config`
@@ -99,10 +99,11 @@ class Entry(msgspec.Struct, frozen=True):
 
     def fault(self, field: str, why: str) -> NoConnection:
         """The refusal: entry, field, what is wrong and what to do."""
-        return NoConnection(f"{clean(self.words, 600)}: {field}: {why}.")
+        # no colon behind the field: what follows the name of a secret is masked in sentences
+        return NoConnection(f"{clean(self.words, 600)}: {field} cannot be used ({why}).")
 
 
-def checked(entry: Entry, schema: Schema, prefix: str = "") -> tuple[dict[str, Any], list[str]]:
+def checked(entry: NamedEntry, schema: Schema, prefix: str = "") -> tuple[dict[str, Any], list[str]]:
     """The entry's fields of the schema that hold something, and a note for each that is not of the schema.
 
     Raises NoConnection for a value of another shape: `"false"` for a yes or no is not false.
@@ -127,7 +128,7 @@ def checked(entry: Entry, schema: Schema, prefix: str = "") -> tuple[dict[str, A
     return fields, notes
 
 
-def cluster_fields(entry: Entry) -> tuple[dict[str, Any], list[str]]:
+def cluster_fields(entry: NamedEntry) -> tuple[dict[str, Any], list[str]]:
     """The cluster as it is used: paths whole, one authority. Raises NoConnection by the field's name."""
     fields, notes = checked(entry, CLUSTER)
     server = fields.get("server")
@@ -152,7 +153,7 @@ def cluster_fields(entry: Entry) -> tuple[dict[str, Any], list[str]]:
     return fields, notes
 
 
-def user_fields(entry: Entry) -> tuple[dict[str, Any], ActsAs | None, list[str]]:
+def user_fields(entry: NamedEntry) -> tuple[dict[str, Any], ActsAs | None, list[str]]:
     """The user as it is used, paths whole and one way to log in, and whom it acts as.
 
     Raises NoConnection by the field's name.
@@ -174,14 +175,14 @@ def user_fields(entry: Entry) -> tuple[dict[str, Any], ActsAs | None, list[str]]
     return fields, acts_as, notes
 
 
-def context_fields(entry: Entry) -> tuple[dict[str, Any], list[str]]:
+def context_fields(entry: NamedEntry) -> tuple[dict[str, Any], list[str]]:
     """The context's own fields. Raises NoConnection by the field's name."""
     fields, notes = checked(entry, CONTEXT)
     _check_extensions(entry, fields)
     return fields, notes
 
 
-def check_config(entry: Entry) -> list[str]:
+def check_config(entry: NamedEntry) -> list[str]:
     """Notes about the file's own fields. Raises NoConnection where it is of another kind or version."""
     fields, notes = checked(entry, CONFIG)
     for name, known in (("kind", "Config"), ("apiVersion", "v1")):
@@ -201,7 +202,7 @@ def exec_config(cluster: Mapping[str, Any]) -> Any:
 # ---- whom a user acts as
 
 
-def _acts_as(entry: Entry, fields: dict[str, Any]) -> ActsAs | None:
+def _acts_as(entry: NamedEntry, fields: dict[str, Any]) -> ActsAs | None:
     groups, extra = fields.get("as-groups", []), fields.get("as-user-extra", {})
     for name in ("as-uid", "as-groups", "as-user-extra"):
         if name in fields and "as" not in fields:
@@ -222,7 +223,7 @@ def _acts_as(entry: Entry, fields: dict[str, Any]) -> ActsAs | None:
     )
 
 
-def _check_texts(entry: Entry, field: str, values: Any) -> None:
+def _check_texts(entry: NamedEntry, field: str, values: Any) -> None:
     """Each is text that a header can carry."""
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise entry.fault(field, "must be a list of texts; put numbers in quotes")
@@ -233,7 +234,7 @@ def _check_texts(entry: Entry, field: str, values: Any) -> None:
 # ---- how a user logs in
 
 
-def _check_login(entry: Entry, fields: dict[str, Any], notes: list[str]) -> None:
+def _check_login(entry: NamedEntry, fields: dict[str, Any], notes: list[str]) -> None:
     """One way to log in is left, the one that kubectl takes; the others are named in a note."""
     has_token = "token" in fields or "tokenFile" in fields
     has_basic = "username" in fields or "password" in fields
@@ -250,7 +251,7 @@ def _check_login(entry: Entry, fields: dict[str, Any], notes: list[str]) -> None
             del fields[name]
 
 
-def _check_certificate(entry: Entry, fields: dict[str, Any]) -> None:
+def _check_certificate(entry: NamedEntry, fields: dict[str, Any]) -> None:
     has_certificate = any(name.startswith("client-certificate") for name in fields)
     has_key = any(name.startswith("client-key") for name in fields)
     if has_certificate and not has_key:
@@ -259,7 +260,7 @@ def _check_certificate(entry: Entry, fields: dict[str, Any]) -> None:
         raise entry.fault("client-certificate", "is missing beside client-key; add it")
 
 
-def _exec_fields(entry: Entry, tree: Any, notes: list[str]) -> dict[str, Any]:
+def _exec_fields(entry: NamedEntry, tree: Any, notes: list[str]) -> dict[str, Any]:
     section = msgspec.structs.replace(entry, tree=tree)
     fields, more = checked(section, EXEC, "exec.")
     notes += more
@@ -294,7 +295,7 @@ def _exec_fields(entry: Entry, tree: Any, notes: list[str]) -> dict[str, Any]:
     return fields
 
 
-def _provider_fields(entry: Entry, tree: Any, notes: list[str]) -> dict[str, Any]:
+def _provider_fields(entry: NamedEntry, tree: Any, notes: list[str]) -> dict[str, Any]:
     fields, more = checked(msgspec.structs.replace(entry, tree=tree), PROVIDER, "auth-provider.")
     notes += more
     name = fields.get("name", "")
@@ -328,12 +329,12 @@ def _prefer(fields: dict[str, Any], data: str, file: str) -> None:
         fields.pop(file, None)
 
 
-def _absolute(entry: Entry, fields: dict[str, Any], name: str) -> None:
+def _absolute(entry: NamedEntry, fields: dict[str, Any], name: str) -> None:
     if name in fields:
         fields[name] = os.path.join(entry.folder, fields[name])
 
 
-def _decoded(entry: Entry, fields: dict[str, Any], name: str, prefix: str = "") -> None:
+def _decoded(entry: NamedEntry, fields: dict[str, Any], name: str, prefix: str = "") -> None:
     if name in fields:
         try:
             base64.b64decode("".join(fields[name].split()), validate=True)
@@ -341,7 +342,7 @@ def _decoded(entry: Entry, fields: dict[str, Any], name: str, prefix: str = "") 
             raise entry.fault(f"{prefix}{name}", "is not base64; write it again") from None
 
 
-def _check_extensions(entry: Entry, fields: dict[str, Any]) -> None:
+def _check_extensions(entry: NamedEntry, fields: dict[str, Any]) -> None:
     for extension in fields.get("extensions", ()):
         if not isinstance(extension, dict) or not isinstance(extension.get("name"), str):
             raise entry.fault("extensions", "each entry needs a name; correct it")

@@ -10,13 +10,14 @@ import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cockpit.clean import clean
+from cockpit.clock import Clock
 from cockpit.errors import BadInput, LoginExpired, NoConnection
-from cockpit.kube import exec_plugin
-from cockpit.kube.exec_plugin import ExecCredential
-from cockpit.kube.kubeconfig import choose, files
+
+if TYPE_CHECKING:
+    from cockpit.kube.exec_plugin import ExecCredential
 
 NEVER, ALWAYS = "Never", "Always"
 RENEW_SHARE = 0.8  # of a credential's life, after which it is renewed (reliability.md row 21)
@@ -47,7 +48,7 @@ class Logins:
 
     async def first(
         self, spec: Mapping[str, Any], cluster: Mapping[str, Any], now_seconds: float
-    ) -> ExecCredential:
+    ) -> "ExecCredential":
         """A credential for a session that opens: one that is kept and still good, else a new one.
 
         What failed just before the screens opened is raised here once, and not tried again.
@@ -63,7 +64,7 @@ class Logins:
 
     async def renewed(
         self, spec: Mapping[str, Any], cluster: Mapping[str, Any], now_seconds: float, *, may_ask: bool
-    ) -> ExecCredential:
+    ) -> "ExecCredential":
         """A new credential. `may_ask` False: the one in force is still good, so no person is asked."""
         key = _key(spec, cluster)
         async with self._lock:
@@ -84,7 +85,9 @@ class Logins:
 
     async def _run(
         self, key: str, spec: Mapping[str, Any], cluster: Mapping[str, Any], *, may_ask: bool
-    ) -> ExecCredential:
+    ) -> "ExecCredential":
+        from cockpit.kube import exec_plugin
+
         mode, lender = spec["interactiveMode"], self.lender
         if mode == NEVER or (lender is None and mode != ALWAYS):
             return await exec_plugin.run_plugin(spec, cluster)
@@ -114,11 +117,13 @@ class Logins:
             raise LoginExpired(f"The credential plugin {self.running}: {error.sentence}.") from None
 
 
-async def ask_first(logins: Logins, kubeconfig: str | None, context: str | None, now_seconds: float) -> None:
+async def ask_first(logins: Logins, kubeconfig: str | None, context: str | None, clock: Clock) -> None:
     """Run the plugin of the chosen context where it may ask and the terminal is free.
 
     What fails is raised by the session that opens next. A kubeconfig that cannot be used is told there, too.
     """
+    from cockpit.kube.kubeconfig import choose, files
+
     if logins.lender is None or not any(map(_may_name_plugin, files(kubeconfig))):
         return
     with suppress(NoConnection):
@@ -127,7 +132,7 @@ async def ask_first(logins: Logins, kubeconfig: str | None, context: str | None,
         if chosen is None or spec is None or spec["interactiveMode"] == NEVER:
             return
         try:
-            await logins.first(spec, chosen.cluster, now_seconds)
+            await logins.first(spec, chosen.cluster, clock.now())
         except NoConnection as error:
             logins.failed(spec, chosen.cluster, error)
 
@@ -140,7 +145,7 @@ def _may_name_plugin(path: Path) -> bool:
         return False
 
 
-def due_seconds_of(given: ExecCredential, now_seconds: float) -> float:
+def due_seconds_of(given: "ExecCredential", now_seconds: float) -> float:
     """Epoch seconds from which a credential is to be renewed; infinite where it does not end."""
     if given.expires_seconds is None:
         return float("inf")

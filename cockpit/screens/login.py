@@ -9,7 +9,6 @@ from textual.app import App
 
 from cockpit import terminal
 from cockpit.screens.app_protocol import cockpit_of
-from cockpit.screens.enter import given_away, say
 
 
 class ScreensTerminal:
@@ -23,6 +22,8 @@ class ScreensTerminal:
     @asynccontextmanager
     async def lend(self, plugin: str) -> AsyncGenerator[None, None]:
         """Waits until no shell has it. Raises BadInput where there is none."""
+        from cockpit.screens.enter import given_away, say  # loads what no first frame needs
+
         async with cockpit_of(self._app).terminal_lock:
             with given_away(self._app), terminal.deaf_to_interrupts(), terminal.as_before(sys.stdin.fileno()):
                 say(f"log in for the credential plugin {plugin}; ctrl+c leaves it")

@@ -8,7 +8,7 @@ import pytest
 
 import cockpit.commands
 from cockpit.commands import patience
-from cockpit.commands.patience import wait_on, within
+from cockpit.commands.patience import paused, wait_on, within
 from cockpit.errors import NoConnection
 
 
@@ -30,6 +30,23 @@ async def test_a_person_a_job_and_a_change_that_was_sent_have_no_limit() -> None
     wait_on()  # outside of any command it does nothing
 
 
+async def test_what_a_person_answers_takes_nothing_of_the_time() -> None:
+    async def work() -> tuple[float, float]:
+        limit = patience._limit.get()
+        assert limit is not None
+        before = limit.when()
+        with paused():
+            assert limit.when() is None
+        after = limit.when()
+        assert before is not None and after is not None
+        return before, after
+
+    before, after = await within(5.0, work())
+    assert after >= before
+    with paused():  # outside of any command it does nothing
+        pass
+
+
 async def test_a_timeout_of_the_work_itself_passes_through() -> None:
     async def work() -> None:
         raise TimeoutError
@@ -46,4 +63,5 @@ def test_every_command_that_asks_a_cluster_is_within_its_timeout() -> None:
         for run in re.findall(r"asyncio\.run\((\w+)", path.read_text(encoding="utf-8"))
     }
     assert found.pop("demo.py") == "show"  # its own cluster, which has START_SECONDS
+    assert found.pop("screens.py") == "ask_first"  # a person logs in before the screens open
     assert len(found) > 12 and set(found.values()) == {"within"}

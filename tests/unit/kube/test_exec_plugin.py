@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cockpit.clock import ManualClock
 from cockpit.errors import LoginExpired, NoConnection
 from cockpit.kube.exec_plugin import run_plugin
 from cockpit.kube.kubeconfig import choose
@@ -229,7 +230,7 @@ async def test_before_the_screens_the_plugin_of_the_context_asks_and_its_failure
     spec = plugin(ASKS, interactiveMode="IfAvailable")
     path = kubeconfig(tmp_path, "https://x", user={"exec": spec})
     typed("code\n")
-    await ask_first(logins, path, None, 0.0)
+    await ask_first(logins, path, None, ManualClock())
     lender.is_taken = True
     chosen = choose(path, None, in_cluster=False)
     assert chosen is not None
@@ -239,7 +240,7 @@ async def test_before_the_screens_the_plugin_of_the_context_asks_and_its_failure
     failing = plugin("import sys; sys.exit(5)", interactiveMode="IfAvailable")
     path = kubeconfig(tmp_path, "https://x", user={"exec": failing})
     lender.is_taken = False
-    await ask_first(logins, path, None, 0.0)
+    await ask_first(logins, path, None, ManualClock())
     assert len(lender.lent) == 2
     chosen = choose(path, None, in_cluster=False)
     assert chosen is not None

@@ -172,7 +172,7 @@ async def test_an_empty_token_file_alone_is_no_anonymous_user(
     server: FakeServer, tmp_path: Path, clock: ManualClock
 ) -> None:
     (tmp_path / "file").write_text("\n")
-    with pytest.raises(NoConnection, match=r"tokenFile: .*/file is missing or empty"):
+    with pytest.raises(NoConnection, match=r"tokenFile .*/file is missing or empty"):
         await opened(kubeconfig(tmp_path, server.url, user={"tokenFile": "file"}), clock)
     assert server.seen == []
 
