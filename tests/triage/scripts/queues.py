@@ -1,4 +1,4 @@
-"""Rows A9, B1 to B9, B14, B25, B26: Kueue holds the job, as the real one writes; B25 has no engine."""
+"""Rows A9, B1 to B9, B14, B25 to B27: Kueue holds the job, as the real one writes; B25 has no engine."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -324,6 +324,16 @@ def preempted(stage: Stage) -> Expected:
     running(stage, winner)
     workload(stage, subject, "QuotaReserved", "False", "insufficient unused quota")
     return Expected(subject, (winner.name,), ("B1",))
+
+
+@script("B27", "copied-mark", KUEUE)
+def copied_mark(stage: Stage) -> Expected:
+    """Its pod template keeps the name of another job's Workload, as a copied manifest does."""
+    where = queue(stage, 8)
+    copied = {"kueue.x-k8s.io/workload": stage.draw.word("job-older-1a2b3", "job-first-9f8e7")}
+    subject = submit(stage, where.door, pod_spec(gpus=4), annotations=copied)
+    workload(stage, subject, "Finished", "True")
+    return Expected(subject, ("Workload",))
 
 
 @script("A9", "no-such-priority", KUEUE)

@@ -41,6 +41,7 @@ class Site:
 
     def __init__(self, pods: Iterable[dict[str, Any]], jobs: Iterable[Job] = ()) -> None:
         self.context, self.server, self.user, self.read_only = "prod", "https://prod.example", "ann", False
+        self.acts_as: None = None
         self.pods = {one["metadata"]["uid"]: one for one in pods}
         self.budgets: dict[str, dict[str, Any]] = {}
         self.node: dict[str, Any] = {
