@@ -173,6 +173,8 @@ def _acting(parser: Any, *, dry_run: str = "") -> None:
     if dry_run:
         parser.add_argument("--dry-run", action="store_true", help=dry_run)
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    words = "with --yes: what has to be typed where work may end"
+    parser.add_argument("--confirm", dest="verb_confirm", default="", metavar="TEXT", help=words)
     _waiting(parser)
 
 
@@ -200,9 +202,7 @@ def _on_things(parser: Any, verb: Verb) -> None:
     parser.add_argument("names", nargs=count, metavar="NAME", help=f"{kind.naming}{several}")
     parser.set_defaults(filter="")
     if kind.has_filter:
-        parser.add_argument(
-            "--filter", default="", metavar="TEXT", help="filter, as typed after / on the jobs screen"
-        )
+        parser.add_argument("--filter", default="", metavar="TEXT", help="filter, as after / on the screen")
     for one in (*verb.flags, *verb.beside):
         more: dict[str, Any] = {"action": "store_true"} if one.is_switch else {
             "metavar": one.metavar, "type": one.read, "required": one.is_required, "default": ""

@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from cockpit.actions.bulk import Result, Sweep, carry_all, make_sweep, summary, try_all
+from cockpit.actions.others import with_others, with_others_of
 from cockpit.actions.perform import TRY_SECONDS, AuditLog, Perform
 from cockpit.actions.plan_diff import Differs, reads_the_same
 from cockpit.actions.plan_diff import changes as changes_of
@@ -144,13 +145,25 @@ async def carry_verb(
 async def carry_plan(
     plan: Plan, fresh: FreshPlanning, audit: Callable[[], AuditLog], clock: Clock, *, asker: Asker
 ) -> Done | None:
-    """The same for the plan of a form: what is created carries no version, so it is not made anew."""
+    """The same for the plan of a form: what is created carries no version, so it is the same."""
     from cockpit.actions.named_objects import refuse_absent
 
     planning = fresh()
     await refuse_absent(planning.session, planning.lookup, plan.calls[0].body, "default")
-    outcome = await conduct(plan, None, planning.session, audit, clock, asker=asker)
+    outcome = await conduct_made(plan, fresh, audit, clock, asker=asker)
     return None if outcome is None else Done(outcome)
+
+
+async def conduct_made(
+    plan: Plan, fresh: FreshPlanning, audit: Callable[[], AuditLog], clock: Clock, *, asker: Asker
+) -> Outcome | None:
+    """The same, with the outcome itself. What it does to others is computed again after yes."""
+
+    async def made(*, reads: bool = False) -> Plan:
+        return plan
+
+    again = _weighed(made, fresh)
+    return await conduct(await again(), again, fresh().session, audit, clock, asker=asker)
 
 
 # ---- plans
@@ -171,6 +184,15 @@ def maker(verb: Verb, options: Any, fresh: FreshPlanning) -> Callable[[Any], Mak
         return now
 
     return of
+
+
+def _weighed(make: Make, fresh: FreshPlanning) -> Make:
+    """The same plan each time with what it does to others by then."""
+
+    async def now(*, reads: bool = False) -> Plan:
+        return await with_others(fresh(reads=reads), await make(reads=reads))
+
+    return now
 
 
 def _backer(verb: Verb, thing: Any, fresh: FreshPlanning) -> Back | None:
@@ -243,12 +265,13 @@ async def prepare(
     planning, of = fresh(), maker(verb, options, fresh)
     reached = KINDS[verb.kind].distinct(things, planning.store)
     if len(reached) == 1 and not shell:
-        again = of(things[0])
+        again = _weighed(of(things[0]), fresh)
         return Single(await again(), again, _backer(verb, things[0], fresh))
     more = option_words(verb, options)
-    return await make_sweep(
+    sweep = await make_sweep(
         verb, reached, of, planning.store, context=planning.context, more=more, shell=shell
     )
+    return await with_others_of(fresh(), sweep)
 
 
 # ---- dry run, question, carrying out

@@ -13,7 +13,9 @@ from cockpit.fit.pod_sets import pod_sets
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted, freed
 from cockpit.gangs.suspend_field import ended_as, is_suspended, patch_call
+from cockpit.jobs.contending import contender
 from cockpit.jobs.pod_templates import mapping
+from cockpit.model.contender import Contender
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan
 
@@ -121,7 +123,18 @@ def plan_resize(
         warnings=_warnings(tree, size, workers),
         shell=job_line("scale", job, context, "--to", str(workers)),
         is_destructive=workers < size.now and not is_suspended(tree),
+        contends=_contends(job, tree, size, workers),
     )
+
+
+def _contends(job: Job, tree: Mapping[str, Any], size: Size, workers: int) -> tuple[Contender, ...]:
+    """The members that come; of a job that is held none does."""
+    if workers <= size.now or is_suspended(tree):
+        return ()
+    roles = [one.role for one in pod_sets(tree)]
+    role = "worker" if "worker" in roles else roles[0] if roles else "main"
+    asks = contender(job, tree)
+    return (msgspec.structs.replace(asks, pods={role: workers - size.now}),)
 
 
 def _refuse(job: Job, tree: Mapping[str, Any], size: Size, workers: int, target: str) -> None:

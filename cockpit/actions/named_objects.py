@@ -10,7 +10,8 @@ from typing import Any
 from cockpit.actions.address import Lookup
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
-from cockpit.gangs.engine import ApiKind, Engine
+from cockpit.gangs.engine import Engine
+from cockpit.gangs.manifests import ApiKind
 from cockpit.jobs.pod_templates import mapping, pod_templates
 from cockpit.model.session import Reader
 

@@ -444,6 +444,7 @@ class _Run:
             shell=self._plan.shell,
             sentence=self._note,
             is_kept=self._plan.keeps is not None,
+            foretold=self._plan.foretold,
         )
 
     def _end(self, stopped: Outcome, number: int) -> Outcome:

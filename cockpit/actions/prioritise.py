@@ -9,13 +9,17 @@ pods anew and takes another class.
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
 from cockpit.gangs.suspend_field import ended_as, is_suspended, patch_call
+from cockpit.jobs.contending import contender
 from cockpit.jobs.pod_templates import mapping
-from cockpit.model.job import Job
+from cockpit.model.contender import Contender
+from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Plan
 
 
@@ -50,7 +54,17 @@ def plan_prioritise(
         calls=(patch_call(tree, path, target, change),),
         lines=tuple(lines),
         shell=job_line("prioritise", job, context, *words),
+        contends=_contends(job, tree, priority, queue),
     )
+
+
+def _contends(job: Job, tree: Mapping[str, Any], priority: str, queue: str) -> tuple[Contender, ...]:
+    """A job that waits in line asks with another priority, or elsewhere; a suspended one asks for nothing."""
+    is_by_label = bool(registry.engine_named(job.engine).priority_label)
+    if not is_by_label or job.state == JobState.SUSPENDED:
+        return ()
+    asks = contender(job, tree)
+    return (msgspec.structs.replace(asks, priority_class=priority, queue=queue),)
 
 
 def _by_label(
@@ -75,8 +89,6 @@ def _by_label(
         raise BadInput(f"{target} was admitted through queue {job.queue}; suspend it (P), then move it")
     if job.gpus_allocated and priority:
         lines.append("it keeps running; the new priority applies to preemption and requeueing")
-    elif priority:
-        lines.append("its queue position will be recalculated")
     return {"metadata": {"labels": wanted}}, lines
 
 

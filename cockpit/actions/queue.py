@@ -13,6 +13,7 @@ from cockpit.actions.suspend import served_version
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine, Queue
+from cockpit.model.contender import Contender
 from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.plan import Plan
@@ -100,11 +101,19 @@ def plan_queue_stop(
     return msgspec.structs.replace(plan, shell=shell)
 
 
-def plan_queue_resume(queue: Queue, *, lookup: Lookup | None = None, context: str = "") -> Plan:
+def plan_queue_resume(
+    queue: Queue, store: StoreReader, *, lookup: Lookup | None = None, context: str = ""
+) -> Plan:
     """Let the stopped queue admit again. Raises BadInput when it is not stopped."""
     engine = registry.engine_of_queue(queue)
     plan = engine.plan_resume_queue(queue, _version(engine, lookup))
-    return msgspec.structs.replace(plan, shell=queue_line("resume", full_name(queue), context))
+    contends = tuple(
+        Contender(name=one.job, engine=engine.name, workload_uid=one.workload_uid, opens=queue.uid)
+        for one in engine.waiting(store, queue.uid)
+    )
+    return msgspec.structs.replace(
+        plan, shell=queue_line("resume", full_name(queue), context), contends=contends
+    )
 
 
 def _version(engine: Engine, lookup: Lookup | None) -> str:

@@ -15,6 +15,7 @@ from cockpit.actions.shell import job_line, restore_line
 from cockpit.errors import BadInput
 from cockpit.jobs.again import as_written
 from cockpit.k8s.json_patch import Operation, edited
+from cockpit.model.contender import Contender
 from cockpit.model.job import Job
 from cockpit.model.plan import Call, Plan, Replaced
 from cockpit.model.store_reader import StoreReader
@@ -43,8 +44,7 @@ def plan_recreate(
     if metadata.get("deletionTimestamp"):
         raise BadInput(f"{target} is already being deleted")
     _refuse_owned(target, metadata)
-    uid = str(metadata.get("uid") or "")
-    if not uid:
+    if not (uid := str(metadata.get("uid") or "")):
         raise BadInput(f"{target} has no known uid: it is not deleted by name alone")
     before = as_written(tree, workload)
     path = object_path(job.api_version, job.kind, job.namespace, job.name, lookup=lookup)
@@ -56,8 +56,10 @@ def plan_recreate(
     guard = {"uid": uid, "resourceVersion": str(metadata.get("resourceVersion") or "")}
     options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
     pods = members_of(job, store)
+    made = _with(before, operations, target)
     return Plan(
         verb="recreate",
+        contends=(Contender(name=f"{job.namespace}/{job.name}", manifest=made, replaces=uid),),
         title=f"Recreate {target}",
         done=f"Recreated {target}",
         calls=(
@@ -65,7 +67,7 @@ def plan_recreate(
             Call(
                 method="POST",
                 path=path.rpartition("/")[0],
-                body=_with(before, operations, target),
+                body=made,
                 target=target,
                 replaces=tuple(replaced),
             ),
@@ -93,6 +95,7 @@ def plan_restore(
     path = object_path(str(manifest.get("apiVersion") or ""), kind, namespace, lookup=lookup)
     return Plan(
         verb="restore",
+        contends=(Contender(name=f"{namespace}/{name}", manifest=dict(manifest)),),
         title=f"Create {target} again",
         done=f"Created {target} again",
         calls=(Call(method="POST", path=path, body=dict(manifest), target=target),),

@@ -17,6 +17,7 @@ from cockpit.gangs.engine import InstalledEngine, Topologies
 from cockpit.gangs.manifests import Attached
 from cockpit.jobs.render import advice, queue_of, remarks, render
 from cockpit.jobs.template import Template
+from cockpit.model.contender import Contender
 from cockpit.model.plan import Call, Plan
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -70,6 +71,7 @@ def plan_submit(
     first = Call(method="POST", path=path, body=manifest, target=target, fields_at_risk=made.fields_at_risk)
     return Plan(
         verb="submit",
+        contends=(Contender(name=f"{where}/{name}", manifest=manifest),),
         title=f"Submit {target}",
         done=f"Submitted {target}",
         calls=(first, *(group_call(one, where, lookup) for one in made.before)),

@@ -49,10 +49,10 @@ async def ask_surroundings(session: Reader, needs: Needs) -> Surroundings:
     volumes = await _list(session, VOLUMES, volume_of) if claims is not None else None
     classes = await _list(session, CLASSES, storage_class_of) if claims is not None else None
     budgets: tuple[Budget, ...] | None = None
-    priorities: list[tuple[str, int]] | None = None
+    ranks: list[_Rank] | None = None
     if needs.priorities:
         budgets = await ask_budgets(session)
-        priorities = await _list(session, PRIORITIES, lambda one: (_name(one), int(one.get("value") or 0)))
+        ranks = await _list(session, PRIORITIES, _rank)
     spaces = None
     if needs.namespaces:
         spaces = await _list(
@@ -66,7 +66,8 @@ async def ask_surroundings(session: Reader, needs: Needs) -> Surroundings:
         classes=None if classes is None else {one.name: one for one in classes},
         budgets=budgets,
         namespaces=None if spaces is None else dict(spaces),
-        priorities=None if priorities is None else dict(priorities),
+        priorities=None if ranks is None else {one.name: one.value for one in _with_default(ranks)},
+        never_preempting=frozenset(one.name for one in _with_default(ranks or ()) if one.is_never),
     )
 
 
@@ -74,6 +75,26 @@ async def ask_budgets(session: Reader) -> tuple[Budget, ...] | None:
     """All disruption budgets; None where they may not be listed. Raises NoConnection."""
     found = await _list(session, BUDGETS, budget_of)
     return None if found is None else tuple(found)
+
+
+class _Rank(NamedTuple):
+    """A PriorityClass."""
+
+    name: str
+    value: int
+    is_default: bool
+    is_never: bool  # preemptionPolicy
+
+
+def _rank(tree: Any) -> _Rank:
+    is_default, policy = tree.get("globalDefault") is True, tree.get("preemptionPolicy")
+    return _Rank(_name(tree), int(tree.get("value") or 0), is_default, policy == "Never")
+
+
+def _with_default(ranks: Sequence[_Rank]) -> list[_Rank]:
+    """The same with the one that pods without a class get under the name ""; of several the lowest counts."""
+    defaults = sorted((one for one in ranks if one.is_default), key=lambda one: one.value)
+    return [*ranks, *(one._replace(name="") for one in defaults[:1])]
 
 
 def _name(tree: Any) -> str:

@@ -11,9 +11,11 @@ from cockpit.actions.kill import members_of
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
-from cockpit.gangs.engine import ApiKind, SuspendChange
+from cockpit.gangs.engine import SuspendChange
+from cockpit.gangs.manifests import ApiKind
 from cockpit.gangs.sentence import counted, freed
 from cockpit.gangs.suspend_field import suspend_call
+from cockpit.jobs.contending import contender
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Plan
@@ -87,6 +89,7 @@ def plan_resume(
         calls=change.calls,
         lines=change.lines,
         shell=job_line("resume", job, context),
+        contends=(contender(job, tree),),
     )
 
 

@@ -14,7 +14,7 @@ from cockpit.actions.progress_reads import read_progress
 from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_budgets, ask_surroundings, needs_of
 from cockpit.errors import BadInput, CockpitError, Refused
 from cockpit.gangs import registry
-from cockpit.gangs.engine import ApiKind
+from cockpit.gangs.manifests import ApiKind
 from cockpit.jobs.run_log import container_of
 from cockpit.kube.log_fan_in import read_once
 from cockpit.kube.objects import get_object, list_trees

@@ -11,7 +11,7 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.confirm import confirm_plan, refuse_without_right
 from cockpit.commands.job import values_given
-from cockpit.commands.live import attached
+from cockpit.commands.live import WEIGHED_KINDS, attached
 from cockpit.commands.output import note, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
@@ -31,7 +31,9 @@ async def _run(values: dict[str, str], options: argparse.Namespace, chosen: Atta
     clock = SystemClock()
     async with attached(chosen, clock) as live:
         note(await live.settle(KINDS[CLONE.kind].watched(), options.timeout))
-        planning = (await planner(live, clock))()
+        await live.settle((*KINDS[CLONE.kind].watched(), *WEIGHED_KINDS), options.timeout)
+        fresh = await planner(live, clock)
+        planning = fresh()
         job = job_named(planning.jobs.values(), options.source, chosen.namespaces)
         template = await clone_form(planning, job)
         plan = plan_of_clone(planning, job, template, values)
@@ -39,4 +41,4 @@ async def _run(values: dict[str, str], options: argparse.Namespace, chosen: Atta
         await refuse_absent(planning.session, planning.lookup, body, job.namespace)
         if options.dry_run:
             put([tree_text(mask_tree(body), "yaml"), ""])
-        return await confirm_plan(plan, options, planning.session, clock)
+        return await confirm_plan(plan, options, fresh, clock)

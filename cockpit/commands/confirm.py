@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 from cockpit.actions.bulk import Result
-from cockpit.actions.conduct import Intent, Tried, What, carry_verb, conduct, verdict_words
+from cockpit.actions.conduct import Intent, Tried, What, carry_verb, conduct_made, verdict_words
 from cockpit.actions.kubectl import MOST_KUBECTL, kubectl_lines
 from cockpit.actions.perform import READ_ONLY
 from cockpit.actions.plan_diff import NOTHING_DONE
@@ -18,7 +18,6 @@ from cockpit.commands.patience import wait_on
 from cockpit.commands.settings import audit_log, remember_reclaims
 from cockpit.errors import BadInput, NoConnection, Refused, Unchanged
 from cockpit.model.plan import DrainOrder, Hold, Outcome, Plan
-from cockpit.model.session import Session
 
 CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2, "untried": 2, "unknown": 2}
 
@@ -139,10 +138,10 @@ async def confirm_and_carry(
     return code if then is None or hold is None else await then(hold)
 
 
-async def confirm_plan(plan: Plan, options: argparse.Namespace, session: Session, clock: Clock) -> int:
-    """The same for what is created: nothing is there that could have moved on."""
-    prompt = Prompt(options, session.context)
-    return _code(prompt, await conduct(plan, None, session, audit_log, clock, asker=prompt))
+async def confirm_plan(plan: Plan, options: argparse.Namespace, fresh: FreshPlanning, clock: Clock) -> int:
+    """The same for what is created: of it only what it does to others may have moved on."""
+    prompt = Prompt(options, fresh().session.context)
+    return _code(prompt, await conduct_made(plan, fresh, audit_log, clock, asker=prompt))
 
 
 def _code(prompt: Prompt, ended: Outcome | None) -> int:

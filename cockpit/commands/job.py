@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cockpit.actions.address import Lookup
+from cockpit.actions.others import with_others
 from cockpit.actions.replan import rehearse_replanned
 from cockpit.actions.submit import check_submit
 from cockpit.attach import AttachOptions
@@ -17,7 +17,8 @@ from cockpit.commands.live import attached, late_login, logins_for, session_note
 from cockpit.commands.output import note, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
-from cockpit.commands.submitting import Wish, lookup_in, planned
+from cockpit.commands.submitting import Wish, planned
+from cockpit.commands.verb import planner
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.fit.pod_sets import pods_asked
 from cockpit.jobs.template import Template, load_library
@@ -67,24 +68,8 @@ def values_given(options: argparse.Namespace) -> dict[str, str]:
 async def _submit(
     template: Template, values: dict[str, str], options: argparse.Namespace, chosen: AttachOptions
 ) -> int:
-    from cockpit.kube.discovery import discover
-
-    clock = SystemClock()
-    if options.dry_run:
-        return await _rehearse(template, values, options, chosen)
-    session = await open_for(chosen, clock, options.timeout)
-    try:
-        served = await discover(session)
-        wish = Wish(template, values, options.engine, one_namespace(chosen) or session.namespace)
-        return await confirm_plan(await planned(wish, session, served, None), options, session, clock)
-    finally:
-        await session.close()
-
-
-async def _rehearse(
-    template: Template, values: dict[str, str], options: argparse.Namespace, chosen: AttachOptions
-) -> int:
-    """The manifest, where it would go and the server's verdict, all over one attachment."""
+    """The plan over an attachment: what it does to others rests on its tables. A dry run also shows the
+    manifest and where it would go."""
     from cockpit.kube.discovery import discover
 
     clock = SystemClock()
@@ -100,14 +85,17 @@ async def _rehearse(
         served = live.attachment.served or await discover(session)
         wish = Wish(template, values, options.engine, one_namespace(chosen) or session.namespace)
         plan = await planned(wish, session, served, live.attachment.store)
+        fresh = await planner(live, clock)
+        if not options.dry_run:
+            return await confirm_plan(plan, options, fresh, clock)
         told = await fit_told(plan.calls[0].body, live.attachment, wish.namespace or "default", trouble)
         if options.output != "table":
-            plan, verdict = await rehearse_replanned(plan, None, session)
+            plan, verdict = await rehearse_replanned(await with_others(fresh(), plan), None, session)
             note(notes)
             put([tree_text(_described(plan, told, verdict), options.output)])
             return CODES[verdict.state]
         put([tree_text(mask_tree(plan.calls[0].body), "yaml"), "", *told, *notes])
-        return await confirm_plan(plan, options, session, clock)
+        return await confirm_plan(plan, options, fresh, clock)
 
 
 def _described(plan: Plan, fit: Sequence[str], verdict: Outcome) -> dict[str, Any]:
@@ -120,7 +108,7 @@ def _described(plan: Plan, fit: Sequence[str], verdict: Outcome) -> dict[str, An
         "gpus_at_least": asked.gpus_at_least,
         "unknown": asked.unknown,
         "fit": list(fit),
-        "plan": list(plan.lines),
+        "plan": list(plan.told),
         "warnings": list(plan.warnings),
         "server": {"state": verdict.state, "sentence": verdict.sentence},
         "command": plan.shell,
@@ -148,10 +136,3 @@ async def open_for(chosen: AttachOptions, clock: Clock, timeout_seconds: float) 
     note(session_notes(session))
     note(exposure_notes(chosen, settings_in_force()))
     return session
-
-
-async def served_lookup(session: "ApiSession") -> Lookup:
-    """From apiVersion and kind to the resource that this cluster serves."""
-    from cockpit.kube.discovery import discover
-
-    return lookup_in(await discover(session))

@@ -33,6 +33,8 @@ QUIET_SECONDS = 0.3
 LONGEST_QUIET_SECONDS = 2.0
 CLAIM_KINDS = (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM)
 """Where GPUs come by claim (DRA) these tell how many a node has and who holds them."""
+WEIGHED_KINDS = (Kind.POD, Kind.NODE, Kind.WORKLOAD, Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE)
+"""What tells whom jobs that ask for GPUs would preempt."""
 TELEMETRY_SECONDS = 5.0
 """Patience for GPU samples once everything else is there."""
 

@@ -9,9 +9,10 @@ from cockpit.actions.recreate import plan_restore
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.confirm import confirm_plan, refuse_without_right
-from cockpit.commands.job import open_for, served_lookup
+from cockpit.commands.live import WEIGHED_KINDS, attached
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.verb import planner
 from cockpit.local_state.kept_manifests import kept_manifest
 
 
@@ -25,10 +26,9 @@ def run(options: argparse.Namespace) -> int:
 
 async def _run(manifest: dict[str, Any], options: argparse.Namespace, chosen: AttachOptions) -> int:
     clock = SystemClock()
-    session = await open_for(chosen, clock, options.timeout)
-    try:
-        lookup = await served_lookup(session)
-        plan = plan_restore(manifest, options.id, lookup=lookup, context=session.context)
-        return await confirm_plan(plan, options, session, clock)
-    finally:
-        await session.close()
+    async with attached(chosen, clock) as live:
+        await live.settle(WEIGHED_KINDS, options.timeout, tells_rest=True, may_be_new=True)
+        fresh = await planner(live, clock)
+        context = fresh().session.context
+        plan = plan_restore(manifest, options.id, lookup=fresh().lookup, context=context)
+        return await confirm_plan(plan, options, fresh, clock)

@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -11,10 +11,12 @@ from cockpit.actions.submit import plan_submit
 from cockpit.actions.verbs.node import rights_to_test
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.confirm import confirm_plan, refuse_without_right
-from cockpit.commands.job import open_for, served_lookup, values_given
+from cockpit.commands.job import values_given
+from cockpit.commands.live import WEIGHED_KINDS, attached
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, audit_log, one_namespace, settings_in_force
+from cockpit.commands.verb import planner
 from cockpit.errors import Refused
 from cockpit.jobs.template import Template, load_library
 from cockpit.kube.resource import NODES
@@ -38,16 +40,17 @@ def run(options: argparse.Namespace) -> int:
 
 async def _run(template: Template, values: dict[str, str], options: argparse.Namespace, chosen: Any) -> int:
     clock = SystemClock()
-    session = await open_for(chosen, clock, options.timeout)
-    try:
-        lookup = await served_lookup(session)
+    async with attached(chosen, clock) as live:
+        await live.settle(WEIGHED_KINDS, options.timeout, tells_rest=True, may_be_new=True)
+        fresh = await planner(live, clock)
+        session = cast("ApiSession", fresh().session)
         namespace = one_namespace(chosen) or session.namespace
-        plan = plan_submit(template, values, namespace, lookup=lookup, context=session.context)
+        plan = plan_submit(template, values, namespace, lookup=fresh().lookup, context=session.context)
         plan = msgspec.structs.replace(plan, lines=(*plan.lines, TAKEN_AWAY))
         if (await session.request("GET", NODES.path(name=options.node))).status == 404:
             raise Refused(f"there is no node {options.node}; see cockpit get nodes")
         await _refuse_without_rights(session, clock, plan.calls[0].body["metadata"]["namespace"])
-        code = await confirm_plan(plan, options, session, clock)
+        code = await confirm_plan(plan, options, fresh, clock)
         if options.dry_run or code:
             return code
         job = await made(session, plan)
@@ -59,8 +62,6 @@ async def _run(template: Template, values: dict[str, str], options: argparse.Nam
         put(lines)
         put([f"{'pass' if verdict.is_pass else 'FAIL'}: node {options.node}: {verdict.sentence}"])
         return 0 if verdict.is_pass else 1
-    finally:
-        await session.close()
 
 
 async def _refuse_without_rights(session: "ApiSession", clock: Clock, namespace: str) -> None:

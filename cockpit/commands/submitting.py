@@ -152,3 +152,10 @@ async def _queue_names(session: "ApiSession", lookup: Lookup, namespace: str) ->
     tree = answer.json() if answer.status < 300 else None
     items = tree.get("items") if isinstance(tree, dict) else None
     return tuple(sorted(str(one["metadata"]["name"]) for one in items or () if isinstance(one, dict)))
+
+
+async def served_lookup(session: "ApiSession") -> Lookup:
+    """From apiVersion and kind to the resource that this cluster serves."""
+    from cockpit.kube.discovery import discover
+
+    return lookup_in(await discover(session))

@@ -130,7 +130,8 @@ def _unserved(templates: Sequence[Template], options: argparse.Namespace) -> lis
 
 
 async def _asked(templates: Sequence[Template], options: argparse.Namespace) -> list[str]:
-    from cockpit.commands.job import open_for, served_lookup
+    from cockpit.commands.job import open_for
+    from cockpit.commands.submitting import served_lookup
 
     chosen = attach_options(options, settings_in_force())
     session = await open_for(chosen, SystemClock(), options.timeout)

@@ -15,11 +15,11 @@ from cockpit.actions.verbs.verb import Verb
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
-from cockpit.commands.job import served_lookup
-from cockpit.commands.live import Live, attached
+from cockpit.commands.live import WEIGHED_KINDS, Live, attached
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
+from cockpit.commands.submitting import served_lookup
 from cockpit.errors import BadInput, NoConnection
 from cockpit.model.job import Job
 from cockpit.model.plan import DrainOrder
@@ -59,6 +59,8 @@ async def _run(
     async with attached(chosen, clock) as live:
         needed = kind.watched() + (KINDS["pool"].watched() if verb.is_measured else ())
         note(await live.settle(needed, options.timeout, with_gpus=verb.is_measured))
+        if verb.weighs_others:
+            await live.settle((*needed, *WEIGHED_KINDS), options.timeout)
         if verb.is_measured and options.filter:
             await live.judge_idle_jobs()  # the filter sees the rows as the screen shows them
         fresh = await planner(live, clock)

@@ -53,7 +53,8 @@ def preempt(snapshot: ClusterSnapshot, part: Part, node_fits: Sequence[NodeFit],
     Spread and affinity among the members are not looked at again here.
     """
     priority = snapshot.priority(part.shape)
-    if priority is None or not part.shape.preempts:
+    is_never = not part.shape.preempts or part.shape.priority_class in snapshot.around.never_preempting
+    if priority is None or is_never:
         return None
     ruler = _Ruler(snapshot, part, priority)
     ways: list[_Way] = []

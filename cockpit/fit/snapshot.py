@@ -142,9 +142,9 @@ class ClusterSnapshot:
         """The number behind the shape's priority; None where its class is not known from anywhere."""
         if shape.priority is not None:
             return shape.priority
-        if not shape.priority_class:
-            return 0  # a cluster with a global default class is not told apart here
         known = self.around.priorities
+        if not shape.priority_class:
+            return 0 if known is None else known.get("", 0)
         if known is not None and shape.priority_class in known:
             return known[shape.priority_class]
         for pod in self.store.records(Kind.POD).values():

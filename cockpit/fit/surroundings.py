@@ -80,7 +80,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     classes: Mapping[str, StorageClass] | None = None
     budgets: tuple[Budget, ...] | None = None
     namespaces: Mapping[str, Mapping[str, str]] | None = None
-    priorities: Mapping[str, int] | None = None  # by PriorityClass
+    priorities: Mapping[str, int] | None = None  # by PriorityClass; "" is the cluster's default
+    never_preempting: frozenset[str] = frozenset()  # PriorityClasses whose pods preempt nobody; "" as above
 
 
 UNKNOWN = Surroundings()

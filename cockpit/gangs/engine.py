@@ -9,9 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from cockpit.gangs.manifests import Attached, mapping
+from cockpit.gangs.manifests import ApiKind, Attached, mapping
+from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook
 from cockpit.gangs.told import Told
 from cockpit.gangs.verdict import GangVerdict, QueueState, WaitingView
+from cockpit.model.contender import Contender
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, Workload
 from cockpit.model.job import JobObject
 from cockpit.model.plan import Call, Plan
@@ -24,9 +26,6 @@ Queue = LocalQueue | ClusterQueue
 
 Topologies = Mapping[str, str]
 """Flavor of nodes to the name of the topology by which it is placed, "" for a flavor without one."""
-
-ApiKind = tuple[str, str]
-"""apiVersion and kind."""
 
 
 class JobEngine(NamedTuple):
@@ -366,6 +365,32 @@ class Engine:
     def plan_retry(self, group: Mapping[str, Any], path: str, at: str) -> Plan:
         """Have the gang of `group` (a tree of `retry_kind`) tried again; `at` is the time as text."""
         raise NotImplementedError
+
+    # ---- what a change does to others
+
+    outlook_lists: ClassVar[tuple[ApiKind, ...]] = ()
+    """Lists of the cluster that an outlook rests on beside the store; () where it admits nothing by quota."""
+    preempts_by: ClassVar[str] = ""
+    """Of one with its own scheduler: how it takes nodes from jobs that run, for a sentence that begins with
+    its name."""
+    takes_by_share: ClassVar[bool] = False
+    """It takes nodes from any job whose queue has more than its share, not only from lower priorities."""
+    scheduler_config: ClassVar[tuple[str, str]] = ("", "")
+    """Namespace and name of the ConfigMap that its scheduler is started with, as it is installed."""
+
+    def never_preempts(self, config: Mapping[str, Any]) -> bool:
+        """Whether `data` of its scheduler's ConfigMap says that no job that runs loses its nodes."""
+        return False
+
+    def outlook(
+        self, contenders: Sequence[Contender], store: StoreReader, facts: OutlookFacts, now_seconds: float
+    ) -> QuotaOutlook:
+        """Who gets quota and who loses it once the contenders ask; only asked where it admits by quota."""
+        raise NotImplementedError
+
+    def may_preempt(self, contenders: Sequence[Contender], store: StoreReader) -> bool:
+        """False where no other job holds quota that an outlook could take: nothing has to be read."""
+        return False
 
     # ---- queues
 

@@ -22,6 +22,10 @@ class Attached(msgspec.Struct, frozen=True):
     fields_at_risk: tuple[tuple[str, str], ...] = ()
 
 
+ApiKind = tuple[str, str]
+"""apiVersion and kind."""
+
+
 def copied(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """A tree of one's own: what was given stays as it is."""
     return copy.deepcopy(dict(manifest))

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from cockpit.gangs.coscheduling import Coscheduling
-from cockpit.gangs.engine import ApiKind, Engine, OwnJob, Queue
+from cockpit.gangs.engine import Engine, OwnJob, Queue
 from cockpit.gangs.kai import Kai
 from cockpit.gangs.kueue import Kueue
-from cockpit.gangs.manifests import Attached
+from cockpit.gangs.manifests import ApiKind, Attached
 from cockpit.gangs.native import NativeGang
 from cockpit.gangs.none import NoEngine
 from cockpit.gangs.suspend_field import suspend_field

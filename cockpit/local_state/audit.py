@@ -64,6 +64,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     call: int = 0  # which call of its plan, from 1
     calls: int = 0  # of so many
     wanted: Any = None  # of a call: what of its body tells later whether it took place; never a secret
+    foretold: str = ""  # what the person read of what it does to other jobs
     newer: dict[str, Any] = {}  # fields that a newer version wrote, as they stand in its line
 
 

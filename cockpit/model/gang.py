@@ -20,6 +20,8 @@ class PodSet(msgspec.Struct, frozen=True, gc=False):
     least: int | None = None
     topology: str = ""
     selector: str = ""  # its node selector as "key=value,key=value"
+    flavors: tuple[tuple[str, str], ...] = ()  # (resource, flavor) of all its quota, once admitted
+    ended: int = 0  # pods of `count` that ended well: their quota is free again
 
 
 class AdmissionCheck(msgspec.Struct, frozen=True, gc=False):

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from cockpit.model.contender import Contender
 from cockpit.model.lease import Lease
 from cockpit.model.refusal import Refusal
 from cockpit.model.remembered import Reclaim
@@ -115,6 +116,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     keeps: Mapping[str, Any] | None = None
     """The manifest by which what it deletes can be created again: it is on this host before anything is
     sent."""
+    contends: tuple[Contender, ...] = ()
+    """Jobs that ask for GPUs by it as they did not before."""
+    foretold: str = ""
+    """What it was computed to do to other jobs, for the audit line; "" where it does nothing to them."""
 
     @property
     def told(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ def preview_lines(
         return _folded(["not ready to submit", "", problem], width)
     said = "asking for a dry run ..." if verdict is None else verdict_words(verdict)
     lines: list[str] = [ToneLine(f"server: {said}", "" if verdict is None else verdict_tone(verdict))]
-    lines += [*fit, "", *(f"  {line}" for line in plan.lines)]
+    lines += [*fit, "", *(f"  {line}" for line in plan.told)]
     lines += [ToneLine(f"! {line}", "warn") for line in plan.warnings]
     lines += ["", ToneLine("$ " + plan.shell, "info"), ""]
     return _folded(lines, width) + manifest_lines(plan.calls[0].body)

@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.worker import WorkType
 
-from cockpit.errors import BadInput, NoConnection
+from cockpit.errors import BadInput, CockpitError, NoConnection
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.template import Library, Template, load_library
@@ -63,6 +63,7 @@ class SubmitScreen(FormPage):
         self.brings_input = brings_input
         self._verdict: Outcome | None = None
         self._plan: Plan | None = None
+        self._weighed: Plan | None = None  # with what it does to others, once that is computed
         self._fault = ""
         self._fit: list[str] = []
         self._around: tuple[Needs | None, Surroundings] = (None, UNKNOWN)
@@ -239,7 +240,7 @@ class SubmitScreen(FormPage):
 
     def _recompute(self) -> None:
         self._plan, self._fault = self._make()
-        self._verdict = None
+        self._verdict = self._weighed = None
         if len(self.cockpit.cluster.store.records(Kind.NODE)) <= MANY_NODES:
             self._weigh()
         else:
@@ -294,6 +295,19 @@ class SubmitScreen(FormPage):
         if self._plan is plan:
             self._verdict = outcome
             self._draw()
+        weighed = await self._with_others(plan)
+        if self._plan is plan and weighed is not None:
+            self._weighed = weighed
+            self._draw()
+
+    async def _with_others(self, plan: Plan) -> Plan | None:
+        """The plan with what it does to others; None while nobody answers."""
+        from cockpit.actions.others import with_others
+
+        try:
+            return await with_others(self.cockpit.planner()(), plan)
+        except CockpitError:
+            return None
 
     async def _look_around(self, plan: Plan) -> None:
         """Claims, budgets and the like are asked for once for what the gang needs; then the fit is told."""
@@ -332,7 +346,9 @@ class SubmitScreen(FormPage):
             return  # the dry run may be answered after the form was left
         preview = self.query_one("#preview", LogView)
         room = preview.line_width or self.size.width - 4
-        preview.replace(preview_lines(self._plan, self._fault, self._verdict, self._fit, room))
+        preview.replace(
+            preview_lines(self._weighed or self._plan, self._fault, self._verdict, self._fit, room)
+        )
         self.say_problem(self._fault if self.is_narrow or self._has_tried else "")
 
     # ---- keys

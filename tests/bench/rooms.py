@@ -24,10 +24,10 @@ from textual.widget import Widget
 
 from cockpit.clock import ManualClock
 from cockpit.jobs.index import JobIndex
+from cockpit.k8s.admission.admission_cycle import decide
 from cockpit.kube.resource import PODS
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind
-from cockpit.sim.actors.queue.cycle import decide
 from cockpit.sim.actors.scheduler.cycle import Cycle
 from cockpit.sim.server.assembly import assemble
 from cockpit.sim.server.local_port import LocalPort

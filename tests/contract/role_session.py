@@ -29,6 +29,7 @@ from cockpit.commands.report import _objects
 from cockpit.errors import CockpitError
 from cockpit.gangs import registry
 from cockpit.kube.calls import perform
+from cockpit.kube.objects import list_trees
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
 from cockpit.kube.visibility import QueuePlaces
@@ -82,6 +83,7 @@ ASKED = (
         namespaced=False,
     ),
     Resource("trainer.kubeflow.org", "v1alpha1", "trainingruntimes", "TrainingRuntime", namespaced=True),
+    Resource("kueue.x-k8s.io", "v1beta2", "cohorts", "Cohort", namespaced=False),
     Resource("kueue.x-k8s.io", "v1beta2", "resourceflavors", "ResourceFlavor", namespaced=False),
     Resource("kueue.x-k8s.io", "v1beta2", "topologies", "Topology", namespaced=False),
     Resource(
@@ -196,6 +198,10 @@ async def _ask_on_demand(live: Live, space: str) -> None:
         await api.ask_verdict(subject, view, {})
     await _objects(one, Subject("job", space, "k-run"))
     for engine in registry.engines():
+        for version, kind in engine.outlook_lists:
+            asked = one.served.find(version.rpartition("/")[0], kind)
+            assert asked is not None, kind
+            await list_trees(session, asked)
         if engine.places_api is not None:
             places = QueuePlaces(
                 session, lambda: {"k-cluster": {}}, lambda _batch: None,

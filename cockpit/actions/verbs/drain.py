@@ -14,15 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DrainOptions:
-    """How a drain goes; times as they were typed, "" for none. `confirm` is the name that a plan asks for
-    where nobody is there to type it."""
+    """How a drain goes; times as they were typed, "" for none."""
 
     after_job: bool = False
     grace: str = ""
     within: str = ""
     force: bool = False
     delete_emptydir_data: bool = False
-    confirm: str = ""
 
     def __post_init__(self) -> None:
         self.seconds("grace")
@@ -107,7 +105,6 @@ DRAIN = Verb(
         Flag("--within", "within", "give up after this long; what stays is told", "TIME"),
         Flag("--force", "force", "also pods that nobody makes again", is_switch=True),
         Flag("--delete-emptydir-data", "delete_emptydir_data", "also pods with an emptyDir", is_switch=True),
-        Flag("--confirm", "confirm", "the name of the gang that breaks, with --yes", "NAME"),
     ),
     plan=plan_to_drain,
     needs=_needs_to_drain,

@@ -164,6 +164,7 @@ RESUME = Verb(
     kind="job",
     key="P",
     words=Words("resume", "resumed", "resume suspended jobs"),
+    weighs_others=True,
     plan=plan_to_resume,
     needs=_needs_to_suspend,
     is_for=_is_suspended,
@@ -230,11 +231,14 @@ async def plan_to_retry(planning: "Planning", job: "Job", options: RetryOptions)
     from cockpit.actions.read import read_tree
     from cockpit.actions.shell import job_line
     from cockpit.gangs.registry import engine_named
+    from cockpit.jobs.contending import contender
 
     if path := _group_path(planning, job, options.memory):
         tree = await read_tree(planning.session, path, f"podgroup {job.namespace}/{path.rpartition('/')[2]}")
         plan = engine_named(job.engine).plan_retry(tree, path, planning.at)
-        return msgspec.structs.replace(plan, shell=job_line("retry", job, planning.context))
+        return msgspec.structs.replace(
+            plan, shell=job_line("retry", job, planning.context), contends=(contender(job),)
+        )
     plan = plan_retry(
         job,
         await tree_of(planning, job),
@@ -281,6 +285,7 @@ RETRY = Verb(
         "Retry now (failed jobs restart, with more memory after OOM)",
     ),
     options=RetryOptions,
+    weighs_others=True,
     flags=(
         Flag(
             "--memory",
@@ -344,6 +349,7 @@ RECREATE = Verb(
     ),
     options=RecreateOptions,
     flags=(Flag("--patch", "patch", "JSON patch of the job's manifest (default: no change)", "JSON"),),
+    weighs_others=True,
     plan=plan_to_recreate,
     needs=_needs_to_recreate,
     is_destructive=True,

@@ -104,7 +104,6 @@ RECLAIM = Verb(
         ),
         Flag("--off", "off", "take the mark away", is_switch=True),
     ),
-    beside=(Flag("--confirm", "confirm", "the name of a job that is deleted, with --yes", "NAME"),),
     plan=plan_to_reclaim,
     needs=_needs,
     many_lines=_many,

@@ -150,6 +150,7 @@ RESIZE = Verb(
     opener="resize",
     words=Words("resize", "resized", "resize an elastic job", "Resize an elastic job"),
     options=WorkersOptions,
+    weighs_others=True,
     flags=(Flag("--to", "to", "new number of workers", "COUNT", is_required=True, read=_whole),),
     plan=plan_to_resize,
     needs=_needs_to_patch,
@@ -207,6 +208,7 @@ PRIORITISE = Verb(
         label="priority",
     ),
     options=PriorityOptions,
+    weighs_others=True,
     flags=(
         Flag("--priority", "priority", "priority class of the queueing engine, or else of the pods", "CLASS"),
         Flag("--queue", "queue", "a LocalQueue", "QUEUE"),

@@ -255,7 +255,6 @@ SCALE = Verb(
     beside=(
         Flag("--wait", "wait", "follow the change until its nodes are there, or it fails", is_switch=True),
         Flag("--deadline", "deadline", "end --wait after so long (default: 30m)", "DURATION", read=_deadline),
-        Flag("--confirm", "confirm", "what a large shrink asks to type, with --yes", "TEXT"),
     ),
     plan=plan_to_scale,
     back=plan_to_give_back,
@@ -332,7 +331,6 @@ RECLAIM = Verb(
         Flag("--list", "list", "list the idle nodes and change nothing", is_switch=True),
         Flag("--jobs", "jobs", "its idle jobs instead: as cockpit job reclaim, on each", is_switch=True),
         Flag("--grace", "grace", "with --jobs: from the mark to the end (default: 15m)", "TIME"),
-        Flag("--confirm", "confirm", "with --jobs: what is typed where jobs are deleted", "TEXT"),
     ),
     plan=plan_to_reclaim,
     back=plan_to_give_back,

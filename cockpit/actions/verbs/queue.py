@@ -48,7 +48,7 @@ async def plan_to_resume(planning: "Planning", queue: "LocalQueue | ClusterQueue
     from cockpit.actions.queue import plan_queue_resume
 
     now = await _as_now(planning, queue)
-    return plan_queue_resume(now, lookup=planning.lookup, context=planning.context)
+    return plan_queue_resume(now, planning.store, lookup=planning.lookup, context=planning.context)
 
 
 def _needs(planning: "Planning", queue: "LocalQueue | ClusterQueue") -> "tuple[Right, ...]":
@@ -87,6 +87,7 @@ RESUME = Verb(
     key="P",
     opener="stop queue",
     words=Words("resume", "resumed", "resume a stopped queue"),
+    weighs_others=True,
     plan=plan_to_resume,
     needs=_needs,
     needs_any=_needs_any,

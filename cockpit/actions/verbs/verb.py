@@ -96,6 +96,8 @@ class Verb:
     """Whether the footer names its key."""
     is_destructive: bool = False
     """It always ends something. Whether one plan does is in the plan."""
+    weighs_others: bool = False
+    """Jobs ask for GPUs by it, so that others may lose theirs: a command waits for what that rests on."""
     is_measured: bool = False
     """It rests on telemetry: a command waits for it."""
     is_repeatable: bool = True

@@ -45,6 +45,7 @@ class Coscheduling(Engine):
         " when it is touched: retry now does that."
     )
     option = "[:SCHEDULER]"
+    preempts_by = "preempts for a gang, which is not computed here"
     controller = ControllerSigns(GROUP, "podgroups", (SCHEDULER, "scheduler-plugins"))
     watched = (Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1alpha1",), name),)
     kinds = {(API_VERSION, "PodGroup"): "podgroups"}  # noqa: RUF012 - a fact, never changed

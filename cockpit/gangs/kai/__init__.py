@@ -43,6 +43,8 @@ class Kai(Engine):
     offers = {"kai-queues": (ClusterList((f"{_GROUP}/v2", "Queue"), "KAI queue"),)}  # noqa: RUF012
     queue_offer = "kai-queues"
     scheduler = "kai-scheduler"
+    preempts_by = "reclaims by the shares of its queues, which is not computed here"
+    takes_by_share = True
     queue_label = "kai.scheduler/queue"
 
     def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:

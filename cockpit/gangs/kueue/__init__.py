@@ -3,7 +3,7 @@
 Sources: kueue pkg/controller/constants, apis/kueue/v1beta2, apis/visibility, site/content/en/docs/concepts.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cockpit.errors import BadInput
@@ -19,12 +19,25 @@ from cockpit.gangs.engine import (
     SuspendChange,
     Topologies,
 )
-from cockpit.gangs.kueue import attach, plans, quarrel, queues, standing, topology, verdict, waiting, written
+from cockpit.gangs.kueue import (
+    attach,
+    outlook,
+    plans,
+    quarrel,
+    queues,
+    standing,
+    topology,
+    verdict,
+    waiting,
+    written,
+)
 from cockpit.gangs.kueue.queue_state import queue_state
 from cockpit.gangs.manifests import Attached
+from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.told import Told
 from cockpit.gangs.verdict import GangVerdict, QueueState, WaitingView
+from cockpit.model.contender import Contender
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.job import JobObject
 from cockpit.model.plan import Plan
@@ -183,6 +196,18 @@ class Kueue(Engine):
 
     def suspend_workload(self, workload: Workload, *, suspend: bool, version: str) -> SuspendChange:
         return plans.suspend_workload(workload, suspend=suspend, version=version)
+
+    # ---- what a change does to others
+
+    outlook_lists = outlook.LISTS
+
+    def outlook(
+        self, contenders: Sequence[Contender], store: StoreReader, facts: OutlookFacts, now_seconds: float
+    ) -> QuotaOutlook:
+        return outlook.outlook(contenders, store, facts, now_seconds)
+
+    def may_preempt(self, contenders: Sequence[Contender], store: StoreReader) -> bool:
+        return outlook.may_preempt(contenders, store)
 
     # ---- queues
 

@@ -44,6 +44,7 @@ class NativeGang(Engine):
 
     name = "native gang"
     meaning = "Binds minCount pods together or none; there is no queue and no quota."
+    preempts_by = "preempts for a gang, which is not computed here"
     controller = ControllerSigns(GROUP, "podgroups", ("kube-scheduler",))
     watched = (Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1beta1", "v1alpha3", "v1alpha2"), name),)
     kinds = {(f"{GROUP}/{version}", "PodGroup"): "podgroups" for version in VERSIONS}  # noqa: RUF012

@@ -5,6 +5,7 @@ after the Job alone. Source: volcano-sh/apis scheduling/v1beta1, batch/v1alpha1,
 volcano pkg/scheduler/plugins/gang, pkg/controllers/job; docs/user-guide/how_to_use_mpi_plugin.md.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -78,6 +79,10 @@ def _ended(job: JobObject) -> tuple[str, str]:
     return "", ""
 
 
+_ACTIONS = re.compile(r"^\s*actions:\s*[\"']?([^\"'\n#]*)", re.MULTILINE)
+"""The line of its configuration that names what it does in each cycle."""
+
+
 class Volcano(Engine):
     """A scheduler with queues and a Job of its own."""
 
@@ -98,6 +103,9 @@ class Volcano(Engine):
     queue_offer = "volcano-queues"
     group_queue = (API_VERSION, "Queue")
     scheduler = SCHEDULER
+    preempts_by = "preempts and reclaims as its configuration says, which is not computed here"
+    takes_by_share = True
+    scheduler_config = ("volcano-system", "volcano-scheduler-configmap")
     queue_label = _QUEUE_LABEL
     written_labels = (
         *("volcano.sh/job-name", "volcano.sh/job-namespace", "volcano.sh/job-version"),
@@ -180,6 +188,12 @@ class Volcano(Engine):
             text = "queue {queue} is {state}: it takes no jobs until it is opened"
             return told("A14", text, {"queue": name, "state": state.lower()}, is_blocked=True)
         return _used_up(name, queue)
+
+    def never_preempts(self, config: Mapping[str, Any]) -> bool:
+        """As it is installed, neither action that takes nodes from others is on."""
+        found = _ACTIONS.findall(str(config.get("volcano-scheduler.conf") or ""))
+        named = {word.strip() for line in found for word in line.split(",")}
+        return bool(named) and not any("preempt" in word or "reclaim" in word for word in named)
 
     def suspend(self, tree: Mapping[str, Any], *, suspend: bool) -> SuspendChange | None:
         return suspend_by_command(tree, suspend=suspend) if _is_own(tree) else None

@@ -101,6 +101,11 @@ class _Check(WireShape, frozen=True, gc=False):
     last_transition_time: str | None = None
 
 
+class _ReclaimablePod(WireShape, frozen=True, gc=False):
+    name: str = ""
+    count: int = 0
+
+
 class _UnhealthyNode(WireShape, frozen=True, gc=False):
     name: str = ""
 
@@ -112,6 +117,7 @@ class _WorkloadStatus(WireShape, frozen=True, gc=False):
     resource_requests: tuple[_Request, ...] = ()
     admission_checks: tuple[_Check, ...] = ()
     unhealthy_nodes: tuple[_UnhealthyNode, ...] = ()
+    reclaimable_pods: tuple[_ReclaimablePod, ...] = ()
 
 
 class WorkloadShape(WireShape, frozen=True, gc=False):
@@ -139,6 +145,7 @@ def _pod_sets(shape: WorkloadShape) -> tuple[PodSet, ...]:
     """Totals as admitted where quota is reserved, else as Kueue asks for them, else from the templates."""
     admitted = {one.name: one for one in shape.status.admission.pod_set_assignments}
     asked = {one.name: one.resources for one in shape.status.resource_requests}
+    ended = {one.name: one.count for one in shape.status.reclaimable_pods}
     out = []
     for part in shape.spec.pod_sets:
         given = admitted.get(part.name)
@@ -163,9 +170,15 @@ def _pod_sets(shape: WorkloadShape) -> tuple[PodSet, ...]:
                 least=part.min_count,
                 topology=WORDS[_topology(part.topology_request)],
                 selector=clean(_selector(part.template.spec.node_selector), LABEL_CHARACTERS),
+                flavors=() if given is None else _flavors(given.flavors),
+                ended=ended.get(part.name, 0),
             )
         )
     return tuple(out)
+
+
+def _flavors(given: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((WORDS[resource], WORDS[flavor]) for resource, flavor in given.items()))
 
 
 def _selector(asked: Any) -> str:

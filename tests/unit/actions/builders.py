@@ -49,6 +49,7 @@ class Line:
         self.objects = dict(objects or {})
         self.reads: list[str] = []
         self.is_cut = False
+        self.first_line = b"started size=1"  # of every log
 
     async def request(self, method: str, path: str, **_more: Any) -> Any:
         if path == REVIEWS:
@@ -65,6 +66,7 @@ class Line:
         self.reads.append(path)
 
         async def chunks() -> AsyncIterator[bytes]:
+            yield b"2026-01-27T14:00:00.5Z " + self.first_line + b"\n"
             for step in range(1, 5):
                 yield f"2026-01-27T14:0{step}:00.5Z progress step={step}0 samples_per_s=9.5 size=1\n".encode()
 

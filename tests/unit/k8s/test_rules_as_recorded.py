@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cockpit.fit.shape import requests_of
+from cockpit.k8s.admission.admission_specs import pod_set_asks
 from cockpit.k8s.node_affinity import NodeTerms, node_terms_of
 from cockpit.k8s.pod_requests import limits_by, pod_requests, requests_by
 from cockpit.k8s.quantity import amounts_of, base_units, canonical, quantity
@@ -18,7 +19,6 @@ from cockpit.kube.decode.decoders import POD
 from cockpit.model.pod import Pod
 from cockpit.sim.actors.autoscaler import room as autoscaler
 from cockpit.sim.actors.kubelet import admission as kubelet
-from cockpit.sim.actors.queue.spec import pod_set_asks
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.port import PortError
 from cockpit.sim.server.quantity import amounts

@@ -78,13 +78,22 @@ def test_an_admitted_workload_shows_what_was_assigned() -> None:
                     ],
                 },
                 "resourceRequests": [{"name": "launcher", "resources": {"cpu": "500m"}}],
+                "reclaimablePods": [{"name": "worker", "count": 1}],
             },
         },
     )
     assert one.cluster_queue == "cq"
     assert one.pod_sets == (
         PodSet("launcher", 1, (("cpu", 500),)),
-        PodSet("worker", 3, (("cpu", 8000), ("nvidia.com/gpu", 6)), "h100", asked=4),
+        PodSet(
+            "worker",
+            3,
+            (("cpu", 8000), ("nvidia.com/gpu", 6)),
+            "h100",
+            asked=4,
+            flavors=(("cpu", "any"), ("nvidia.com/gpu", "h100")),
+            ended=1,
+        ),
     )
 
 

@@ -135,13 +135,13 @@ def test_fields_of_a_newer_version_are_kept(tmp_path: Path) -> None:
     audit = Audit(tmp_path / "audit.jsonl", who="")
     audit.append(_entry(1))
     tree = json.loads(audit.path.read_text())
-    audit.path.write_text(json.dumps(tree | {"foretold": ["a"], "acts_like": {"name": "b"}}) + "\n")
+    audit.path.write_text(json.dumps(tree | {"witnesses": ["a"], "acts_like": {"name": "b"}}) + "\n")
     (entry,) = audit.entries()
-    assert entry.newer == {"foretold": ["a"], "acts_like": {"name": "b"}}
+    assert entry.newer == {"witnesses": ["a"], "acts_like": {"name": "b"}}
     again = Audit(tmp_path / "copy", who="")
     again.append(entry)
     assert (
-        json.loads(again.path.read_text()).items() >= {"foretold": ["a"], "acts_like": {"name": "b"}}.items()
+        json.loads(again.path.read_text()).items() >= {"witnesses": ["a"], "acts_like": {"name": "b"}}.items()
     )
 
 

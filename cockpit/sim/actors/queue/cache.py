@@ -6,10 +6,19 @@ come out differently than last time; nothing else is looked at again.
 
 from collections.abc import Callable, Iterable, Mapping
 
+from cockpit.k8s.admission.admission_specs import (
+    FlavorSpec,
+    QueueSpec,
+    QuotaReservation,
+    WorkloadInfo,
+    flavor_spec,
+    queue_spec,
+    quotas_of,
+)
+from cockpit.k8s.admission.quota_tree import FlavorResource, Forest, Quota, queues_below
 from cockpit.k8s.selectors import selects
 from cockpit.sim.actors.queue.conditions import has_quota, is_active, is_finished
 from cockpit.sim.actors.queue.pending_queue import PendingQueue
-from cockpit.sim.actors.queue.quota import FlavorResource, Forest, Quota, queues_below
 from cockpit.sim.actors.queue.reading import (
     Key,
     info_of,
@@ -18,15 +27,6 @@ from cockpit.sim.actors.queue.reading import (
     is_waiting,
     key_of,
     reservation_of,
-)
-from cockpit.sim.actors.queue.spec import (
-    FlavorSpec,
-    QueueSpec,
-    QuotaReservation,
-    WorkloadInfo,
-    flavor_spec,
-    queue_spec,
-    quotas_of,
 )
 from cockpit.sim.port import Tree
 

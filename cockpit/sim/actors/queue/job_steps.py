@@ -4,6 +4,7 @@ Facts: kueue v0.15 pkg/controller/jobframework/reconciler.go. A running job whos
 longer matches its Workload is left alone here; Kueue stops it and makes its Workload anew.
 """
 
+from cockpit.k8s.admission.admission_specs import pod_set_asks
 from cockpit.kube.resource import WORKLOADS
 from cockpit.sim.actors.queue.conditions import condition_of, has_quota, is_admitted, is_finished
 from cockpit.sim.actors.queue.context import QueueContext
@@ -15,7 +16,6 @@ from cockpit.sim.actors.queue.spec import (
     MAX_SECONDS_LABEL,
     PRIORITY_LABEL,
     QUEUE_LABEL,
-    pod_set_asks,
 )
 from cockpit.sim.actors.queue.workload_steps import drop_finalizer
 from cockpit.sim.port import Tree

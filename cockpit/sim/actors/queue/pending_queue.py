@@ -8,7 +8,7 @@ way to keeps its place until it is admitted.
 import heapq
 from collections.abc import Callable
 
-from cockpit.sim.actors.queue.spec import STRICT, WorkloadInfo
+from cockpit.k8s.admission.admission_specs import STRICT, WorkloadInfo
 
 Key = tuple[str, str]
 _Order = tuple[int, float, int]

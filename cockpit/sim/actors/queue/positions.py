@@ -7,8 +7,8 @@
 
 from collections.abc import Mapping
 
+from cockpit.k8s.admission.admission_specs import WorkloadInfo
 from cockpit.sim.actors.queue.cache import QueueCache
-from cockpit.sim.actors.queue.spec import WorkloadInfo
 from cockpit.sim.port import PortError, Tree
 
 GROUP = "visibility.kueue.x-k8s.io"

@@ -6,13 +6,14 @@ pkg/cache/scheduler/cache.go. A queue that is being deleted keeps its last condi
 
 from collections.abc import Iterable
 
+from cockpit.k8s.admission.admission_specs import QueueSpec, QuotaReservation, text_of
+from cockpit.k8s.admission.quota_tree import Amounts
 from cockpit.kube.resource import CLUSTER_QUEUES, LOCAL_QUEUES
 from cockpit.sim.actors.queue.cache import QueueCache
 from cockpit.sim.actors.queue.conditions import Edit
 from cockpit.sim.actors.queue.context import QueueContext
-from cockpit.sim.actors.queue.quota import Amounts
 from cockpit.sim.actors.queue.reading import Key
-from cockpit.sim.actors.queue.spec import IN_USE, QueueSpec, QuotaReservation, text_of
+from cockpit.sim.actors.queue.spec import IN_USE
 from cockpit.sim.port import Tree
 
 _CLOSED = "Can't submit new workloads to clusterQueue"

@@ -1,5 +1,6 @@
 """A Workload's tree as what the line and the quota need of it."""
 
+from cockpit.k8s.admission.admission_specs import QuotaReservation, WorkloadInfo, pod_set_asks, reserved_usage
 from cockpit.sim.actors.queue.conditions import (
     condition_of,
     has_quota,
@@ -9,13 +10,7 @@ from cockpit.sim.actors.queue.conditions import (
     is_finished,
     is_true,
 )
-from cockpit.sim.actors.queue.spec import (
-    JOB_UID_LABEL,
-    QuotaReservation,
-    WorkloadInfo,
-    pod_set_asks,
-    reserved_usage,
-)
+from cockpit.sim.actors.queue.spec import JOB_UID_LABEL
 from cockpit.sim.port import Tree
 from cockpit.sim.times import seconds_of
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import cockpit.sim
+from cockpit.k8s.admission.admission_cycle import decide
 from cockpit.kube.decode.kueue import (
     ClusterQueueShape,
     LocalQueueShape,
@@ -18,7 +19,6 @@ from cockpit.kube.decode.kueue import (
     workload_record,
 )
 from cockpit.kube.resource import CLUSTER_QUEUES, LOCAL_QUEUES
-from cockpit.sim.actors.queue.cycle import decide
 from cockpit.sim.actors.queue.positions import answer
 from cockpit.sim.port import PortError, Tree
 from tests.unit.sim.queue.crowd import QUEUES, WORKLOADS, crowded

@@ -5,13 +5,8 @@ from typing import Any
 
 import pytest
 
-from cockpit.k8s.pod_requests import pod_requests
-from cockpit.k8s.quantity import base_units
-from cockpit.sim.actors.queue.assignment import Assigner, Mode
-from cockpit.sim.actors.queue.cycle import AdmissionDecision, AdmissionOutcome, decide
-from cockpit.sim.actors.queue.pending_queue import PendingQueue
-from cockpit.sim.actors.queue.quota import Forest, Quota
-from cockpit.sim.actors.queue.spec import (
+from cockpit.k8s.admission.admission_cycle import AdmissionDecision, AdmissionOutcome, decide
+from cockpit.k8s.admission.admission_specs import (
     FlavorSpec,
     PodSetRequests,
     QueueSpec,
@@ -20,6 +15,11 @@ from cockpit.sim.actors.queue.spec import (
     WorkloadInfo,
     text_of,
 )
+from cockpit.k8s.admission.flavor_assignment import Assigner, Mode
+from cockpit.k8s.admission.quota_tree import Forest, Quota
+from cockpit.k8s.pod_requests import pod_requests
+from cockpit.k8s.quantity import base_units
+from cockpit.sim.actors.queue.pending_queue import PendingQueue
 
 GPU = "nvidia.com/gpu"
 

@@ -3,14 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.sim.actors.queue.assignment import Mode
-from cockpit.sim.actors.queue.cycle import AdmissionOutcome
+from cockpit.k8s.admission.admission_cycle import AdmissionOutcome
+from cockpit.k8s.admission.admission_specs import QueueSpec, WorkloadInfo
+from cockpit.k8s.admission.flavor_assignment import Mode
+from cockpit.k8s.admission.quota_tree import Quota
 from cockpit.sim.actors.queue.pending_queue import PendingQueue
-from cockpit.sim.actors.queue.quota import Quota
-from cockpit.sim.actors.queue.spec import (
-    QueueSpec,
-    WorkloadInfo,
-)
 from tests.unit.sim.queue.test_quota_and_decisions import GPU, KEY, Bench, ask, hold, spec
 
 amounts = st.integers(0, 12)

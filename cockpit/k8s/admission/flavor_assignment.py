@@ -1,18 +1,15 @@
 """Which flavor each pod set of a workload would take, and why not: the flavor assigner.
 
-Facts: kueue v0.15 pkg/scheduler/flavorassigner. Resources are looked at in the order of their names (Kueue
-takes them as Go's map gives them). Not modelled: topology-aware placement, partial admission, and the
-memory of which flavors were tried in an earlier cycle.
+Resources are looked at in the order of their names (the original takes them as Go's map gives them). Not
+modelled: topology-aware placement, partial admission, and the memory of which flavors were tried in an
+earlier cycle. Source: kueue v0.15 to v0.19 pkg/scheduler/flavorassigner.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 
-import msgspec
-
-from cockpit.sim.actors.queue.matching import affinity_matches, taint_text, untolerated
-from cockpit.sim.actors.queue.quota import Amounts, FlavorResource, QuotaNode, level_that_fits
-from cockpit.sim.actors.queue.spec import (
+from cockpit.k8s.admission.admission_specs import (
     TRY_NEXT,
     FlavorSpec,
     PodSetRequests,
@@ -21,6 +18,8 @@ from cockpit.sim.actors.queue.spec import (
     WorkloadInfo,
     text_of,
 )
+from cockpit.k8s.admission.flavor_matching import affinity_matches, taint_text, untolerated
+from cockpit.k8s.admission.quota_tree import Amounts, FlavorResource, QuotaNode, level_that_fits
 
 
 class Mode(IntEnum):
@@ -43,7 +42,8 @@ class Mode(IntEnum):
         return self not in (Mode.NO_FIT, Mode.FIT)
 
 
-class ChosenFlavor(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ChosenFlavor:
     """The flavor of one resource."""
 
     flavor: str
@@ -51,7 +51,8 @@ class ChosenFlavor(msgspec.Struct, frozen=True):
     borrow: int
 
 
-class FlavorAttempt(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class FlavorAttempt:
     """One flavor that was looked at."""
 
     flavor: str
@@ -60,7 +61,8 @@ class FlavorAttempt(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...]
 
 
-class PodSetChoice(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PodSetChoice:
     """What one pod set would get. Without flavors it fits nowhere; without reasons it fits now."""
 
     name: str
@@ -78,7 +80,8 @@ class PodSetChoice(msgspec.Struct, frozen=True):
         return min((one.mode for one in self.flavors.values()), default=Mode.NO_FIT)
 
 
-class FlavorAssignment(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class FlavorAssignment:
     """What a whole workload would get."""
 
     pod_sets: tuple[PodSetChoice, ...]
@@ -93,7 +96,7 @@ class FlavorAssignment(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """Why it does not fit now, in Kueue's words."""
+        """Why it does not fit now, in the words of its condition."""
         return "; ".join(
             f"couldn't assign flavors to pod set {part.name}: " + ", ".join(sorted(part.reasons))
             for part in self.pod_sets
@@ -270,7 +273,7 @@ class Assigner:
         return level > 0 and self._spec.when_can_borrow == TRY_NEXT
 
     def _preferred(self, mode: Mode, level: int, other: Mode, other_level: int) -> bool:
-        """True when the first is better than the second (Kueue's isPreferred)."""
+        """True when the first is better than the second (Source: kueue isPreferred)."""
         if mode is Mode.NO_FIT:
             return False
         if other is Mode.NO_FIT:

@@ -1,16 +1,15 @@
 """May these pods use this flavor: its taints against their tolerations, its labels against their selectors.
 
-Only label keys that some flavor of the same group carries count; others are the scheduler's business
-(kueue pkg/scheduler/flavorassigner/flavorassigner.go, flavorSelector).
+Only label keys that some flavor of the same group carries count; others are the scheduler's business.
+Source: kueue pkg/scheduler/flavorassigner/flavorassigner.go, flavorSelector.
 """
 
 from collections.abc import Mapping
 
+from cockpit.k8s.admission.admission_specs import FlavorSpec, Tree
 from cockpit.k8s.node_affinity import required_terms_of
 from cockpit.k8s.selectors import holds
 from cockpit.k8s.tolerations import HARD, is_tolerated, taint_of, tolerations_of
-from cockpit.sim.actors.queue.spec import FlavorSpec
-from cockpit.sim.port import Tree
 
 
 def untolerated(flavor: FlavorSpec, pod_spec: Tree) -> Tree | None:

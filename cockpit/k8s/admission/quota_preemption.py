@@ -1,16 +1,15 @@
-"""Who has to give way so that a workload fits: the classical preemption of Kueue.
+"""Who has to give way so that a workload fits: classical preemption, by priority and by whose quota it is.
 
-Facts: kueue v0.15 pkg/scheduler/preemption. Candidates are taken in order until the workload fits, then put
-back in reverse order as far as it still fits. Fair sharing is not modelled.
+Candidates are taken in order until the workload fits, then put back in reverse order as far as it still fits.
+Fair sharing is not modelled. Source: kueue v0.15 to v0.19 pkg/scheduler/preemption.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-import msgspec
-
-from cockpit.sim.actors.queue.assignment import Mode
-from cockpit.sim.actors.queue.quota import Amounts, FlavorResource, QuotaNode, level_that_fits
-from cockpit.sim.actors.queue.spec import QueueSpec, QuotaReservation, WorkloadInfo
+from cockpit.k8s.admission.admission_specs import QueueSpec, QuotaReservation, WorkloadInfo
+from cockpit.k8s.admission.flavor_assignment import Mode
+from cockpit.k8s.admission.quota_tree import Amounts, FlavorResource, QuotaNode, level_that_fits
 
 IN_QUEUE = "InClusterQueue"
 RECLAIMED = "InCohortReclamation"
@@ -26,7 +25,8 @@ Reserved = Callable[[str], Iterable[QuotaReservation]]
 """The workloads that hold quota in a queue."""
 
 
-class PreemptionTarget(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PreemptionTarget:
     """One workload that gives way, and by which right."""
 
     reservation: QuotaReservation
@@ -34,7 +34,8 @@ class PreemptionTarget(msgspec.Struct, frozen=True):
     path: str
 
 
-class _Candidate(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _Candidate:
     reservation: QuotaReservation
     reason: str
     top: QuotaNode | None  # the subtree in which both queues are; None for the own queue

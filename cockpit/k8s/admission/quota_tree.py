@@ -1,12 +1,11 @@
 """Quota as a tree: ClusterQueues below Cohorts, with what each may borrow and what it lends.
 
-The arithmetic of Kueue (pkg/cache/scheduler/resource_node.go): a queue's quota above its lending limit is
-visible to the queue alone; all else is counted in its cohort. Amounts are in base units (cpu in millicores).
+A queue's quota above its lending limit is visible to the queue alone; all else is counted in its cohort.
+Amounts are in base units (cpu in millicores). Source: kueue pkg/cache/scheduler/resource_node.go.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-
-import msgspec
+from dataclasses import dataclass
 
 FlavorResource = tuple[str, str]
 """Name of a ResourceFlavor and of a resource."""
@@ -14,7 +13,8 @@ FlavorResource = tuple[str, str]
 Amounts = dict[FlavorResource, int]
 
 
-class Quota(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Quota:
     """What one queue or cohort holds of one resource in one flavor; None: no limit."""
 
     nominal: int

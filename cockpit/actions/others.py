@@ -1,0 +1,434 @@
+"""What a plan does to others: whom the jobs that ask for GPUs by it would preempt, and what those lose.
+
+Quota first, as the engine decides it, then nodes, as the scheduler does. What cannot be computed is told with
+its reason: none of it is guessed, and a person confirms it by typing.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+
+from cockpit.actions.bulk import Item, Sweep
+from cockpit.actions.planning import Planning, workload_path
+from cockpit.actions.progress_lost import STEPS_LOST
+from cockpit.actions.read import read_tree
+from cockpit.actions.record_run import MAPS
+from cockpit.actions.surroundings import Needs, ask_surroundings, needs_of
+from cockpit.clean import clean
+from cockpit.errors import BadInput, Refused
+from cockpit.fit.pod_sets import pods_asked
+from cockpit.fit.pushed import outranks_some, pushed_by
+from cockpit.fit.shape import Part, shape_of
+from cockpit.fit.snapshot import ClusterSnapshot
+from cockpit.fit.surroundings import Surroundings
+from cockpit.fit.what_if import changed_store
+from cockpit.gangs import registry
+from cockpit.gangs.engine import Engine
+from cockpit.gangs.manifests import ApiKind, mapping
+from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook, QuotaStart, Tree
+from cockpit.gangs.sentence import counted, listed
+from cockpit.jobs.planned import planned_gang
+from cockpit.k8s.gpu_resources import gpus_asked
+from cockpit.model.batch import Phase
+from cockpit.model.contender import Contender, PreemptedJob, Preemptions
+from cockpit.model.gang import Workload
+from cockpit.model.job import Job, JobState
+from cockpit.model.plan import Plan
+from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
+from cockpit.model.record import Kind
+
+if TYPE_CHECKING:
+    from cockpit.kube.session import ApiSession
+
+_MOST_READS: Final = 64
+"""Workloads whose objects are read for one outlook."""
+_AT_ONCE: Final = 8
+_MOST_NAMED: Final = 6
+_LONGEST_LIST: Final = 300  # characters
+UNCOMPUTED: Final = "not computed"
+"""What a person types where the effect on others is not known."""
+
+
+async def with_others(planning: Planning, plan: Plan) -> Plan:
+    """The plan with what it does to others by what is known now. Raises NoConnection."""
+    if not plan.contends:
+        return plan
+    return told(plan, await preempted(planning, plan.contends))
+
+
+async def with_others_of(planning: Planning, sweep: Sweep) -> Sweep:
+    """The same for one verb on many: they ask together. Raises NoConnection."""
+    contends = tuple(each for item in sweep.items for each in item.shown.contends)
+    if not contends:
+        return sweep
+    found = await preempted(planning, contends)
+    faced = sweep.faced
+
+    def now(items: Sequence[Item], left_out: Sequence[str]) -> Plan:
+        """Of fewer at most as much is lost."""
+        return told(faced(items, left_out) if faced is not None else sweep.face, found)
+
+    return replace(sweep, face=told(sweep.face, found), faced=now)
+
+
+def told(plan: Plan, found: Preemptions) -> Plan:
+    """The plan as a person reads it, with whom it preempts: then it is confirmed by typing."""
+    if not found.jobs and not found.unknown:
+        return msgspec.structs.replace(plan, expects=(*plan.expects, "no running job is preempted"))
+    warnings: list[str] = []
+    if found.jobs:
+        names = [f"{one.name} ({counted(one.gpus, 'GPU')})" for one in found.jobs]
+        head = f"preempts {counted(len(found.jobs), 'job')} with {counted(found.gpus, 'GPU')}: "
+        warnings.append(listed(head, names, _LONGEST_LIST))
+    if found.unknown:
+        more = "what else it preempts" if found.jobs else "whether it preempts running jobs"
+        warnings.append(f"{more} cannot be computed: {found.unknown}")
+    losses = [_loss(one) for one in found.jobs[:_MOST_NAMED]]
+    if more_jobs := len(found.jobs) - len(losses):
+        losses.append(f"and {counted(more_jobs, 'more job')}")
+    return msgspec.structs.replace(
+        plan,
+        warnings=(*warnings, *plan.warnings),
+        expects=(*plan.expects, *losses),
+        is_destructive=plan.is_destructive or bool(found.jobs),
+        typed=plan.typed or _typed(found),
+        foretold="; ".join(warnings),
+    )
+
+
+def _typed(found: Preemptions) -> str:
+    if not found.jobs:
+        return UNCOMPUTED
+    return found.jobs[0].name if len(found.jobs) == 1 else f"preempt {len(found.jobs)} jobs"
+
+
+def _loss(one: PreemptedJob) -> str:
+    """`team-b/vit: 16 GPUs, running for 3 h 12 min, loses 412 steps since its last checkpoint`."""
+    if not one.has_begun:
+        return f"{one.name} loses {counted(one.gpus, 'GPU')}; none of its pods runs, so no progress is lost"
+    ran = "" if one.running_seconds is None else f", running for {_long(one.running_seconds)}"
+    lost = (
+        "its steps since the last checkpoint are not known"
+        if one.lost_steps is None
+        else f"loses {counted(one.lost_steps, 'step')} since its last checkpoint"
+    )
+    return f"{one.name}: {counted(one.gpus, 'GPU')}{ran}, {lost}"
+
+
+def _long(seconds: float) -> str:
+    minutes = int(max(0.0, seconds)) // 60
+    if minutes < 60:
+        return f"{minutes} min"
+    hours = minutes // 60
+    return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+
+
+# ---- who
+
+
+async def preempted(planning: Planning, contenders: Sequence[Contender]) -> Preemptions:
+    """Whom these jobs would preempt. Raises NoConnection."""
+    return await _Weighing(planning).of(contenders)
+
+
+class _Weighing:
+    """One answer, and what was read for it."""
+
+    def __init__(self, planning: Planning) -> None:
+        self._planning = planning
+        self._store = planning.store
+        self._workloads: dict[str, Tree] = {}
+        self._unknown: list[str] = []
+        self._victims: dict[str, Workload] = {}
+        self._pods: dict[str, Pod] = {}
+
+    async def of(self, contenders: Sequence[Contender]) -> Preemptions:
+        starting: list[tuple[Contender, QuotaStart | None]] = []
+        by_engine: dict[str, list[Contender]] = {}
+        for one in contenders:
+            by_engine.setdefault(_engine(one).name, []).append(one)
+        for name, some in by_engine.items():
+            engine = registry.engine_named(name)
+            if engine.outlook_lists:
+                starting += await self._by_quota(engine, some)
+            elif engine.preempts_by:
+                reason = await self._by_scheduler(engine, some)
+                self._unknown += [reason] if reason else []
+            else:
+                self._unknown += filter(None, map(_foreign, some))
+                starting += ((one, None) for one in some)
+        if not self._unknown:
+            await self._on_nodes(starting)
+        return await self._answer()
+
+    # ---- quota
+
+    async def _by_quota(
+        self, engine: Engine, contenders: Sequence[Contender]
+    ) -> list[tuple[Contender, QuotaStart | None]]:
+        """Those that get quota; who loses it is noted."""
+        if not engine.may_preempt(contenders, self._store):
+            unread = [one.workload_uid for one in contenders if one.workload_uid and one.manifest is None]
+            if sentence := await self._read(unread[:_MOST_READS]):
+                self._unknown.append(sentence)
+            return [(one, None) for one in contenders]  # nobody holds quota: each may start
+        found = await self._outlook(engine, contenders)
+        if found.unknown:
+            self._unknown.append(found.unknown)
+        for uid in found.victims:
+            record = self._store.get(Kind.WORKLOAD, uid)
+            if isinstance(record, Workload):
+                self._victims[uid] = record
+        names = {one.name: one for one in contenders}
+        return [(names[one.name], one) for one in found.starts if one.name in names]
+
+    async def _outlook(self, engine: Engine, contenders: Sequence[Contender]) -> QuotaOutlook:
+        lists = dict(
+            zip(
+                engine.outlook_lists,
+                await asyncio.gather(*map(self._list, engine.outlook_lists)),
+                strict=True,
+            )
+        )
+        now_seconds = self._planning.pools.at_seconds or self._planning.at_seconds
+        while True:
+            facts = OutlookFacts(lists, self._workloads)
+            found = engine.outlook(contenders, self._store, facts, now_seconds)
+            wants = [uid for uid in found.wants if uid not in self._workloads]
+            if not wants or found.unknown:
+                return found
+            if len(self._workloads) + len(wants) > _MOST_READS:
+                unknown = f"more than {_MOST_READS} jobs are concerned"
+                return msgspec.structs.replace(found, unknown=unknown, wants=())
+            if sentence := await self._read(wants):
+                return msgspec.structs.replace(found, unknown=sentence, wants=())
+
+    async def _list(self, kind: ApiKind) -> Sequence[Tree] | None:
+        from cockpit.kube.objects import list_trees
+
+        served = self._planning.lookup(*kind)
+        if served is None:
+            return ()
+        return await list_trees(cast("ApiSession", self._planning.session), cast(Any, served))
+
+    async def _read(self, uids: Sequence[str]) -> str:
+        """Read these workloads; why one cannot be read, "" where all were."""
+        slots = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(uid: str) -> str:
+            record = self._store.get(Kind.WORKLOAD, uid)
+            if not isinstance(record, Workload):
+                return "a job is gone by now"
+            async with slots:
+                try:
+                    path = workload_path(self._planning, record)
+                    tree = await read_tree(self._planning.session, path, f"workload {record.key}")
+                except (Refused, BadInput) as error:
+                    return error.sentence
+            self._workloads[uid] = tree
+            return ""
+
+        return next(filter(None, await asyncio.gather(*map(one, uids))), "")
+
+    # ---- engines with a scheduler of their own
+
+    async def _by_scheduler(self, engine: Engine, contenders: Sequence[Contender]) -> str:
+        """Why it cannot be told whom such an engine preempts; "" where there is none that it could."""
+        own = {one.uid for one in contenders if one.uid}
+        others = [one for one in self._planning.jobs.values() if one.uid not in own and one.gpus_allocated]
+        if engine.takes_by_share:
+            others = [one for one in others if one.engine == engine.name]
+        else:
+            ranks = [self._rank(one) for one in contenders]
+            most = None if None in ranks else max((one for one in ranks if one is not None), default=0)
+            others = [one for one in others if most is None or self._is_below(one, most)]
+        status = self._store.status(Kind.POD)
+        if not others:
+            return "" if status is not None and status.is_whole else "not all pods may be listed"
+        namespace, name = engine.scheduler_config
+        if name and engine.never_preempts(await self._config(namespace, name)):
+            return ""
+        return f"{engine.name} {engine.preempts_by}"
+
+    async def _config(self, namespace: str, name: str) -> Mapping[str, Any]:
+        """`data` of a ConfigMap; nothing where it may not be read."""
+        answer = await self._planning.session.request("GET", MAPS.path(namespace, name))
+        try:
+            return mapping(mapping(answer.json()).get("data")) if answer.status == 200 else {}
+        except ValueError:
+            return {}
+
+    def _rank(self, one: Contender) -> int | None:
+        """The priority of its pods; None where it is not known."""
+        job = next((job for job in self._planning.jobs.values() if one.uid and job.uid == one.uid), None)
+        pods = () if job is None else self._members(job)
+        if pods:
+            return max(pod.priority or 0 for pod in pods)
+        parts = self._parts(one, None)
+        ranks = [ClusterSnapshot(self._store).priority(part.shape) for part in parts]
+        return None if not ranks or None in ranks else max(rank or 0 for rank in ranks)
+
+    def _is_below(self, job: Job, rank: int) -> bool:
+        return any((pod.priority or 0) < rank for pod in self._members(job) if pod.node)
+
+    # ---- nodes
+
+    async def _on_nodes(self, starting: Sequence[tuple[Contender, QuotaStart | None]]) -> None:
+        """Whom the scheduler preempts for the pods of those that start."""
+        parts = [part for one, start in starting for part in self._parts(one, start)]
+        if not parts:
+            return
+        around = await ask_surroundings(self._planning.session, _needs(parts))
+        for part in parts:
+            name = part.shape.priority_class
+            if name and around.priorities is None and part.shape.priority is None:
+                self._unknown.append(f"the value of PriorityClass {name} may not be read")
+                return
+        if not outranks_some(self._store, parts, around):
+            return
+        if reason := self._half_seen(parts, around):
+            self._unknown.append(reason)
+            return
+        replaced = {one.replaces for one, _ in starting} - {""}
+        before = (one for one in self._planning.jobs.values() if one.uid in replaced)
+        leaving = [*self._pods_of_victims(), *(pod for one in before for pod in self._members(one))]
+        gone = frozenset(pod.uid for pod in leaving)
+        for pod in pushed_by(changed_store(self._store, without=gone), parts, around):
+            self._pods[pod.uid] = pod
+
+    def _parts(self, one: Contender, start: QuotaStart | None) -> tuple[Part, ...]:
+        parts = planned_gang(one.manifest, one.namespace) if one.manifest is not None else ()
+        if not parts and one.workload_uid in self._workloads:
+            parts = tuple(_parts_of(self._workloads[one.workload_uid], one.namespace))
+        if one.pods is not None:
+            more = one.pods
+            parts = tuple(
+                Part(part.role, more[part.role], part.shape) for part in parts if more.get(part.role)
+            )
+        return tuple(_directed(part, start) for part in parts)
+
+    def _half_seen(self, parts: Sequence[Part], around: Surroundings) -> str:
+        """Why nodes and pods do not tell whom the scheduler would take; "" where they do."""
+        for kind in (Kind.NODE, Kind.POD):
+            status = self._store.status(kind)
+            if status is None or not status.is_whole:
+                return f"{kind} of the whole cluster may not be listed"
+            if status.phase is Phase.STALE:
+                return f"the list of {kind} is stale"
+        if around.budgets is None:
+            return "disruption budgets may not be listed"
+        return ""
+
+    def _pods_of_victims(self) -> Iterable[Pod]:
+        jobs = {one.workload_uid: one for one in self._planning.jobs.values() if one.workload_uid}
+        for uid in self._victims:
+            job = jobs.get(uid)
+            yield from () if job is None else self._members(job)
+
+    def _members(self, job: Job) -> tuple[Pod, ...]:
+        found = (self._store.get(Kind.POD, uid) for uid in job.pod_uids)
+        return tuple(pod for pod in found if isinstance(pod, Pod) and not pod.is_finished)
+
+    # ---- what they lose
+
+    async def _answer(self) -> Preemptions:
+        jobs = {one.workload_uid: one for one in self._planning.jobs.values() if one.workload_uid}
+        by_pod = {uid: one for one in self._planning.jobs.values() for uid in one.pod_uids}
+        hit: dict[str, Job] = {}
+        rest: list[PreemptedJob] = []
+        for uid, record in self._victims.items():
+            if uid in jobs:
+                hit[jobs[uid].key] = jobs[uid]
+                continue
+            owner = record.owner.name if record.owner is not None else record.name
+            rest.append(PreemptedJob(name=f"{record.namespace}/{owner}", gpus=gpus_asked(record.pod_sets)))
+        alone: dict[str, int] = {}
+        for uid, pod in self._pods.items():
+            job = by_pod.get(uid)
+            if job is None:
+                rest.append(PreemptedJob(name=pod.key, gpus=pod.gpus))
+            else:
+                hit[job.key] = job
+                alone[job.key] = alone.get(job.key, 0) + pod.gpus
+        lost = await self._steps(list(hit.values()))
+        found = [self._loss(job, alone.get(job.key), lost) for job in hit.values()]
+        order = sorted((*found, *rest), key=lambda one: (-one.gpus, one.name))
+        return Preemptions(jobs=tuple(order), unknown="; ".join(dict.fromkeys(self._unknown)))
+
+    async def _steps(self, jobs: Sequence[Job]) -> Mapping[str, int | None]:
+        if not jobs:
+            return {}
+        return await STEPS_LOST.of(
+            cast("ApiSession", self._planning.session),
+            [(one, self._members(one)) for one in jobs],
+            self._planning.template_folders,
+            self._planning.at_seconds,
+        )
+
+    def _loss(self, job: Job, pushed_gpus: int | None, lost: Mapping[str, int | None]) -> PreemptedJob:
+        """A gang ends with one of its pods; of what is no gang only those pods end."""
+        pods = [one for one in self._members(job) if one.phase == "Running"]
+        started = [one.started_seconds for one in pods if one.started_seconds is not None]
+        now_seconds = self._planning.pools.at_seconds or self._planning.at_seconds
+        is_gang = job.kind not in _OF_ITS_OWN
+        return PreemptedJob(
+            name=f"{job.namespace}/{job.name}",
+            gpus=job.gpus_allocated if is_gang or pushed_gpus is None else pushed_gpus,
+            running_seconds=max(0.0, now_seconds - min(started)) if started else None,
+            lost_steps=lost.get(job.key),
+            has_begun=bool(pods) or job.state in (JobState.RUNNING, JobState.DEGRADED),
+        )
+
+
+_OF_ITS_OWN: Final = ("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet")
+"""Kinds whose pods go on without each other."""
+
+
+def _engine(one: Contender) -> Engine:
+    if one.engine:
+        return registry.engine_named(one.engine)
+    manifest = one.manifest or {}
+    engine, queue = registry.admitting(manifest)
+    if queue:
+        return engine
+    own = registry.engine_with_own(str(manifest.get("apiVersion") or ""), str(manifest.get("kind") or ""))
+    if own is not None:
+        return own
+    from cockpit.gangs.conflicts import engines_named
+
+    named = tuple(engines_named(manifest))
+    return named[0] if named else registry.NONE
+
+
+def _foreign(one: Contender) -> str:
+    """Why nothing is known of the scheduler that its pods ask for; "" for the cluster's own."""
+    asked = pods_asked(one.manifest or {}).sets
+    names = {str(each.pod_spec.get("schedulerName") or "") for each in asked} - {*DEFAULT_SCHEDULERS}
+    return f"scheduler {clean(min(names))} is not known here" if names else ""
+
+
+def _needs(parts: Sequence[Part]) -> Needs:
+    return needs_of(parts)._replace(priorities=True)
+
+
+def _parts_of(workload: Tree, namespace: str) -> Iterable[Part]:
+    for one in mapping(workload.get("spec")).get("podSets") or ():
+        template = mapping(one.get("template"))
+        yield Part(str(one.get("name") or "main"), int(one.get("count") or 0), shape_of(template, namespace))
+
+
+def _directed(part: Part, start: QuotaStart | None) -> Part:
+    """With what the flavors of its quota add to its pods."""
+    if start is None:
+        return part
+    selector = dict(part.shape.node_selector) | dict(start.selectors.get(part.role, ()))
+    more = start.tolerations.get(part.role, ())
+    shape = msgspec.structs.replace(
+        part.shape,
+        node_selector=tuple(sorted(selector.items())),
+        tolerations=(*part.shape.tolerations, *more),
+    )
+    return Part(part.role, part.count, shape)

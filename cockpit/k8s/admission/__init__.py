@@ -1,0 +1,1 @@
+"""Admission by quota: queues in cohorts, flavors, and who gives way."""
