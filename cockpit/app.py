@@ -128,13 +128,10 @@ class CockpitApp(OrderlyApp):
             self.tell_note(self.options.first_note)
         if self.options.attach:
             self._start()
-            reads: WorkType[None] = self.row_reads.read_on
-            self.run_worker(reads, name="rows", group="rows", exclusive=True)
+            self.keep(self, "rows", self.row_reads.read_on)
         if self.options.state_folder is not None:
-            work: WorkType[None] = self.now_watch.keep_history
-            self.run_worker(work, name="history", group="history", exclusive=True)
-            pools: WorkType[None] = self.pool_watch.keep_on
-            self.run_worker(pools, name="pools", group="pools", exclusive=True)
+            self.keep(self, "history", self.now_watch.keep_history)
+            self.keep(self, "pools", self.pool_watch.keep_on)
         self.set_interval(BEHIND_SECONDS, self._look_behind)
 
     def _new_attachment(self, options: AttachOptions) -> Attachment:
@@ -196,6 +193,9 @@ class CockpitApp(OrderlyApp):
     def tell_fault(self, sentence: str) -> None:
         self.attachment.faults["screens"] = sentence
         self.notify(f"{sentence}.", severity="error", timeout=20)
+
+    def tell_task(self, name: str, sentence: str) -> None:
+        self.attachment.tell_fault(name, sentence)
 
     async def action_quit(self) -> None:
         """Leave; where a form holds input after asking, which the same key once more answers with yes."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cockpit.kube.logins import Logins
     from cockpit.kube.resource import Resource
     from cockpit.kube.session import ApiSession
+    from cockpit.kube.visibility import Lines
     from cockpit.model.acts_as import ActsAs
     from cockpit.model.pod import Pod
     from cockpit.model.trace import PodLines
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 
 CATCH_UP_OBJECTS = 1_500
 """While a big list comes in, the job rows follow in pieces of a few milliseconds: no key waits for all."""
-RETRY_SECONDS = (2.0, 4.0, 8.0, 15.0, 30.0)
+RETRY_SECONDS = (1.0, 2.0, 4.0)
+"""Between attempts to reach a server; the last one from then on: the return is seen within 10 s."""
 HOME = "default"
 """The namespace of a context that names none, as kubectl has it."""
 BIG_LISTS = (Kind.POD, Kind.NODE)
@@ -295,8 +297,9 @@ class Attachment:
         """As `_run`; what nobody expected is told, and it is tried again."""
 
         def tell(sentence: str) -> None:
-            self.faults["attachment"] = sentence
-            self._set(Link.WAITING, f"{sentence}.")
+            self.tell_fault("attachment", sentence)
+            if sentence:
+                self._set(Link.WAITING, f"{sentence}.")
 
         await kept_up(
             "attachment", self._run, self._note, tell, monotonic=self.clock.monotonic, sleep=self._sleep
@@ -314,7 +317,7 @@ class Attachment:
                     self._set(Link.FAILED, error.sentence)
                     return
                 self._set(Link.WAITING, error.sentence)
-                await asyncio.sleep(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
+                await self._sleep(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
                 attempt += 1
                 continue
             except CockpitError as error:
@@ -377,22 +380,29 @@ class Attachment:
                 namespaces=self.options.namespaces or Namespaces((self.home_namespace,)),
                 is_narrow=self.options.is_narrow and bool(self.options.namespaces),
                 keep_up=self._keep_up,
+                serve=self._serve,
             ).run()
 
         return {
             "feed": feed,
-            "discovery": lambda: self._discover(session),
             "places": lambda: self._places(session),
             "pulse": lambda: session.pulse.run(self._changed),
             "telemetry": lambda: self._telemetry(session),
             "rights": self._ask_rights,
         }
 
+    def tell_fault(self, name: str, sentence: str) -> None:
+        """Where a task stands that could not go on; "" once it does."""
+        self.faults.pop(name, None)
+        if sentence:
+            self.faults[name] = sentence
+        self._changed()
+
     async def _keep_up(self, name: str, work: Work, tell: Tell) -> None:
         def told(sentence: str) -> None:
-            self.faults[name] = sentence
-            tell(sentence)
-            self._changed()
+            self.tell_fault(name, sentence)
+            if sentence:
+                tell(sentence)
 
         await kept_up(name, work, self._note, told, monotonic=self.clock.monotonic, sleep=self._sleep)
 
@@ -402,23 +412,28 @@ class Attachment:
         )
         self.sink(Batch(kind=Kind.GPU, status=status))
 
-    async def _discover(self, session: "ApiSession") -> None:
-        """What the server serves, for paths of kinds that nobody watches; asked once an attachment."""
-        from cockpit.kube.discovery import discover
-
-        try:
-            self.served = await discover(session)
-        except CockpitError:
-            self.served = None  # the feed tells the same trouble as the status of its streams
+    def _serve(self, served: "Served") -> None:
+        """What the server serves, for paths of kinds that are not watched."""
+        self.served = served
+        self._changed()
 
     async def _places(self, session: "ApiSession") -> None:
         """Places in line as the engines tell them, while somebody waits."""
         from cockpit.kube.visibility import QueuePlaces
 
         apis = ((one, one.places_api) for one in registry.engines() if one.places_api is not None)
+
+        def waiting(lines: "Callable[[Store], Lines]") -> "Lines":
+            return {} if self.is_away else lines(self.store)
+
         readers = [
             QueuePlaces(
-                session, partial(one.lines, self.store), self.sink, path=api.path, versions=api.versions
+                session,
+                partial(waiting, one.lines),
+                self.sink,
+                self.clock,
+                path=api.path,
+                versions=api.versions,
             )
             for one, api in apis
         ]

@@ -1,9 +1,12 @@
-"""Tasks that an unexpected error does not end: it is noted, told, and the task begins anew after a pause."""
+"""Tasks that no error ends: it is noted, told, and the task begins again after a pause."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
-PAUSE_SECONDS = (1.0, 5.0, 15.0, 60.0, 300.0)
+PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0)
+"""After an error; the last one from then on: what was wrong may be right again, and is seen within 10 s."""
+GOES_ON_SECONDS = 10.0
+"""Without another error for this time, the last one is over."""
 CALM_SECONDS = 600.0
 """After so long without an error the pauses begin with the shortest again."""
 
@@ -24,16 +27,24 @@ async def kept_up(
     sleep: Sleep = asyncio.sleep,
 ) -> None:
     """Run `work` until it ends by itself or is cancelled. Whatever else it raises becomes a sentence for
-    `tell`; then it begins anew. `monotonic` is the clock's, in seconds."""
+    `tell`, an expected failure its own; then it begins again. A cancelled part of the work is an error of it,
+    too. Once it goes on `tell` is called with "". `monotonic` is the clock's, in seconds."""
     attempt = 0
     while True:
         began = monotonic()
+        over = asyncio.get_running_loop().call_later(GOES_ON_SECONDS, tell, "") if attempt else None
         try:
             await work()
             return
-        except Exception as error:  # noqa: BLE001 - the last resort of one task, so that the others go on
+        except (Exception, asyncio.CancelledError) as error:  # the last resort, so that the others go on
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
+                raise
             if monotonic() - began > CALM_SECONDS:
                 attempt = 0
-            tell(note(error, name))
+            tell(getattr(error, "sentence", "") or note(error, name))  # an expected failure has its own
+        finally:
+            if over is not None:
+                over.cancel()
         await sleep(PAUSE_SECONDS[min(attempt, len(PAUSE_SECONDS) - 1)])
         attempt += 1

@@ -33,6 +33,7 @@ from cockpit.kube.stock import (
 )
 
 REREAD_SECONDS = 60.0  # token files and OIDC tokens, as client-go does
+TRUST_SECONDS = 4.0  # after TLS failed, between two reads of authorities and certificates
 FAILED_RENEWAL_SECONDS = 30.0  # a refused renewal is not tried again sooner
 NAMESPACE_FILE = Path(SERVICE_CERT_FILENAME).with_name("namespace")
 
@@ -70,6 +71,7 @@ class Credentials:
         self._refused_until = 0.0  # monotonic
         self._failure: NoConnection | None = None  # of the last renewal
         self._certificate = ""  # what the client certificate is and how long it is valid, in words
+        self._trust_until = 0.0  # monotonic
         configuration.refresh_api_key_hook = self._refresh_when_due
 
     @property
@@ -126,6 +128,21 @@ class Credentials:
                 self._failure = error
                 raise
             return self._header() != refused or self.tls_context is not before
+
+    async def reload_trust(self) -> None:
+        """Read authorities and certificates from their files again: TLS has just failed. A plugin is not run
+        for it more often than after a 401."""
+        async with self._lock:
+            now = self._clock.monotonic()
+            if now < self._trust_until:
+                return
+            has_plugin = self._chosen is not None and "exec" in self._chosen.user
+            self._trust_until = now + (FAILED_RENEWAL_SECONDS if has_plugin else TRUST_SECONDS)
+            before, self.tls_context = self.tls_context, None
+            try:
+                await self._load()
+            except (NoConnection, OSError, ValueError):
+                self.tls_context = before
 
     async def first_load(self) -> None:
         """Load everything once. Raises NoConnection."""

@@ -8,6 +8,7 @@ import msgspec
 
 from cockpit.clean import WORDS, clean
 from cockpit.errors import NoConnection
+from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.refusal import refused
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
@@ -65,13 +66,52 @@ class Served:
         return frozenset(one.resource.group for one in self.resources)
 
 
+class ServedReads:
+    """What a server serves, asked again and again: an answer that has not changed costs a line.
+
+    Aggregated discovery has an ETag (KEP-3352) and is answered with 304 where it is the same.
+    """
+
+    def __init__(self, session: ApiSession) -> None:
+        self.is_cheap = False
+        """True where two requests tell all, by a line each where nothing has changed."""
+        self._session = session
+        self._etags: dict[str, str] = {}
+        self._trees: dict[str, dict[str, Any]] = {}
+        self._served: Served | None = None
+
+    async def read(self) -> Served:
+        """The same object as before where nothing has changed. Raises as `discover`."""
+        core, groups = await asyncio.gather(self._tree("/api"), self._tree("/apis"))
+        if self._served is None or core is not None or groups is not None:
+            trees = (self._trees["/api"], self._trees["/apis"])
+            self._served = await _served(self._session, trees)
+            self.is_cheap = all(tree.get("kind") == "APIGroupDiscoveryList" for tree in trees)
+        return self._served
+
+    async def _tree(self, path: str) -> dict[str, Any] | None:
+        """A document that is new; None where the one that is kept holds."""
+        etag = self._etags.get(path, "")
+        answer = await self._session.request(
+            "GET", path, accept=AGGREGATED, headers=(("If-None-Match", etag),) if etag else ()
+        )
+        if answer.status == 304 and etag:
+            return None
+        tree = self._trees[path] = _document(answer, path)
+        self._etags[path] = answer.etag if tree.get("kind") == "APIGroupDiscoveryList" else ""
+        return tree
+
+
 async def discover(session: ApiSession) -> Served:
     """Ask the server. Raises NoConnection without an answer, Refused where discovery is not allowed."""
-    core, groups = await asyncio.gather(_ask(session, "/api"), _ask(session, "/apis"))
+    return await ServedReads(session).read()
+
+
+async def _served(session: ApiSession, trees: tuple[dict[str, Any], ...]) -> Served:
     resources: list[ServedResource] = []
     incomplete: list[str] = []
     old: list[tuple[str, str]] = []
-    for tree in (core, groups):
+    for tree in trees:
         if tree.get("kind") == "APIGroupDiscoveryList":
             _aggregated(tree, resources, incomplete)
         else:
@@ -81,8 +121,7 @@ async def discover(session: ApiSession) -> Served:
     return Served(tuple(resources), tuple(incomplete))
 
 
-async def _ask(session: ApiSession, path: str) -> dict[str, Any]:
-    answer = await session.request("GET", path, accept=AGGREGATED)
+def _document(answer: ApiAnswer, path: str) -> dict[str, Any]:
     if answer.status == 404:
         return {}
     if not answer.ok:

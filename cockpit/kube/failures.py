@@ -19,6 +19,10 @@ class Silent(Unreachable):
     """Nothing was heard for longer than the server may keep silent."""
 
 
+class Distrusted(Unreachable):
+    """TLS failed: the server's certificate, or a file that the kubeconfig names, may be mended meanwhile."""
+
+
 def host_of(server: str) -> str:
     """`host:port` of a base URL."""
     parts = urlsplit(server)
@@ -36,7 +40,7 @@ def explain(error: BaseException, server: str, via: str = "") -> NoConnection:
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         cause = getattr(error, "certificate_error", error)
         reason = clean(getattr(cause, "verify_message", "") or str(cause), 200)
-        return NoConnection(
+        return Distrusted(
             f"TLS: the certificate of {where} is not trusted ({reason}); "
             "check certificate-authority and server in the kubeconfig.",
             is_unsent=True,
@@ -44,7 +48,7 @@ def explain(error: BaseException, server: str, via: str = "") -> NoConnection:
     if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
         inner = getattr(error, "os_error", error)
         reason = clean(getattr(inner, "reason", "") or str(inner), 160)
-        return NoConnection(
+        return Distrusted(
             f"TLS with {where} failed ({reason}); check the server URL and the client certificate.",
             is_unsent=isinstance(error, aiohttp.ClientConnectorSSLError),
         )

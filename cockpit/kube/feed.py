@@ -5,7 +5,7 @@ Core kinds start at once; the others when discovery has found them, and again wh
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Never
 
@@ -15,9 +15,10 @@ from cockpit.clock import Clock
 from cockpit.errors import CockpitError
 from cockpit.kube.decode import decoders
 from cockpit.kube.decode.decoders import Decoder
-from cockpit.kube.discovery import Served, discover
+from cockpit.kube.discovery import Served, ServedReads
 from cockpit.kube.namespaced_streams import NamespacedStreams, Sink
 from cockpit.kube.owners import WATCHED, Owners
+from cockpit.kube.pulse import within
 from cockpit.kube.reflector import IDLE_SECONDS, Reflector
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
 from cockpit.kube.session import ApiSession
@@ -30,6 +31,11 @@ from cockpit.model.watched import Watched
 from cockpit.steady import Tell, Work
 
 REDISCOVER_SECONDS = 60.0
+"""Where each look costs a request for each API group."""
+CHANGED_SECONDS = 12.0
+"""Where one conditional request tells that nothing has changed: a new kind shows within 15 s."""
+UNKNOWN_SECONDS = 8.0
+"""After a look that failed."""
 
 EVENT_IDLE_SECONDS = 330.0
 """Events are served from etcd without a watch cache, and without bookmarks (seen on 1.36): silence is normal.
@@ -82,6 +88,10 @@ async def once(name: str, work: Work, tell: Tell) -> None:
     await work()
 
 
+def _overlook(_served: Served) -> None:
+    """Only the feed itself wants to know."""
+
+
 def _say_nothing(sentence: str) -> None:
     """The error is in its report; no stream of its own is in trouble."""
 
@@ -103,8 +113,9 @@ class Feed:
         watched: Sequence[Watched],
         namespaces: Namespaces = EVERY,
         is_narrow: bool = False,
-        rediscover_seconds: float = REDISCOVER_SECONDS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         keep_up: KeepUp = once,
+        serve: Callable[[Served], None] = _overlook,
     ) -> None:
         self.served: Served | None = None
         self._session = session
@@ -113,7 +124,8 @@ class Feed:
         self._rng = rng
         self._namespaces = namespaces
         self._is_narrow = is_narrow
-        self._rediscover = rediscover_seconds
+        self._sleep = sleep
+        self._serve = serve
         self._keep_up = keep_up
         self._gathered = tuple(one for one in watched if one.kind in GATHERED)
         self._single = tuple(one for one in watched if one.name)
@@ -216,18 +228,28 @@ class Feed:
 
     async def _discover(self, group: asyncio.TaskGroup) -> Never:
         """Look what is served, now and then again: kinds are installed and removed while we run."""
+        discovery, pulse = ServedReads(self._session), self._session.pulse
         while True:
             try:
-                served = await discover(self._session)
+                served = await discovery.read()
             except CockpitError as error:
                 self._tell_unknown(error.sentence)
-            else:
-                self.served = served
+                await within(UNKNOWN_SECONDS, pulse.returned(), self._sleep)
+                continue
+            if served is not self.served:
+                before, self.served = self.served, served
                 self._owners.serve(served)
-                self._start_served(group, served)
-            await asyncio.sleep(self._rediscover * (1.0 + 0.1 * self._rng.random()))
+                self._serve(served)
+                self._start_served(group, served, before)
+            seconds = CHANGED_SECONDS if discovery.is_cheap else REDISCOVER_SECONDS
+            await within(seconds * (1.0 + 0.1 * self._rng.random()), pulse.asked_again(), self._sleep)
 
-    def _start_served(self, group: asyncio.TaskGroup, served: Served) -> None:
+    def _start_served(self, group: asyncio.TaskGroup, served: Served, before: Served | None) -> None:
+        for name, (known_as, task) in list(self._running.items()):
+            was_gone = before is not None and before.find(*name, known_as.version) is None
+            if was_gone and served.find(*name, known_as.version) is not None:
+                task.cancel()  # installed again: what waits for it need not wait any longer
+                del self._running[name]
         for known in self._custom:
             resource = _served_version(served, known.group, known.plural, known.versions)
             if resource is None:

@@ -18,7 +18,7 @@ from cockpit.clock import Clock
 from cockpit.errors import LoginExpired, NoConnection, Refused
 from cockpit.kube import guard
 from cockpit.kube.answer import ApiAnswer
-from cockpit.kube.failures import Silent, explain, host_of
+from cockpit.kube.failures import Distrusted, Silent, explain, host_of
 from cockpit.kube.pulse import Flight, Pulse
 from cockpit.kube.refusal import refusal_of
 from cockpit.kube.server_time import CLUSTER_TIME, said_time
@@ -337,8 +337,10 @@ class ApiSession:
                 proxy=self._proxy,
                 allow_redirects=False,
             )
-        except (aiohttp.ClientConnectionError, OSError):
+        except (aiohttp.ClientConnectionError, OSError) as error:
             self.pulse.failed()
+            if isinstance(explain(error, self.server), Distrusted):
+                await self._credentials.reload_trust()
             raise
         self.pulse.answered()
         return response

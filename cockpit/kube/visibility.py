@@ -5,24 +5,31 @@ not served or may not be read, nothing is told and places are estimates.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Never
 
+from cockpit.clock import Clock
 from cockpit.errors import CockpitError
+from cockpit.kube.refusal import refused
 from cockpit.kube.resource import segment
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch
 from cockpit.model.gang import QueuePlace
 from cockpit.model.record import Kind, Record, Uid
 
-ASK_SECONDS = 3.0
-"""Between two rounds while somebody waits; a round is one request a ClusterQueue."""
+QUEUE_SECONDS = 15.0
+"""Between two questions about one queue."""
+PACE_SECONDS = 4.0
+"""Between two questions about any: 0.25 a second in all."""
 IDLE_SECONDS = 0.5
-"""Between two looks into the store while nobody waits, as at the start; nothing is asked then."""
+"""Between two looks into the store while no queue is due; nothing is asked then."""
 ABSENT_SECONDS = 60.0
+LONGEST_SECONDS = 120.0
+"""Of the back-off after failures, which doubles from the pace."""
 MOST_PLACES = 1000
 
-Waiting = Callable[[], Mapping[str, Mapping[tuple[str, str], str]]]
+Lines = Mapping[str, Mapping[tuple[str, str], str]]
+Waiting = Callable[[], Lines]
 """ClusterQueue -> (namespace, name) of each Workload in its line -> its uid."""
 
 
@@ -37,42 +44,56 @@ class QueuePlaces:
         session: ApiSession,
         waiting: Waiting,
         sink: Callable[[Batch], None],
+        clock: Clock,
         *,
         path: str,
         versions: tuple[str, ...],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._session = session
         self._waiting = waiting
         self._sink = sink
+        self._clock = clock
+        self._sleep = sleep
+        self._asked_at: dict[str, float] = {}  # by queue, monotonic
+        self._places: dict[str, dict[str, QueuePlace]] = {}  # by queue
+        self._failures = 0
         self._told: dict[str, QueuePlace] = {}
         self._path = path
         self._versions = versions
         self._version = versions[0]
 
     async def run(self) -> Never:
-        """Until cancelled. Trouble of one round is no trouble: the next one asks again."""
+        """Until cancelled. Trouble of one question is no trouble: it is asked again, later each time."""
         while True:
-            try:
-                is_there = await self.ask()
-            except CockpitError:
-                is_there = True
-            if not is_there:
-                await asyncio.sleep(ABSENT_SECONDS)
-            else:
-                await asyncio.sleep(ASK_SECONDS if self._waiting() else IDLE_SECONDS)
+            await self._sleep(await self.step())
 
-    async def ask(self) -> bool:
-        """One round; False where nothing is served for us. Raises NoConnection."""
+    async def step(self) -> float:
+        """Ask about the queue that waits longest for it, if one is due; seconds until the next look."""
         lines = self._waiting()
-        found: dict[str, QueuePlace] = {}
-        for queue, line in sorted(lines.items()):
+        now = self._clock.monotonic()
+        for gone in self._asked_at.keys() - lines.keys():
+            del self._asked_at[gone]
+            self._places.pop(gone, None)
+        due = [one for one in lines if now - self._asked_at.get(one, -QUEUE_SECONDS) >= QUEUE_SECONDS]
+        if not due:
+            self._deliver()
+            return IDLE_SECONDS
+        queue = min(due, key=lambda one: (self._asked_at.get(one, 0.0), one))
+        self._asked_at[queue] = now
+        try:
             items = await self._pending(queue)
-            if items is None:
-                self._deliver({})
-                return False
-            found.update(_places(items, line))
-        self._deliver(found)
-        return True
+        except CockpitError:
+            self._failures += 1
+            return min(PACE_SECONDS * 2.0 ** min(self._failures, 10), LONGEST_SECONDS)
+        self._failures = 0
+        if items is None:
+            self._places.clear()
+            self._deliver()
+            return ABSENT_SECONDS
+        self._places[queue] = _places(items, lines[queue])
+        self._deliver()
+        return PACE_SECONDS
 
     async def _pending(self, queue: str) -> list[object] | None:
         """The line of one queue, None where no version is served, or it may not be read."""
@@ -86,9 +107,12 @@ class QueuePlaces:
                 return items if isinstance(items, list) else []
             if answer.status == 404 and "not found" in answer.message() and queue in answer.message():
                 return []  # the API is there, the queue is gone
+            if answer.status == 429 or answer.status >= 500:
+                raise refused("The places in line are not told", answer, path)
         return None
 
-    def _deliver(self, found: dict[str, QueuePlace]) -> None:
+    def _deliver(self) -> None:
+        found = {uid: place for places in self._places.values() for uid, place in places.items()}
         changed: tuple[Record, ...] = tuple(
             place for uid, place in found.items() if self._told.get(uid) != place
         )

@@ -27,6 +27,7 @@ from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.pools.forecast import PoolExperience
 from cockpit.pools.sightings import Sightings
+from cockpit.steady import Work
 from cockpit.telemetry.focus import Focus
 from cockpit.triage.finding import Attention
 from cockpit.triage.since_left import Happened
@@ -275,6 +276,9 @@ class Cockpit(Pages, Changes, Protocol):
 
     @property
     def cluster(self) -> Cluster: ...
+    def keep(self, host: Any, name: str, work: Work) -> Any:
+        """Start what lasts as long as `host`; an error of it is told and it begins again. Its worker."""
+
     @property
     def now_watch(self) -> TroubleWatch:
         """What needs a human, over time."""

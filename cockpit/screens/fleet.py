@@ -10,7 +10,6 @@ from cockpit_widgets.text import plain
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
-from textual.worker import WorkType
 
 from cockpit.apart import apart
 from cockpit.model.job import Job
@@ -76,8 +75,7 @@ class FleetScreen(Place):
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one("#cards"))
-        work: WorkType[None] = self._count_on
-        self.run_worker(work, name="fleet", group="fleet", exclusive=True)
+        self.cockpit.keep(self, "fleet", self._count_on)
 
     def focus_body(self) -> None:
         self.set_focus(self.query_one("#cards"))

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual.worker import Worker, WorkType
+from textual.worker import Worker
 
 from cockpit.apart import apart
 from cockpit.errors import CockpitError
@@ -69,8 +69,7 @@ class RunReader:
 
     def start(self) -> None:
         """Begin; it ends with the page."""
-        work: WorkType[None] = self._look_on
-        self._page.run_worker(work, name="run", group="run", exclusive=True)
+        self._page.cockpit.keep(self._page, "run", self._look_on)
 
     async def _look_on(self) -> None:
         while True:
@@ -142,8 +141,7 @@ class RunReader:
         if self._fan_in is not None and self._training is not None:
             self._fan_in.want(sources_of(_heard(members, self._training)))
         if self._follower is None:
-            work: WorkType[None] = self._follow
-            self._follower = self._page.run_worker(work, name="run-log", group="run-log", exclusive=True)
+            self._follower = self._page.cockpit.keep(self._page, "run-log", self._follow)
 
     async def _follow(self) -> None:
         looked = self._whose()

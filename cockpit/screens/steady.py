@@ -6,19 +6,23 @@ and everything else goes on. Before the first screen stands there is nothing to 
 ends the app.
 """
 
+import time
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from cockpit_widgets.frugal_app import FrugalApp
 from cockpit_widgets.text import fit
 from rich.segment import Segment
+from textual.app import App
 from textual.dom import DOMNode
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.worker import WorkerFailed
+from textual.worker import Worker, WorkerFailed
+
+from cockpit.steady import Work, kept_up
 
 Note = Callable[[BaseException, str], str]
 
@@ -52,6 +56,24 @@ class SteadyApp(FrugalApp[int]):
             self._told.add(sentence)
             self.tell_fault(sentence)
         return sentence
+
+    def keep(self, host: App[Any] | Widget, name: str, work: Work) -> "Worker[None]":
+        """Start what lasts as long as `host`, this app or a page; an error is told and it begins again."""
+
+        def note(error: BaseException, where: str) -> str:
+            if not self.goes_on:
+                raise error
+            return self.internal_error(error, where)
+
+        async def kept() -> None:
+            await kept_up(name, work, note, partial(self.tell_task, name), monotonic=time.monotonic)
+
+        worker: Worker[None] = host.run_worker(kept, name=name, group=name, exclusive=True)
+        return worker
+
+    def tell_task(self, name: str, sentence: str) -> None:
+        """Show where a task of the app stands that could not go on; "" once it does."""
+        raise NotImplementedError
 
     @property
     def fault(self) -> Exception | None:

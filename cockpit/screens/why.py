@@ -11,7 +11,6 @@ from cockpit_widgets import LogView, ResourceTable
 from cockpit_widgets.types import ToneLine, tone_of
 from textual.binding import BindingType
 from textual.widget import Widget
-from textual.worker import WorkType
 
 from cockpit.errors import CockpitError
 from cockpit.fit.surroundings import UNKNOWN
@@ -70,8 +69,7 @@ class WhyScreen(Place):
     def on_mount(self) -> None:
         self._known = self.cockpit.known_of_pools()
         self.set_focus(self.query_one("#text"))  # before the first offers, which take it
-        work: WorkType[None] = self._read_on
-        self.run_worker(work, name="why", group="why", exclusive=True)
+        self.cockpit.keep(self, "why", self._read_on)
 
     @property
     def heading(self) -> str:

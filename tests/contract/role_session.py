@@ -204,10 +204,10 @@ async def _ask_on_demand(live: Live, space: str) -> None:
             await list_trees(session, asked)
         if engine.places_api is not None:
             places = QueuePlaces(
-                session, lambda: {"k-cluster": {}}, lambda _batch: None,
+                session, lambda: {"k-cluster": {}}, lambda _batch: None, one.clock,
                 path=engine.places_api.path, versions=engine.places_api.versions,
             )  # fmt: skip
-            await places.ask()
+            await places.step()
 
 
 _WITH_YAML = frozenset({

@@ -10,14 +10,16 @@ import pytest
 
 from cockpit.attach import Attachment, AttachOptions, Link
 from cockpit.clock import ManualClock
+from cockpit.errors import Refused
 from cockpit.kube.reflector import Reflector
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Phase
 from cockpit.model.record import Kind
 from cockpit.steady import CALM_SECONDS, PAUSE_SECONDS, kept_up
-from tests.unit.kube.builders import FakeServer, bookmark, kubeconfig, serving, stream
+from tests.bed.pki import make_ca, make_server
+from tests.unit.kube.builders import FakeServer, bookmark, kubeconfig, server_side, serving, stream
 
-TASKS = ("feed", "discovery", "places", "pulse", "telemetry", "rights")
+TASKS = ("feed", "places", "pulse", "telemetry", "rights")
 
 
 class OddError(Exception):
@@ -105,6 +107,38 @@ async def test_an_error_in_one_task_costs_no_other(name: str, tmp_path: Path) ->
     assert set(attachment.begun) == set(TASKS)
 
 
+async def test_a_start_under_a_wrong_certificate_goes_on_once_the_file_is_right(
+    tmp_path: Path,
+) -> None:
+    ca = make_ca(tmp_path, "ours")
+    own = make_server(tmp_path, "own", ca, ("127.0.0.1",))
+    tls = (str(own.certificate_file), str(own.key_file))
+    moved, naps = asyncio.Event(), list[float]()
+    authority = tmp_path / "ca.crt"
+    authority.write_bytes(make_ca(tmp_path, "stranger").certificate_file.read_bytes())
+    async with serving(FakeServer(), ssl_context=server_side(tls)) as server:
+        attachment = made(server, tmp_path, moved)
+        path = kubeconfig(tmp_path, server.url, {"certificate-authority": str(authority)})
+        attachment.options = AttachOptions(kubeconfig=path)
+
+        async def sleep(seconds: float) -> None:
+            if attachment.link is Link.WAITING:
+                naps.append(seconds)
+                assert "not trusted" in attachment.sentence
+            if len(naps) == 3:
+                authority.write_bytes(ca.certificate_file.read_bytes())
+            await asyncio.sleep(0)
+
+        attachment._sleep = sleep
+        task = asyncio.create_task(attachment.run())
+        try:
+            await until(moved, lambda: attachment.is_settled((Kind.NODE, Kind.POD)), task)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    assert naps == [1.0, 2.0, 4.0]
+
+
 async def test_an_error_in_telemetry_is_the_status_of_the_gpus(tmp_path: Path) -> None:
     moved = asyncio.Event()
     async with serving(FakeServer()) as server:
@@ -160,7 +194,7 @@ async def test_an_error_in_one_watch_costs_no_other_kind(
 
 async def test_pauses_grow_and_begin_anew_after_a_calm_time() -> None:
     clock, pauses, told = ManualClock(), list[float](), list[str]()
-    times = [0.0] * 7 + [CALM_SECONDS + 1.0, 0.0]
+    times = [0.0] * 6 + [CALM_SECONDS + 1.0, 0.0]
 
     async def work() -> None:
         if not times:
@@ -181,7 +215,32 @@ async def test_pauses_grow_and_begin_anew_after_a_calm_time() -> None:
     )
     longest = PAUSE_SECONDS[-1]
     assert pauses == [*PAUSE_SECONDS, longest, longest, *PAUSE_SECONDS[:2]]
-    assert told == ["x OddError()"] * 9
+    assert told == ["x OddError()"] * 8
+
+
+async def test_a_cancelled_part_of_the_work_is_an_error_and_an_expected_failure_is_its_sentence() -> None:
+    rounds, told = list[int](), list[str]()
+
+    async def work() -> None:
+        rounds.append(1)
+        if len(rounds) == 1:
+            part = asyncio.ensure_future(asyncio.Event().wait())
+            asyncio.get_running_loop().call_soon(part.cancel)
+            await part
+        if len(rounds) == 2:
+            raise Refused("The server's answer is not JSON.")
+
+    async def sleep(_seconds: float) -> None: ...
+
+    await kept_up(
+        "x",
+        work,
+        lambda error, name: f"{name}: {type(error).__name__}",
+        told.append,
+        monotonic=ManualClock().monotonic,
+        sleep=sleep,
+    )
+    assert told == ["x: CancelledError", "The server's answer is not JSON."]
 
 
 async def test_cancelling_ends_it() -> None:

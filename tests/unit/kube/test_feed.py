@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from cockpit.attach import watched_kinds
 from cockpit.clock import ManualClock
@@ -141,6 +142,59 @@ async def test_one_namespace_only(server: FakeServer, session: ApiSession, clock
     assert server.count("/api/v1/pods") == 0
 
 
+async def soon(_seconds: float) -> None:
+    await asyncio.sleep(0.01)
+
+
+async def test_a_kind_that_is_installed_later_is_looked_for_every_13_seconds_by_a_line(
+    server: FakeServer, session: ApiSession, clock: ManualClock
+) -> None:
+    """Where nothing has changed the server says so by its ETag, and nothing is read or started."""
+    serve_core(server)
+    with_mpi = aggregated(group("kubeflow.org", v2beta1=[entry("mpijobs", "MPIJob")]))
+    tags: list[str | None] = []
+
+    async def groups(request: Any) -> Any:
+        tags.append(request.headers.get("If-None-Match"))
+        if len(tags) in (2, 3):
+            return web.Response(status=304)
+        return await reply(aggregated() if len(tags) == 1 else with_mpi, ETag=f'"{len(tags)}"')(request)
+
+    server.on("/apis", groups)
+    server.on("/apis/kubeflow.org/v2beta1/mpijobs", stream(END, stays=True))
+    naps: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        await asyncio.sleep(0.01)
+
+    hearing = Hearing()
+    feed = feed_of(session, hearing, clock, sleep=sleep)
+    await hearing.until(feed.run(), lambda: (Kind.MPIJOB, "") in hearing.ended())
+    assert tags[:4] == [None, '"1"', '"1"', '"1"']
+    assert len(naps) >= 3
+    assert all(12.0 <= nap <= 13.2 for nap in naps[:3])
+
+
+async def test_a_look_that_failed_is_repeated_within_eight_seconds(
+    server: FakeServer, session: ApiSession, clock: ManualClock
+) -> None:
+    serve_core(server)
+    with_mpi = aggregated(group("kubeflow.org", v2beta1=[entry("mpijobs", "MPIJob")]))
+    server.on("/apis", refuse(500, "InternalError", "no"), reply(with_mpi))
+    server.on("/apis/kubeflow.org/v2beta1/mpijobs", stream(END, stays=True))
+    naps: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        await asyncio.sleep(0.01)
+
+    hearing = Hearing()
+    feed = feed_of(session, hearing, clock, sleep=sleep)
+    await hearing.until(feed.run(), lambda: (Kind.MPIJOB, "") in hearing.ended())
+    assert naps[0] == 8.0
+
+
 async def test_a_kind_that_is_installed_later(
     server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
@@ -149,7 +203,7 @@ async def test_a_kind_that_is_installed_later(
     server.on("/apis", reply(aggregated()), reply(with_mpi))
     server.on("/apis/kubeflow.org/v2beta1/mpijobs", stream(END, stays=True))
     hearing = Hearing()
-    feed = feed_of(session, hearing, clock, rediscover_seconds=0.01)
+    feed = feed_of(session, hearing, clock, sleep=soon)
     await hearing.until(feed.run(), lambda: (Kind.MPIJOB, "") in hearing.ended())
     assert Phase.ABSENT in hearing.phases(Kind.MPIJOB)
     assert server.count("/apis/kubeflow.org/v2beta1/mpijobs") == 1
@@ -356,7 +410,7 @@ async def test_another_preferred_version_replaces_the_stream(
     server.on("/apis/kueue.x-k8s.io/v1beta1/workloads", stream(END, stays=True))
     server.on("/apis/kueue.x-k8s.io/v1beta2/workloads", stream(END, stays=True))
     hearing = Hearing()
-    feed = feed_of(session, hearing, clock, rediscover_seconds=0.01)
+    feed = feed_of(session, hearing, clock, sleep=soon)
     await hearing.until(
         feed.run(),
         lambda: [b.kind for b in hearing.batches if b.mark is ListMark.END].count(Kind.WORKLOAD) == 2,

@@ -1,6 +1,7 @@
 """TLS: trusted, not trusted, switched off; no key is left in a file."""
 
 import base64
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -8,8 +9,10 @@ import pytest
 
 from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection
+from cockpit.kube.credentials import TRUST_SECONDS
 from cockpit.kube.session import SessionOptions, open_session
 from cockpit.model.trust import Trust
+from tests.bed.pki import make_ca
 from tests.unit.kube.builders import FakeServer, kubeconfig, server_side, serving
 
 
@@ -49,6 +52,28 @@ async def test_tls(tls: tuple[str, str], tmp_path: Path, clock: ManualClock) -> 
         )
         assert "TLS" in await sentence_of(wrong, clock)
         assert len(server.seen) == sent  # not one byte of the token was sent
+
+
+async def test_authorities_that_are_mended_in_their_file_are_taken_without_a_restart(
+    tls: tuple[str, str], tmp_path: Path, clock: ManualClock
+) -> None:
+    """While they are wrong no byte of the token leaves; how often the file is read is bounded."""
+    authority, stranger = tmp_path / "ca.crt", make_ca(tmp_path, "stranger")
+    shutil.copyfile(stranger.certificate_file, authority)
+    async with serving(FakeServer(), ssl_context=server_side(tls)) as server:
+        path = kubeconfig(tmp_path, server.url, {"certificate-authority": str(authority)})
+        unchecked = SessionOptions(kubeconfig=path, check=False)
+        session = await open_session(unchecked, clock)
+        for _ in range(2):
+            with pytest.raises(NoConnection, match="not trusted"):
+                await session.request("GET", "/version")
+        assert server.seen == []
+        shutil.copyfile(tls[0], authority)
+        clock.advance(TRUST_SECONDS)
+        with pytest.raises(NoConnection, match="not trusted"):
+            await session.request("GET", "/version")  # what makes it read the file again
+        assert (await session.request("GET", "/version")).ok
+        await session.close()
 
 
 @pytest.fixture
