@@ -1,7 +1,7 @@
 """What a plan does to others: whom the jobs that ask for GPUs by it would preempt, and what those lose.
 
-Quota first, as the engine decides it, then nodes, as the scheduler does. What cannot be computed is told with
-its reason: none of it is guessed, and a person confirms it by typing.
+Quota first, as the engine decides it, then nodes, as the scheduler does. What cannot be computed is a warning
+with its reason: none of it is guessed. Where work ends a person confirms it by typing.
 """
 
 import asyncio
@@ -48,8 +48,6 @@ _MOST_READS: Final = 64
 _AT_ONCE: Final = 8
 _MOST_NAMED: Final = 6
 _LONGEST_LIST: Final = 300  # characters
-UNCOMPUTED: Final = "not computed"
-"""What a person types where the effect on others is not known."""
 
 
 async def with_others(planning: Planning, plan: Plan) -> Plan:
@@ -75,7 +73,7 @@ async def with_others_of(planning: Planning, sweep: Sweep) -> Sweep:
 
 
 def told(plan: Plan, found: Preemptions) -> Plan:
-    """The plan as a person reads it, with whom it preempts: then it is confirmed by typing."""
+    """The plan as a person reads it, with whom it preempts: where work ends it is confirmed by typing."""
     if not found.jobs and not found.unknown:
         return msgspec.structs.replace(plan, expects=(*plan.expects, "no running job is preempted"))
     warnings: list[str] = []
@@ -101,7 +99,7 @@ def told(plan: Plan, found: Preemptions) -> Plan:
 
 def _typed(found: Preemptions) -> str:
     if not found.jobs:
-        return UNCOMPUTED
+        return ""
     return found.jobs[0].name if len(found.jobs) == 1 else f"preempt {len(found.jobs)} jobs"
 
 
