@@ -115,14 +115,17 @@ def _resource(one: Watched) -> Resource:
 
 
 def grants_of(proxy: FaultProxy) -> frozenset[Grant]:
-    """The rights that the requests needed which the proxy saw; discovery and health are open to everybody."""
+    """The rights that the requests needed which the proxy saw; discovery and health are open to everybody.
+
+    Not those on the kind that other cases define for themselves: owners of that kind may be there still.
+    """
     found: set[Grant] = set()
     for seen in proxy.seen:
         words = seen.path.strip("/").split("/")
         if words[0] not in ("api", "apis") or len(words) < (3 if words[0] == "api" else 4):
             continue
         right = right_on(_VERBS[seen.method], seen.path)
-        if right.resource in FREE:
+        if right.resource in FREE or right.group == shapes.GROUP:
             continue
         verb = right.verb
         if verb == "get" and not right.name:

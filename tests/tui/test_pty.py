@@ -20,7 +20,7 @@ def scripted(*arguments: str, size: tuple[int, int] = (80, 24)) -> PseudoTermina
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_jobs_from_the_first_frame_to_the_page_of_one(size: tuple[int, int]) -> None:
     with scripted("--place", "jobs", size=size) as terminal:
-        lines = terminal.shows("team-b/vision-pretr", "enter open", "/ filter")
+        lines = terminal.shows("team-b/vision-pretr", "enter open", "/ filter", " GPUs", " Why")
         assert len(lines) == size[1]
         assert lines[0].startswith(" prod-eu · jobs · ") and lines[0].rstrip().endswith("ro")
         titles = lines[1]
