@@ -7,6 +7,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from cockpit.collector import expect_many
+from tests.reliability.figures import figure, pytest_runtest_makereport
+
+__all__ = ["figure", "pytest_runtest_makereport"]
 
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")

@@ -1,0 +1,105 @@
+"""Figures of the matrix of reliability: a test says which row it measures, and the page is made of what ran.
+
+`@pytest.mark.row(16, "requests inside the window", most=0)` declares a figure with its goal, and the fixture
+`figure` tells the value: `figure("requests inside the window", 0)`. A test may declare several. One that was
+declared and is not told, or whose test fails, is missing on the page, and its row has not passed.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FILE_VARIABLE = "GPU_COCKPIT_FIGURES"
+"""The file to which a run appends its figures, a line of JSON each; unset, nothing is kept."""
+TIMES = ("s", "ms", "us", "ns", "/s", "MB/h")
+"""Units of what depends on how busy the machine is: judged on the page, never by the test."""
+
+Tell = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One figure of a row: what is measured, in which unit, and the bounds that it is to keep."""
+
+    row: int
+    what: str
+    most: float | None = None
+    least: float | None = None
+    unit: str = ""
+
+    def is_met(self, value: float) -> bool:
+        """Whether `value` keeps the bounds."""
+        return not (
+            (self.most is not None and value > self.most) or (self.least is not None and value < self.least)
+        )
+
+    def worse(self, one: float, other: float) -> float:
+        """Of two values the one that is nearer to missing the goal, or misses it by more."""
+        return max(one, other) if self.most is not None else min(one, other)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a busy machine alone can miss it."""
+        return self.unit in TIMES
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one test said about a figure: its value, or None where it told none, and how the test ended."""
+
+    goal: Goal
+    test: str
+    value: float | None
+    outcome: str = "passed"
+
+
+def goals_of(item: pytest.Item) -> list[Goal]:
+    """What the test declares. Raises UsageError where a declaration has no bound, or no such row."""
+    goals = [Goal(*mark.args, **mark.kwargs) for mark in item.iter_markers("row")]
+    for goal in goals:
+        if goal.most is None and goal.least is None:
+            raise pytest.UsageError(f"{item.nodeid}: row {goal.row}: {goal.what!r} needs most= or least=")
+    return goals
+
+
+@pytest.fixture
+def figure(request: pytest.FixtureRequest) -> Iterator[Tell]:
+    """Tells a figure that the test declares; fails at once where a count misses its goal."""
+    goals = {goal.what: goal for goal in goals_of(request.node)}
+    told: dict[str, float] = {}
+    request.node.stash[TOLD] = told
+
+    def tell(what: str, value: float) -> None:
+        goal = goals[what]
+        told[what] = goal.worse(value, told.get(what, value))
+        assert goal.is_timed or goal.is_met(value), f"row {goal.row}: {what}: {value} {goal.unit}, {goal}"
+
+    yield tell
+    assert told.keys() == goals.keys(), f"declared and not told: {sorted(goals.keys() - told.keys())}"
+
+
+TOLD = pytest.StashKey[dict[str, float]]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Keeps what the test told as soon as it is known how it ended."""
+    report: pytest.TestReport = yield
+    if (path := os.environ.get(FILE_VARIABLE)) and (report.when == "call" or report.outcome != "passed"):
+        told = item.stash.get(TOLD, {})
+        for goal in goals_of(item):
+            one = Told(goal, item.nodeid, told.get(goal.what), report.outcome)
+            with Path(path).open("a") as lines:
+                lines.write(json.dumps(asdict(one)) + "\n")
+    return report
+
+
+def read(path: Path) -> list[Told]:
+    """Everything that runs appended to `path`."""
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    return [Told(Goal(**one["goal"]), one["test"], one["value"], one["outcome"]) for one in found]
