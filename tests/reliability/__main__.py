@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for where, chosen in runs.items():
             print(f":: {where}", flush=True)
             command = [sys.executable, "-m", "pytest", "tests/contract", "tests", *chosen]
-            surroundings = {**os.environ, figures.FILE_VARIABLE: str(kept)}
+            surroundings = {**os.environ, figures.FILE_VARIABLE: str(kept), figures.WHOLE_VARIABLE: "1"}
             subprocess.run(command, cwd=ROOT, env=surroundings, check=False)
         text = page(figures.read(kept), "Written by `python -m tests.reliability`.")
     given.page.parent.mkdir(exist_ok=True)
