@@ -107,8 +107,8 @@ def _parsed(text: str) -> Quantity:
         form = "decimal" if 0 < amount < 1 else "binary"
     else:
         power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
-        if abs(power) > _MOST_POWER:
-            raise ValueError(f"{text!r} is beyond what a quantity can be: give a smaller exponent")
+        if power < -_MOST_POWER or len(whole_digits) + power > _MOST_POWER:
+            raise ValueError(f"{text!r} is beyond what a quantity can be: give a smaller number")
         amount = _no_finer(_EXACT.scaleb(number, Decimal(power)), _NANO)
         form = "decimal" if suffix in _DECIMAL else "exponent"
     return Quantity(-amount if sign == "-" else amount, form)

@@ -90,7 +90,7 @@ def pod_words(pod: Pod) -> tuple[str, Tone]:
         if pod.waiting_reason:
             return waiting_reason(pod.waiting_reason).words, "bad"
         return ("running", "good") if pod.is_ready else ("running, not ready", "warn")
-    return (pod.phase.lower() or "unknown", "dim")
+    return ("unknown" if pod.phase in ("", "Unknown") else pod.phase, "dim")
 
 
 def pod_brief(pod: Pod) -> str:

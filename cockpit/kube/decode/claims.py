@@ -1,8 +1,8 @@
 """ResourceSlices and ResourceClaims of resource.k8s.io (v1, v1beta2, v1beta1), of devices only what are GPUs.
 
 Sources: kubernetes/api resource/v1/types.go and resource/v1beta1/types.go (a device's fields one level
-deeper, in `basic`; a request without `exactly`); attributes of NVIDIA's driver:
-kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/deviceinfo.go.
+deeper, in `basic`; a request without `exactly`; in v1alpha3 of 1.31 a capacity is the quantity itself);
+attributes of NVIDIA's driver: kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/deviceinfo.go.
 """
 
 import msgspec
@@ -42,7 +42,7 @@ class _Taint(WireShape, frozen=True, gc=False):
 
 class _Fields(WireShape, frozen=True, gc=False):
     attributes: dict[str, _Attribute] = msgspec.field(default_factory=dict)
-    capacity: dict[str, _Capacity] = msgspec.field(default_factory=dict)
+    capacity: dict[str, _Capacity | str | int | float] = msgspec.field(default_factory=dict)
     taints: tuple[_Taint, ...] = ()
 
 
@@ -143,7 +143,10 @@ def _device(driver: str, one: _Device) -> OfferedDevice | None:
     part = device_part(driver, words.get("type", ""))
     if part is DevicePart.NO_GPU:
         return None
-    sizes = {name.rpartition("/")[2]: value.value for name, value in told.capacity.items()}
+    sizes = {
+        name.rpartition("/")[2]: size.value if isinstance(size, _Capacity) else size
+        for name, size in told.capacity.items()
+    }
     memory = sizes.get("memory", sizes.get("addressableMemory"))
     return OfferedDevice(
         name=WORDS[one.name],
