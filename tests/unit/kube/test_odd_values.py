@@ -20,7 +20,7 @@ from cockpit.views import format as fmt
 from tests.reliability.figures import Tell, whole
 from tests.unit.kube.builders import meta
 
-QUANTITIES = (
+QUANTITIES: tuple[str, ...] = (
     "1",
     "0",
     "-1",
@@ -48,7 +48,7 @@ QUANTITIES += (
     "Ki",
     "1 Gi",
 )
-TIMES = (
+TIMES: tuple[str, ...] = (
     "2026-11-01T10:00:00Z",
     "2026-11-01T10:00:00.123456789Z",
     "0001-01-01T00:00:00Z",
@@ -63,7 +63,7 @@ TIMES += (
     "5m0.5s",
     "9" * 40 + "h",
 )
-NAMES = (
+NAMES: tuple[str, ...] = (
     "nvidia.com/mig-1g.10gb",
     "nvidia.com/mig-1c.3g.40gb",
     "nvidia.com/mig-1g.10gb.me",

@@ -147,7 +147,7 @@ async def test_one_bad_object_among_fifty_thousand(
 
 def usual_pod(name: str) -> dict[str, Any]:
     """A pod of 9 kB, as the workers of a training job are: mostly what the cockpit does not read."""
-    fields = {f"f:field-{at}": {"f:value": {}, ".": {}} for at in range(60)}
+    fields: Any = {f"f:field-{at}": {"f:value": {}, ".": {}} for at in range(60)}
     environment = [{"name": f"VARIABLE_{at}", "value": f"some value of {at}"} for at in range(70)]
     tree = pod(name)
     tree["metadata"]["managedFields"] = [{"manager": "kubelet", "operation": "Update", "fieldsV1": fields}]
