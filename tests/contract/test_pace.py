@@ -22,6 +22,7 @@ from tests.contract.faults import PROTOBUF_STREAM
 from tests.contract.following import following
 from tests.contract.mirror import eventually, truth
 from tests.contract.shapes import pod
+from tests.reliability.figures import Tell
 
 HOUR = 3600.0
 PER_SECOND = 0.25
@@ -192,10 +193,12 @@ async def test_phases_of_a_stream_that_fails_and_recovers(
         assert one.mirror.status.retry_seconds is None
 
 
+@pytest.mark.row(16, "requests inside the window", most=0)
+@pytest.mark.row(16, "wait, times the header", most=1.2)
 @pytest.mark.parametrize("code", [429, 503])
 @pytest.mark.parametrize("streaming", [True, False], ids=["streaming list", "pages"])
 async def test_the_servers_wait_is_kept(
-    space: str, connect: Connect, proxy: FaultProxy, code: int, streaming: bool
+    space: str, connect: Connect, proxy: FaultProxy, code: int, streaming: bool, figure: Tell
 ) -> None:
     clock = ManualClock()
     session = await connect("viewer", through=proxy)
@@ -203,24 +206,27 @@ async def test_the_servers_wait_is_kept(
     proxy.plan(faults.status(code, retry_after_seconds=17), times=1, path="/pods")
     async with following(session, PODS, namespace=space, clock=clock, streaming_list=streaming) as one:
         await one.mirror.until_live()
-        first, second = proxy.requests("/pods")[:2]
-        assert 17.0 <= second.at_seconds - first.at_seconds <= 17.0 * 1.2
+        first, *others = proxy.requests("/pods")
+        waits = [seen.at_seconds - first.at_seconds for seen in others]
+        figure("requests inside the window", sum(wait < 17.0 for wait in waits))
+        figure("wait, times the header", waits[0] / 17.0)
 
 
+@pytest.mark.row(17, "lists", most=0)
 @pytest.mark.parametrize("code", [429, 500, 503, 504])
 async def test_a_busy_server_is_not_asked_for_a_list_again(
-    space: str, admin: Api, connect: Connect, proxy: FaultProxy, code: int
+    space: str, admin: Api, connect: Connect, proxy: FaultProxy, code: int, figure: Tell
 ) -> None:
     """A watch that is put off goes on from its version (reliability matrix, row 17)."""
     session = await connect("viewer", through=proxy)
     async with following(session, PODS, namespace=space, clock=ManualClock()) as one:
         await one.mirror.until_live()
-        proxy.plan(faults.status(code, retry_after_seconds=1), times=4, path="/pods")
+        rule = proxy.plan(faults.status(code, retry_after_seconds=1), times=4, path="/pods")
         proxy.cut_all()
-        await eventually(lambda: len(proxy.requests("/pods")) == 6, "the sixth request")
+        await eventually(lambda: rule.used == 4 and len(proxy.requests("/pods")) >= 6, "the sixth request")
         admin.create(in_space(space, "pods"), pod("late"))
         await one.mirror.until_equal(truth(admin, in_space(space, "pods")))
-        assert len(proxy.requests("/pods", listing=True)) == 1
+        figure("lists", len(proxy.requests("/pods", listing=True)) - 1)
 
 
 async def test_minutes_of_health_forget_the_failures(
