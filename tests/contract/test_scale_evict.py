@@ -2,11 +2,15 @@
 
 import pytest
 
+from cockpit.actions.perform import carry_out
+from cockpit.actions.refusals import Remedy, remedy_of
+from cockpit.clock import ManualClock
 from cockpit.errors import Refused
 from cockpit.kube.calls import perform
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
-from cockpit.model.plan import Call
+from cockpit.model.plan import Call, Plan
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.bed.rights import allow
 from tests.contract.asking import JSON_PATCH, MERGE, in_space, patch
@@ -15,6 +19,8 @@ from tests.contract.following import following
 from tests.contract.mirror import eventually
 from tests.contract.server import Capability, Server
 from tests.contract.shapes import budget, custom, deployment, pod, role
+from tests.reliability.figures import Tell
+from tests.unit.actions.builders import Lines
 
 APPS = "/apis/apps/v1"
 
@@ -205,20 +211,25 @@ async def test_an_eviction_keeps_the_uid(space: str, admin: Api, session: ApiSes
     assert admin.request("GET", in_space(space, "pods", "p")).status == 200
 
 
+@pytest.mark.row(18, "blind retries", most=0)
+@pytest.mark.row(18, "evictions told as blocked by a budget", least=1)
 @needs(Capability.CONTROLLERS)
 async def test_a_budget_blocks_the_last_pods_eviction_in_words(
-    space: str, admin: Api, session: ApiSession
+    space: str, admin: Api, connect: Connect, proxy: FaultProxy, figure: Tell
 ) -> None:
+    session = await connect(write=True, through=proxy)
     _running(admin, space, "p1", "p2")
     admin.create(f"/apis/policy/v1/namespaces/{space}/poddisruptionbudgets", budget("keep", 1, {"app": "x"}))
     path = f"/apis/policy/v1/namespaces/{space}/poddisruptionbudgets/keep"
     await eventually(lambda: admin.get(path).get("status", {}).get("disruptionsAllowed") == 1, "one may go")
     assert (await perform(session, _evict(space, "p1"))).status == 201
-    answer = await session.request("POST", f"{in_space(space, 'pods', 'p2')}/eviction", body=_eviction("p2"))
-    assert answer.status == 429
-    with pytest.raises(Refused, match="disruption budget") as caught:
-        await perform(session, _evict(space, "p2"))
-    assert caught.value.said.has_cause("DisruptionBudget")
+    plan = Plan(verb="evict", title="Evict pod p2", calls=(_evict(space, "p2"),))
+    outcome = await carry_out(plan, session, Lines(), ManualClock())
+    assert outcome.refusal is not None
+    assert (outcome.refusal.status, outcome.refusal.has_cause("DisruptionBudget")) == (429, True)
+    assert remedy_of(outcome.refusal) is Remedy.LATER, "it may be tried again by hand"
+    figure("evictions told as blocked by a budget", outcome.sentence.count("blocked by a PodDisruptionBudget"))
+    figure("blind retries", len(proxy.requests("/p2/eviction")) - 1)
     assert admin.request("GET", in_space(space, "pods", "p2")).status == 200
 
 
