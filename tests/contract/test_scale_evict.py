@@ -212,7 +212,7 @@ async def test_an_eviction_keeps_the_uid(space: str, admin: Api, session: ApiSes
 
 
 @pytest.mark.row(18, "blind retries", most=0)
-@pytest.mark.row(18, "evictions told as blocked by a budget", least=1)
+@pytest.mark.row(18, "evictions told as blocked", least=1)
 @needs(Capability.CONTROLLERS)
 async def test_a_budget_blocks_the_last_pods_eviction_in_words(
     space: str, admin: Api, connect: Connect, proxy: FaultProxy, figure: Tell
@@ -228,7 +228,7 @@ async def test_a_budget_blocks_the_last_pods_eviction_in_words(
     assert outcome.refusal is not None
     assert (outcome.refusal.status, outcome.refusal.has_cause("DisruptionBudget")) == (429, True)
     assert remedy_of(outcome.refusal) is Remedy.LATER, "it may be tried again by hand"
-    figure("evictions told as blocked by a budget", outcome.sentence.count("blocked by a PodDisruptionBudget"))
+    figure("evictions told as blocked", outcome.sentence.count("blocked by a PodDisruptionBudget"))
     figure("blind retries", len(proxy.requests("/p2/eviction")) - 1)
     assert admin.request("GET", in_space(space, "pods", "p2")).status == 200
 

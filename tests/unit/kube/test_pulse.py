@@ -9,6 +9,7 @@ from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.pulse import ALIVE_SECONDS, DARK_ANSWER_SECONDS, DARK_SECONDS, Pulse, within
+from tests.reliability.figures import Tell
 
 THERE = ApiAnswer(200, "application/json", b"{}")
 
@@ -73,10 +74,12 @@ class Server:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_a_server_that_answers_is_asked_five_times_in_25_seconds() -> None:
+@pytest.mark.row(20, "probes", most=0.25, unit="/s")
+async def test_a_server_that_answers_is_asked_every_five_seconds(figure: Tell) -> None:
     server = Server()
-    await server.run(25)
-    assert len(server.asked) == 25 / ALIVE_SECONDS + 1
+    await server.run(3600)
+    assert len(server.asked) == 3600 / ALIVE_SECONDS + 1
+    figure("probes", len(server.asked) / 3600)
     assert not server.pulse.is_dark
 
 
