@@ -10,6 +10,7 @@ import asyncio
 import os
 import ssl
 import tempfile
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,14 @@ REREAD_SECONDS = 60.0  # token files and OIDC tokens, as client-go does
 TRUST_SECONDS = 4.0  # after TLS failed, between two reads of authorities and certificates
 FAILED_RENEWAL_SECONDS = 30.0  # a refused renewal is not tried again sooner
 NAMESPACE_FILE = Path(SERVICE_CERT_FILENAME).with_name("namespace")
+
+
+@dataclass
+class _Life:
+    """Wall times of what a load found: from when it is renewed, until when it is good as far as it says."""
+
+    due_seconds: float | None = None
+    ends_seconds: float = float("inf")
 
 
 class Credentials:
@@ -66,8 +75,7 @@ class Credentials:
         self._logins = logins
         self._token_file = token_file
         self._lock = asyncio.Lock()
-        self._due_seconds: float | None = None  # wall time of the next renewal
-        self._ends_seconds = float("inf")  # wall time until which what is in force is good, as far as it says
+        self._life = _Life()  # of what is in force
         self._refused_until = 0.0  # monotonic
         self._failure: NoConnection | None = None  # of the last renewal
         self._certificate = ""  # what the client certificate is and how long it is valid, in words
@@ -121,7 +129,7 @@ class Credentials:
                 return False
             self._refused_until = self._clock.monotonic() + FAILED_RENEWAL_SECONDS
             before = self.tls_context
-            self._ends_seconds = self._clock.now()
+            self._life.ends_seconds = self._clock.now()
             try:
                 await self._load()
             except NoConnection as error:
@@ -153,10 +161,11 @@ class Credentials:
         return str(self.configuration.api_key.get("BearerToken", ""))
 
     def _is_due(self) -> bool:
-        return self._due_seconds is not None and self._clock.now() >= self._due_seconds
+        return self._life.due_seconds is not None and self._clock.now() >= self._life.due_seconds
 
     async def _refresh_when_due(self, _configuration: Any) -> None:
-        if not self._is_due():
+        """One request renews; others wait for it only where what is in force is no longer good."""
+        if not self._is_due() or (self._lock.locked() and self._clock.now() < self._life.ends_seconds):
             return
         async with self._lock:
             if not self._is_due():
@@ -167,7 +176,7 @@ class Credentials:
                 except NoConnection as error:
                     self._failure = error
                     self._refused_until = self._clock.monotonic() + FAILED_RENEWAL_SECONDS
-            if self._failure is not None and self._clock.now() >= self._ends_seconds:
+            if self._failure is not None and self._clock.now() >= self._life.ends_seconds:
                 raise type(self._failure)(self._failure.sentence)
 
     async def _load(self, *, is_first: bool = False) -> None:
@@ -180,11 +189,15 @@ class Credentials:
         self._failure = None
 
     def _read_token_file(self) -> None:
-        text = Path(self._token_file).read_text(encoding="utf-8").strip()
+        try:
+            text = Path(self._token_file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            why = clean(str(error), 200)
+            raise NoConnection(f"The token file {self._token_file} cannot be read: {why}.") from None
         if not text:
             raise NoConnection(f"The token file {self._token_file} is empty; mount a service account token.")
         self.configuration.api_key["BearerToken"] = f"Bearer {text}"
-        self._due_seconds = self._clock.now() + REREAD_SECONDS
+        self._life = _Life(self._clock.now() + REREAD_SECONDS)
 
     async def _load_chosen(self, chosen: Chosen, *, is_first: bool) -> None:
         """One pass of kubernetes.aio's loader, with our own plugin runner, into the configuration."""
@@ -200,21 +213,21 @@ class Credentials:
                     loader._user is None
                 ):  # the loader reads client certificates from a user it takes for granted
                     loader._user = kube_config.ConfigNode("user", {}, chosen.path)
+                life = _Life()
                 loader.load_from_exec_plugin = lambda: self._from_plugin(
-                    loader, chosen, private, is_first=is_first
+                    loader, chosen, private, life, is_first=is_first
                 )
-                loader._load_oid_token = lambda: self._from_oidc(loader, chosen)
-                self._due_seconds, ends_before = None, self._ends_seconds
-                self._ends_seconds = float("inf")
+                loader._load_oid_token = lambda: self._from_oidc(loader, chosen, life)
                 try:
                     await loader.load_and_set(self.configuration)
                 except BaseException:
-                    self._due_seconds, self._ends_seconds = self._clock.now(), ends_before
+                    self._life.due_seconds = self._clock.now()
                     raise
                 if header := self._header():  # a token file usually ends in a newline
                     self.configuration.api_key["BearerToken"] = header.strip()
                 if "tokenFile" in chosen.user:
-                    self._due_seconds = self._clock.now() + REREAD_SECONDS
+                    life.due_seconds = self._clock.now() + REREAD_SECONDS
+                self._life = life
                 self._check_certificate(chosen)
                 is_renewable = "exec" in chosen.user or "client-certificate" in chosen.user
                 if self.tls_context is None or is_renewable:
@@ -224,7 +237,9 @@ class Credentials:
             finally:
                 kube_config._cleanup_temp_files()
 
-    async def _from_plugin(self, loader: Any, chosen: Chosen, private: str, *, is_first: bool) -> bool:
+    async def _from_plugin(
+        self, loader: Any, chosen: Chosen, private: str, life: _Life, *, is_first: bool
+    ) -> bool:
         given = await self._login(chosen, is_first=is_first)
         if given.token:
             loader.token = f"Bearer {given.token}"
@@ -234,14 +249,14 @@ class Credentials:
                 path.write_text(text, encoding="utf-8")
                 setattr(loader, attribute, str(path))
         if given.expires_seconds is not None:
-            self._due_seconds = due_seconds_of(given, self._clock.now())
-            self._ends_seconds = given.expires_seconds
+            life.due_seconds = due_seconds_of(given, self._clock.now())
+            life.ends_seconds = given.expires_seconds
         return True
 
-    async def _from_oidc(self, loader: Any, chosen: Chosen) -> str:
+    async def _from_oidc(self, loader: Any, chosen: Chosen, life: _Life) -> str:
         now_seconds, config = self._clock.now(), chosen.user["auth-provider"]["config"]
-        self._ends_seconds = await oidc.keep_fresh(chosen.user_name, config, now_seconds)
-        self._due_seconds = now_seconds + REREAD_SECONDS
+        life.ends_seconds = await oidc.keep_fresh(chosen.user_name, config, now_seconds)
+        life.due_seconds = now_seconds + REREAD_SECONDS
         loader.token = f"Bearer {config['id-token']}"
         return str(loader.token)
 
@@ -249,7 +264,7 @@ class Credentials:
         now_seconds, spec = self._clock.now(), chosen.user["exec"]
         if is_first:
             return await self._logins.first(spec, chosen.cluster, now_seconds)
-        may_ask = now_seconds >= self._ends_seconds
+        may_ask = now_seconds >= self._life.ends_seconds
         return await self._logins.renewed(spec, chosen.cluster, now_seconds, may_ask=may_ask)
 
     def _check_certificate(self, chosen: Chosen) -> None:
@@ -269,16 +284,16 @@ class Credentials:
         now_seconds = self._clock.now()
         self._certificate = f"{place} (valid until {_day(found.ends_seconds)})"
         if now_seconds >= found.ends_seconds:
-            self._due_seconds = self._ends_seconds = now_seconds
+            self._life = _Life(now_seconds, now_seconds)
             raise LoginExpired(f"{place} expired on {_day(found.ends_seconds)}; {remedy}.")
         if now_seconds < found.begins_seconds:
-            self._due_seconds = self._ends_seconds = now_seconds
+            self._life = _Life(now_seconds, now_seconds)
             raise LoginExpired(
                 f"{place} is valid only from {_day(found.begins_seconds)};"
                 f" check the clock of this host, or {remedy}."
             )
-        if self._due_seconds is None:
-            self._due_seconds = self._ends_seconds = found.ends_seconds
+        if self._life.due_seconds is None:
+            self._life = _Life(found.ends_seconds, found.ends_seconds)
 
 
 def _certificate_place(chosen: Chosen) -> tuple[str, str]:
