@@ -3,13 +3,14 @@
 import pytest
 
 from cockpit.actions.perform import carry_out
-from cockpit.actions.refusals import Remedy, remedy_of
+from cockpit.actions.refusals import remedy_of
 from cockpit.clock import ManualClock
 from cockpit.errors import Refused
 from cockpit.kube.calls import perform
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
 from cockpit.model.plan import Call, Plan
+from cockpit.model.refusal import Remedy
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.bed.rights import allow
