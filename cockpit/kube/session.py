@@ -67,6 +67,7 @@ class _Request(msgspec.Struct):
     timeout: Any
     is_stream: bool = False
     is_fresh: bool = False  # over a connection of its own
+    is_probe: bool = False  # over the connection that only probes use
 
 
 @contextmanager
@@ -99,6 +100,7 @@ class ApiSession:
         self._clock = clock
         self._read_only = options.read_only
         self._client: aiohttp.ClientSession | None = None
+        self._probe_client: aiohttp.ClientSession | None = None
         self._once_client: aiohttp.ClientSession | None = None
         self._proxy: str | None = None
         self._stream_client: aiohttp.ClientSession | None = None
@@ -152,13 +154,15 @@ class ApiSession:
         headers: Query = (),
         limit_bytes: int = BODY_BYTES,
         is_fresh: bool = False,
+        is_probe: bool = False,
     ) -> ApiAnswer:
         """Send one request; an answer for every HTTP status.
 
         `body` is a tree of dicts, lists and scalars (sent as JSON whatever the patch type). Raises Refused
         where the guard forbids it and NoConnection where no answer comes or it is longer than `limit_bytes`.
         Nothing is retried, except once after a 401 with renewed credentials: a 401 of the API server proves
-        that nothing was done. `is_fresh` opens a connection for this request alone.
+        that nothing was done. `is_fresh` opens a connection for this request alone; `is_probe` keeps one that
+        no other request takes.
         """
         import aiohttp
 
@@ -169,7 +173,7 @@ class ApiSession:
             data = json.dumps(body).encode()
             extra["Content-Type"] = content_type
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS)
-        sent = _Request(method.upper(), path, query, extra, data, timeout, is_fresh=is_fresh)
+        sent = _Request(method.upper(), path, query, extra, data, timeout, is_fresh=is_fresh, is_probe=is_probe)
         try:
             async with self._guarded(sent) as flight, self._send(sent) as response:
                 if response.status == 403 and method.upper() not in guard.READS:
@@ -205,7 +209,9 @@ class ApiSession:
 
     async def _version(self, timeout_seconds: float, is_fresh: bool) -> ApiAnswer:
         asked_seconds = self._clock.now()
-        answer = await self.request("GET", "/version", timeout_seconds=timeout_seconds, is_fresh=is_fresh)
+        answer = await self.request(
+            "GET", "/version", timeout_seconds=timeout_seconds, is_fresh=is_fresh, is_probe=not is_fresh
+        )
         said = said_time(answer.date, answer.demo_time)
         if said is not None:
             self._clock.hear(said, asked_seconds, self._clock.now())
@@ -351,7 +357,14 @@ class ApiSession:
         aiohttp sends a GET, PUT or DELETE a second time when the connection breaks before the answer. Nobody
         knows then whether a write was done, and a stream has its own pace, which must not be doubled. So both
         have a client that opens a fresh connection for each: a kept one may have been closed meanwhile.
+
+        A probe has one that stands as long as the streams do: what befell their connections befell it, while
+        of those that reads share it may be given one that was opened since.
         """
+        if request.is_probe:
+            if self._probe_client is None:
+                self._probe_client = self._open_client(is_repeating=True)
+            return self._probe_client
         if request.is_stream:
             if self._stream_client is None:
                 from cockpit.kube.fast_stream import take_streams
@@ -399,8 +412,8 @@ class ApiSession:
             answer.close("the session was closed")
         for made in tuple(self._sockets):
             await made.close()
-        clients = (self._client, self._once_client, self._stream_client)
-        self._client = self._once_client = self._stream_client = None
+        clients = (self._client, self._probe_client, self._once_client, self._stream_client)
+        self._client = self._probe_client = self._once_client = self._stream_client = None
         for client in clients:
             if client is not None:
                 await client.close()

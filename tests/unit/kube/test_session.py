@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection, Refused
@@ -393,3 +394,21 @@ async def test_a_date_from_behind_a_proxy_is_another_machines(
     server.on(path, reply({}, Date=formatdate(0, usegmt=True)))
     assert (await session.request("GET", path)).ok
     assert clock.cluster_now() == clock.now()
+
+
+async def test_a_probe_has_a_connection_that_no_read_takes(server: FakeServer, session: ApiSession) -> None:
+    """Where the link breaks silently it is as dead as the streams; one that reads share may be a newer one."""
+    asked: dict[str, set[int]] = {"/version": set(), PODS: set()}
+
+    async def port(request: web.Request) -> web.Response:
+        assert request.transport is not None
+        asked[request.path].add(request.transport.get_extra_info("peername")[1])
+        return web.json_response({})
+
+    for path in asked:
+        server.on(path, port)
+    for _ in range(3):
+        await session.version(5.0)
+        await session.request("GET", PODS)
+    assert len(asked["/version"]) == 1
+    assert asked["/version"].isdisjoint(asked[PODS])
