@@ -59,6 +59,7 @@ test-all: test
 	$(BIN)/python -m tests.fuzz --requests 10000 --seeds 3
 	$(BIN)/python -m tests.real --whole --table tests/RESULTS.md
 	$(BIN)/python -m tests.reliability
+	$(BIN)/python -m tests.soak --seed 2
 	$(BIN)/python -m tests.triage record --count 60 --generations newer older
 	$(BIN)/python -m tests.triage offers --generations newer older
 	$(BIN)/python -m tests.triage nightshift --seeds 20

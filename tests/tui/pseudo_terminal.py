@@ -14,6 +14,7 @@ import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 import pyte
 
@@ -46,7 +47,7 @@ class PseudoTerminal:
         self.sent = b""
         self.exit_code: int | None = None
 
-    def __enter__(self) -> "PseudoTerminal":
+    def __enter__(self) -> Self:
         self._pid, self._fd = pty.fork()
         if self._pid == 0:
             environment = {

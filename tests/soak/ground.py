@@ -1,0 +1,235 @@
+"""What a soak stands on: the app in a terminal, behind a link and a proxy, before an embedded cluster."""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyte
+
+from cockpit.sim.faults.exchange import Exchange, Fault, SeenRequest
+from tests.adapters.faults.proxy import FaultProxy
+from tests.bed.api import Api, ApiError
+from tests.bench.returns import Link
+from tests.contract import faults
+from tests.tui.pseudo_terminal import KEYS, READ_BYTES, PseudoTerminal
+
+LAST_BYTES = 1 << 16
+REVIEWS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
+
+
+class Gate(FaultProxy):
+    """A proxy that lets in who shows the token of the day, and asks the server with one that it knows."""
+
+    def __init__(self, upstream_url: str, upstream_ca: Path, *, token: str, upstream_token: str) -> None:
+        super().__init__(upstream_url, upstream_ca)
+        self.token = token
+        self._upstream_token = upstream_token
+
+    def _fault_for(self, seen: SeenRequest) -> Fault | None:
+        if seen.headers.get("Authorization") != f"Bearer {self.token}":
+            return faults.status(401, reason="Unauthorized", message="Unauthorized")
+        fault = super()._fault_for(seen)
+
+        async def known(exchange: Exchange) -> None:
+            exchange.headers["Authorization"] = f"Bearer {self._upstream_token}"
+            await (exchange.forward() if fault is None else fault(exchange))
+
+        return known
+
+    @property
+    def writes(self) -> list[str]:
+        """Requests that were to change something."""
+        return [
+            f"{seen.method} {seen.path}"
+            for seen in self.seen
+            if seen.method not in ("GET", "HEAD") and not seen.path.endswith(REVIEWS)
+        ]
+
+    @property
+    def watched(self) -> set[str]:
+        """Paths of everything that was watched."""
+        return {seen.path for seen in self.seen if seen.is_watch}
+
+
+class Screen(PseudoTerminal):
+    """A terminal of which only the last bytes are kept: to draw a session of hours takes a processor."""
+
+    is_read = True
+
+    def take(self, seconds: float) -> bool:
+        if not self.is_readable(seconds):
+            return True
+        try:
+            chunk = os.read(self._fd, READ_BYTES)
+        except OSError:  # the other side is closed
+            return False
+        self.sent = (self.sent + chunk)[-LAST_BYTES:]
+        return bool(chunk)
+
+    def read_on(self) -> None:
+        """Have the running loop read whatever comes."""
+        os.set_blocking(self._fd, False)
+        asyncio.get_running_loop().add_reader(self._fd, self._comes)
+
+    def leave(self) -> None:
+        """Read no more."""
+        asyncio.get_running_loop().remove_reader(self._fd)
+
+    def _comes(self) -> None:
+        if not self.take(0):
+            self.leave()
+
+    async def picture(self) -> str:
+        """What is on the screen, drawn once more."""
+        columns, lines = self.size
+        for width in (columns - 1, columns):
+            self.resize(width, lines)
+            await asyncio.sleep(1.0)
+        drawn = pyte.Screen(*self.size)
+        pyte.ByteStream(drawn).feed(self.sent)
+        return "\n".join(drawn.display)
+
+    def write(self, sent: bytes) -> None:
+        """Send keys as bytes; to a program that has ended or takes none, none."""
+        with contextlib.suppress(OSError):
+            os.write(self._fd, sent)
+
+    def ended(self) -> int | None:
+        """The exit code; None while it runs."""
+        pid, status = os.waitpid(self._pid, os.WNOHANG)
+        if pid:
+            self.exit_code = os.waitstatus_to_exitcode(status)
+        return self.exit_code
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What the app told of itself, and what the system tells of its process."""
+
+    records: Mapping[str, tuple[str, str]]  # uid -> version, key
+    phases: Mapping[str, str]
+    messages: Mapping[str, str]
+    faults: Mapping[str, str]
+    tasks: Counter[str]
+    descriptors: tuple[str, ...]
+    resident_kib: int
+
+
+@dataclass
+class Ground:
+    """Everything that a fault may touch."""
+
+    gate: Gate
+    link: Link
+    screen: Screen
+    api: Api
+    socket: Path
+    state: Path
+    token_file: Path
+    damaged: set[str] = field(default_factory=set)
+    """Paths of objects that were damaged on the way: what came of them is right once they change again."""
+
+    # ---- the app
+
+    async def hear(self, word: str = "tell") -> Holdings:
+        """What it holds now. Raises OSError where it is gone."""
+        reader, writer = await asyncio.open_unix_connection(self.socket, limit=1 << 26)
+        writer.write(f"{word}\n".encode())
+        told: dict[str, Any] = json.loads(await reader.readline())
+        writer.close()
+        return Holdings(
+            {uid: (version, key) for uid, (version, key) in told["records"].items()},
+            told["phases"],
+            told["messages"],
+            told["faults"],
+            Counter(told["tasks"]),
+            descriptors(self.screen.pid),
+            resident_kib(self.screen.pid),
+        )
+
+    def reports(self) -> list[Path]:
+        """Reports of errors that were not expected."""
+        return sorted((self.state / "crashes").glob("*.txt"))
+
+    # ---- the server
+
+    async def truth(self) -> dict[str, tuple[str, str]]:
+        """uid -> version and path of everything that lies where the app watched."""
+        return await asyncio.to_thread(self._truth)
+
+    def _truth(self) -> dict[str, tuple[str, str]]:
+        found: dict[str, tuple[str, str]] = {}
+        for path in sorted(self.gate.watched):
+            try:
+                items = self.api.items(path)
+            except ApiError:
+                continue  # a kind that was taken away
+            for item in items:
+                meta = item["metadata"]
+                space = f"namespaces/{meta['namespace']}/" if meta.get("namespace") else ""
+                base, _, plural = path.rpartition("/")
+                found[meta["uid"]] = (meta["resourceVersion"], f"{base}/{space}{plural}/{meta['name']}")
+        return found
+
+
+def differences(told: Holdings, truth: Mapping[str, tuple[str, str]]) -> list[str]:
+    """A line for each record in which the app and the server differ."""
+    lines = []
+    for uid in told.records.keys() | truth.keys():
+        here, there = told.records.get(uid), truth.get(uid)
+        if there is None and here is not None:
+            lines.append(f"{here[1]}: gone at the server, version {here[0]} here")
+        elif here is None and there is not None:
+            lines.append(f"{there[1]}: missing here, version {there[0]} at the server")
+        elif here is not None and there is not None and here[0] != there[0]:
+            lines.append(f"{there[1]}: version {here[0]} here, {there[0]} at the server")
+    return sorted(lines)
+
+
+def state_hash(versions: Mapping[str, tuple[str, str]]) -> str:
+    """Of identities and versions."""
+    pairs = sorted((uid, version) for uid, (version, _) in versions.items())
+    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()[:12]
+
+
+def descriptors(pid: int) -> tuple[str, ...]:
+    """What the open descriptors of a process lead to, without numbers."""
+    found = []
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            found.append(str(entry.readlink()).partition(":[")[0])
+        except OSError:  # closed meanwhile
+            continue
+    return tuple(sorted(found))
+
+
+def resident_kib(pid: int) -> int:
+    """Resident memory of a process."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise AssertionError(f"process {pid} has no memory")
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time that a process took, user and system."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def as_bytes(keys: Sequence[str]) -> list[bytes]:
+    """Keys as a terminal sends them."""
+    return [KEYS.get(key, key.encode()) for key in keys]
+
+
+def since(began: float) -> float:
+    """Seconds of this machine."""
+    return time.monotonic() - began
