@@ -173,7 +173,9 @@ class ApiSession:
             data = json.dumps(body).encode()
             extra["Content-Type"] = content_type
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS)
-        sent = _Request(method.upper(), path, query, extra, data, timeout, is_fresh=is_fresh, is_probe=is_probe)
+        sent = _Request(
+            method.upper(), path, query, extra, data, timeout, is_fresh=is_fresh, is_probe=is_probe
+        )
         try:
             async with self._guarded(sent) as flight, self._send(sent) as response:
                 if response.status == 403 and method.upper() not in guard.READS:

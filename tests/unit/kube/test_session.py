@@ -397,7 +397,7 @@ async def test_a_date_from_behind_a_proxy_is_another_machines(
 
 
 async def test_a_probe_has_a_connection_that_no_read_takes(server: FakeServer, session: ApiSession) -> None:
-    """Where the link breaks silently it is as dead as the streams; one that reads share may be a newer one."""
+    """Where the link breaks silently it is as dead as the streams; one that reads share may be newer."""
     asked: dict[str, set[int]] = {"/version": set(), PODS: set()}
 
     async def port(request: web.Request) -> web.Response:
