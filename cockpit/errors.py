@@ -30,6 +30,14 @@ class BadInput(CockpitError):
     """A value that the person gave cannot be used."""
 
 
+class NotFound(BadInput):
+    """Nothing that was read is `what` (`job 'llm'`); `hint` tells names that are near."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(f"there is no {what}; {hint}")
+        self.what, self.hint = what, hint
+
+
 class Unchanged(BadInput):
     """What is asked for is so already: nothing has to be done, and nothing failed."""
 

@@ -1,13 +1,16 @@
 """Which job a person means by `name`, `namespace/name` or `kind/namespace/name`, or which other thing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from cockpit.actions.queue import queue_named
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, NotFound, Refused
+from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.nearest import nearest
 from cockpit.pools.index import pool_named
 from cockpit.triage.cluster_view import ClusterView
@@ -24,6 +27,24 @@ NAMINGS: Final = {
     "queue": "queue/NAME or queue/NAMESPACE/NAME",
     "pool": "pool/NAME",
 }
+
+
+_UNREAD: Final = (Phase.CONNECTING, Phase.LISTING, Phase.BACKING_OFF, Phase.DENIED, Phase.NOT_LOGGED_IN)
+
+
+@contextmanager
+def or_unread(store: StoreReader, kinds: Iterable[str]) -> Iterator[None]:
+    """Around the look for a name: raises Refused in the place of NotFound where one of the kinds was not read
+    in some namespace. What is denied is not known, and not absent."""
+    try:
+        yield
+    except NotFound as error:
+        wanted = frozenset(kinds)
+        unread = (one for one in store.statuses().values() if one.kind in wanted and one.phase in _UNREAD)
+        if (status := next(unread, None)) is None:
+            raise
+        why = status.message.rstrip(".") or f"{status.kind} is not read yet"
+        raise Refused(f"{error.what} is not known: {why}; {error.hint}") from None
 
 
 def job_named(jobs: Iterable[Job], text: str, namespaces: Namespaces = EVERY) -> Job:
@@ -46,7 +67,7 @@ def job_named(jobs: Iterable[Job], text: str, namespaces: Namespaces = EVERY) ->
     near = nearest("/".join(words[-2:]), names)
     hint = f"did you mean {', '.join(near)}?" if near else "see cockpit get jobs"
     where = f" in {namespaces.words}" if namespaces and len(words) == 1 else ""
-    raise BadInput(f"there is no job {text!r}{where}; {hint}")
+    raise NotFound(f"job {text!r}{where}", hint)
 
 
 def _fits(job: Job, words: list[str], namespaces: Namespaces) -> bool:
@@ -129,7 +150,7 @@ def _namespaced(
         names = ", ".join("/".join(one) for one in found[:8])
         raise BadInput(f"{kind} {name!r} is ambiguous: {names}; choose one of them")
     _known(name, ["/".join(one) for one in known], kind)
-    raise BadInput(f"there is no {kind} {name!r} in {within.words}; see cockpit get pods")
+    raise NotFound(f"{kind} {name!r} in {within.words}", "see cockpit get pods")
 
 
 def _known(name: str, names: Sequence[str], kind: str) -> None:
@@ -138,4 +159,4 @@ def _known(name: str, names: Sequence[str], kind: str) -> None:
     near = nearest(name, names)
     listed = "nodes" if kind == "node" else "pods"
     hint = f"did you mean {', '.join(near)}?" if near else f"see cockpit get {listed}"
-    raise BadInput(f"there is no {kind} {name!r}; {hint}")
+    raise NotFound(f"{kind} {name!r}", hint)

@@ -30,7 +30,7 @@ def intended(offer: Change, planning: Planning) -> OfferedIntent:
     names, given = _words(offer, verb)
     if kind.named is None:
         raise BadInput(f"a {kind.word} cannot be named: run the command")
-    things = [kind.named(planning, name, EVERY) for name in names]
+    things = [kind.found(planning, name, EVERY) for name in names]
     if verb.id == CLONE_ID:
         return OfferedIntent(verb, things, {name.removeprefix("--"): value for name, value in given.items()})
     told = {

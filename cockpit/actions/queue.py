@@ -10,7 +10,7 @@ from cockpit.actions.read import read_tree
 from cockpit.actions.shell import queue_line
 from cockpit.actions.store_overlay import record_of
 from cockpit.actions.suspend import served_version
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, NotFound
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine, Queue
 from cockpit.model.contender import Contender
@@ -44,7 +44,7 @@ def queue_named(store: StoreReader, text: str, namespaces: Namespaces = EVERY) -
         raise BadInput(
             f"{text!r} is ambiguous: {', '.join(sorted(map(full_name, found)))}; choose one of them"
         )
-    raise BadInput(f"there is no queue {text!r}; {nearest_words(wanted, (queue.key for queue in every))}")
+    raise NotFound(f"queue {text!r}", nearest_words(wanted, (queue.key for queue in every)))
 
 
 def _within(queue: Queue, wanted: str, namespaces: Namespaces) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cockpit.api_server import ApiServer
@@ -74,6 +74,7 @@ class Live:
         self._logins = logins
         self._task = task
         self._moved = moved
+        self._noted: frozenset[str] = frozenset()  # what was said of the session
 
     async def settle(
         self,
@@ -113,8 +114,8 @@ class Live:
             continue
         self.attachment.jobs.catch_up()
         if self.attachment.session is not None:
-            note(session_notes(self.attachment.session))
-            note(exposure_notes(self.attachment.options, settings_in_force()))
+            self._note_once(session_notes(self.attachment.session))
+            self._note_once(exposure_notes(self.attachment.options, settings_in_force()))
         notes = (
             *self._namespace_notes(),
             *self._notes(kinds, tells_rest=tells_rest),
@@ -124,6 +125,12 @@ class Live:
         if with_gpus and (gpus := self.attachment.store.status(Kind.GPU)) is not None:
             told.add(gpus.message)
         return (*notes, *(one for one in self.attachment.faults.values() if one not in told))
+
+    def _note_once(self, notes: Iterable[str]) -> None:
+        """A command that waits twice says it once."""
+        new = [one for one in notes if one not in self._noted]
+        self._noted |= frozenset(new)
+        note(new)
 
     async def judge_idle_jobs(self) -> None:
         """Have jobs that look idle judged by what they did over the last hours; a connection that is lost

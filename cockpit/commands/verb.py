@@ -143,7 +143,7 @@ def _meant(
     """What is named, or all; of those what the filter shows."""
     if kind.named is None:
         raise BadInput(f"a {kind.word} cannot be named here")
-    named = [kind.named(planning, name, attachment.namespaces) for name in options.names]
+    named = [kind.found(planning, name, attachment.namespaces) for name in options.names]
     if not kind.has_filter or (named and not options.filter):
         return named
     return _shown(named or planning.jobs.values(), options.filter, attachment, clock)

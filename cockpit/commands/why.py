@@ -7,7 +7,7 @@ import os
 from functools import partial
 from typing import Any, Final
 
-from cockpit.actions.find import subject_named, subject_words
+from cockpit.actions.find import or_unread, subject_named, subject_words
 from cockpit.apart import apart
 from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
@@ -52,7 +52,8 @@ async def _run(
         await live.judge_idle_jobs()
         await read_left_over(live.attachment)
         found = await _view(live.attachment, clock)
-        subject = subject_named(*named, found, live.attachment.namespaces)
+        with or_unread(live.attachment.store, _needs(named[0])):
+            subject = subject_named(*named, found, live.attachment.namespaces)
         folders = tuple(settings_in_force().template_folders)
         view = await ApiServer(live.attachment).ask_verdict(subject, found, {}, folders)
         verdict = advised(explain(subject, view), view)

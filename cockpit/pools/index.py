@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, NotFound
 from cockpit.k8s.labels import SPOT
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
@@ -56,9 +56,7 @@ def pool_named(store: StoreReader, name: str) -> Pool:
         ways = [_qualified(one) for one in found]
         ways = ways if len(set(ways)) == len(ways) else [one.name for one in found]
         raise BadInput(f"pool {name!r} is ambiguous: {', '.join(ways)}; choose one of them")
-    raise BadInput(
-        f"there is no pool {name!r}; {nearest_words(name, (pool.name for pool in pools), 'known pools')}"
-    )
+    raise NotFound(f"pool {name!r}", nearest_words(name, (pool.name for pool in pools), "known pools"))
 
 
 def pool_keyed(store: StoreReader, key: str) -> Pool | None:

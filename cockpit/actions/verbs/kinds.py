@@ -28,7 +28,7 @@ class TargetKind:
     now: Callable[["Planning", Any], Any | None]
     """The same thing as it is by now, None where it is gone or another one of its name."""
     named: Callable[["Planning", str, "Namespaces"], Any] | None = None
-    """The one that a text means; a namespace narrows it. Raises BadInput with what is near."""
+    """The one that a text means; a namespace narrows it. Raises BadInput with what is near: see `found`."""
     distinct: Callable[[Sequence[Any], Any], list[Any]] = lambda things, _store: list(things)
     """Each thing that a verb reaches once, ordered, by (things, store)."""
     many: Callable[[Sequence[Any]], Iterable[str]] = lambda _things: ()
@@ -38,6 +38,18 @@ class TargetKind:
     is_namespaced: bool = False
     has_filter: bool = False
     """Its commands take `--filter` beside names."""
+
+    def found(self, planning: "Planning", text: str, namespaces: "Namespaces") -> Any:
+        """The one that a text means; a namespace narrows it.
+
+        Raises BadInput: unknown, with names that are near, or several; and Refused where nothing has the
+        name but not all that could have it was read.
+        """
+        from cockpit.actions.find import or_unread
+
+        assert self.named is not None, self.word
+        with or_unread(planning.store, self.watched()):
+            return self.named(planning, text, namespaces)
 
     def target(self, thing: Any) -> str:
         """`mpijob team-a/llm`, `node gpu-1`: as sentences name it."""
@@ -95,7 +107,7 @@ def _node_now(planning: "Planning", node: "Node") -> "Node | None":
 
 
 def _node_named(planning: "Planning", text: str, _namespaces: "Namespaces") -> "Node":
-    from cockpit.errors import BadInput
+    from cockpit.errors import NotFound
     from cockpit.model.node import Node
     from cockpit.nearest import nearest_words
 
@@ -104,7 +116,7 @@ def _node_named(planning: "Planning", text: str, _namespaces: "Namespaces") -> "
     if isinstance(found, Node):
         return found
     nodes = (node.name for node in planning.store.records("nodes").values())
-    raise BadInput(f"there is no node {text!r}; {nearest_words(name, nodes)}")
+    raise NotFound(f"node {text!r}", nearest_words(name, nodes))
 
 
 def _pool_now(planning: "Planning", pool: "Pool") -> "Pool":
