@@ -23,6 +23,7 @@ from tests.contract.kubelet import Kubelet, serving
 from tests.contract.mirror import eventually
 from tests.contract.server import Capability
 from tests.contract.shapes import pod
+from tests.reliability.figures import Tell
 
 NANO = 1_000_000_000
 BEGUN = 1_790_000_000
@@ -109,8 +110,9 @@ async def test_a_run_before_that_is_not_there_is_the_kubelets_sentence(
     assert kubelet.asked[-1][1]["previous"] == "true"
 
 
+@pytest.mark.row(46, "double lines", most=0)
 async def test_a_followed_log_that_is_cut_goes_on_without_a_line_twice(
-    space: str, kubelet: Writing, connect: Connect, proxy: FaultProxy
+    space: str, kubelet: Writing, connect: Connect, proxy: FaultProxy, figure: Tell
 ) -> None:
     """The connection breaks in the middle of the line that comes again."""
     proxy.plan(cut(20), path="/log", only=lambda seen: seen.query.get("follow") == "true")
@@ -129,6 +131,7 @@ async def test_a_followed_log_that_is_cut_goes_on_without_a_line_twice(
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
     assert [one.text for one in told] == [f"line {number}" for number in range(5)]
+    figure("double lines", len(told) - len({one.text for one in told}))
     assert [seen.query.get("sinceTime") for seen in proxy.requests("/log")] == [
         None,
         "2026-09-21T14:13:24Z",

@@ -16,6 +16,7 @@ from cockpit.kube.log_fan_in import GAP, NEXT_RUN, LogFanIn, query_of
 from cockpit.kube.log_lines import LogPiece, Resume
 from cockpit.kube.session import ApiSession
 from cockpit.model.log import Life, LogLine, LogSource, LogWish
+from tests.reliability.figures import Tell
 
 NANO = 1_000_000_000
 BEGUN = 1_790_000_000
@@ -90,6 +91,11 @@ class Logs:
         return [f"{one.source.label}: {one.text}" for one in self.told]
 
 
+def doubles(logs: Logs) -> int:
+    """Lines that were told more than once; the texts of these tests are all different."""
+    return len(logs.texts) - len(set(logs.texts))
+
+
 async def until(logs: Logs, is_so: Callable[[], bool], fan_in: LogFanIn) -> None:
     """Run the fan_in until it is so."""
     running = asyncio.create_task(fan_in.run())
@@ -125,7 +131,8 @@ async def test_what_is_there_comes_by_time_whoever_answers_first() -> None:
     assert all(query == {"timestamps": "true", "limitBytes": str((32 << 20) // 3)} for _, query in logs.asked)
 
 
-async def test_a_log_that_cannot_be_read_is_told_and_the_others_stay() -> None:
+@pytest.mark.row(46, "logs not started that are not told", most=0)
+async def test_a_log_that_cannot_be_read_is_told_and_the_others_stay(figure: Tell) -> None:
     logs = Logs(
         w0=[line(1, "here")], w1=['container "main" in pod "w1" is waiting to start: PodInitializing']
     )
@@ -137,9 +144,11 @@ async def test_a_log_that_cannot_be_read_is_told_and_the_others_stay() -> None:
     assert fan_in.troubles == {
         "w1": 'No log of ns/w1: container "main" in pod "w1" is waiting to start: PodInitializing'
     }
+    figure("logs not started that are not told", 1 - len(fan_in.troubles))
 
 
-async def test_a_break_repeats_and_loses_nothing() -> None:
+@pytest.mark.row(46, "double lines", most=0)
+async def test_a_break_repeats_and_loses_nothing(figure: Tell) -> None:
     logs = Logs(
         w0=[
             line(1, "one") + line(1.5, "two"),
@@ -159,18 +168,25 @@ async def test_a_break_repeats_and_loses_nothing() -> None:
     assert [query.get("follow") for _, query in logs.asked] == [None, "true", "true"]
     assert logs.asked[0][1]["tailLines"] == "100" and "tailLines" not in logs.asked[1][1]
     assert fan_in.troubles == {}
+    figure("double lines", doubles(logs))
 
 
-async def test_lines_that_the_node_threw_away_leave_a_note() -> None:
+@pytest.mark.row(46, "double lines", most=0)
+@pytest.mark.row(46, "gaps that are not shown", most=0)
+async def test_lines_that_the_node_threw_away_leave_a_note(figure: Tell) -> None:
     logs = Logs(w0=[line(1, "one"), [line(1, "one"), "cut"], [line(9, "much later"), "stay"]])
     fan_in = logs.fan_in(LogWish())
     fan_in.want([source("w0")])
     await until(logs, lambda: len(logs.told) >= 3, fan_in)
     assert logs.texts == ["w0: one", f"w0: {GAP}", "w0: much later"]
     assert [one.is_note for one in logs.told] == [False, True, False]
+    figure("double lines", doubles(logs))
+    figure("gaps that are not shown", 1 - [one.text for one in logs.told if one.is_note].count(GAP))
 
 
-async def test_a_container_that_starts_anew_while_it_is_followed_loses_nothing() -> None:
+@pytest.mark.row(46, "double lines", most=0)
+@pytest.mark.row(46, "gaps that are not shown", most=0)
+async def test_a_container_that_starts_anew_while_it_is_followed_loses_nothing(figure: Tell) -> None:
     logs = Logs(
         w0=[
             line(1, "first run"),
@@ -190,9 +206,13 @@ async def test_a_container_that_starts_anew_while_it_is_followed_loses_nothing()
     await until(logs, lambda: len(logs.told) >= 5, fan_in)
     assert logs.texts == ["w0: first run", "w0: dies", "w0: last words", f"w0: {NEXT_RUN}", "w0: second run"]
     assert [query.get("previous") for _, query in logs.asked] == [None, None, "true", None]
+    figure("double lines", doubles(logs))
+    figure("gaps that are not shown", 1 - [one.text for one in logs.told if one.is_note].count(NEXT_RUN))
 
 
-async def test_what_the_former_run_said_while_the_stream_was_cut_is_read_from_it() -> None:
+@pytest.mark.row(46, "double lines", most=0)
+@pytest.mark.row(46, "gaps that are not shown", most=0)
+async def test_what_the_former_run_said_while_the_stream_was_cut_is_read_from_it(figure: Tell) -> None:
     logs = Logs(
         w0=[
             line(1, "one"),
@@ -212,6 +232,8 @@ async def test_what_the_former_run_said_while_the_stream_was_cut_is_read_from_it
     await until(logs, lambda: len(logs.told) >= 4, fan_in)
     assert logs.texts == ["w0: one", "w0: last words", f"w0: {NEXT_RUN}", "w0: second run"]
     assert [query.get("previous") for _, query in logs.asked] == [None, None, "true", None]
+    figure("double lines", doubles(logs))
+    figure("gaps that are not shown", 1 - [one.text for one in logs.told if one.is_note].count(NEXT_RUN))
 
 
 async def test_members_beyond_the_streams_are_read_again_and_again() -> None:
