@@ -5,6 +5,7 @@ done and its answer lost or replaced by a proxy's, sent twice by the proxy, or d
 gave up on it.
 """
 
+import asyncio
 import json
 import random
 from typing import Any
@@ -220,3 +221,35 @@ async def test_no_write_is_done_twice_and_none_is_told_wrongly(kind: str, figure
     figure("share of faults", faults / answers)
     figure("double writes", doubles)
     figure("tries of a read", most_tries)
+
+
+class ForgetfulServer(FaultServer):
+    """Does every write, and drops every other answer; requests of two clients come in any order."""
+
+    async def request(self, method: str, path: str, **more: Any) -> ApiAnswer:
+        for _ in range(self.rng.randrange(4)):
+            await asyncio.sleep(0)
+        if method == "GET":
+            return self._read(path, dict(more.get("query", ())).get("labelSelector", ""))
+        self.writes += 1
+        answer = self._write(method, path, more.get("body"))
+        if self.rng.random() < 0.5:
+            raise NoConnection("the answer was lost")
+        return answer
+
+
+@pytest.mark.row(49, "submits, Enter pressed twice", least=10_000, unit="cases")
+@pytest.mark.row(49, "submits that did not end in exactly one object", most=0)
+@pytest.mark.row(49, "submits of which not exactly one was told as done", most=0)
+async def test_enter_twice_and_answers_that_are_lost_make_one_object(figure: Tell) -> None:
+    rng = random.Random(49)
+    not_one = not_told = 0
+    for number in range(RUNS):
+        server, lines = ForgetfulServer(rng), Lines()
+        call = calls_of("create", server.put("p"))
+        told = await asyncio.gather(*(carry(server, call, lines, 2 * number + at) for at in range(2)))
+        not_one += server.effects != ["new"] or server.objects.keys() != {"p", "new"}
+        not_told += sorted(it.state for it in told) not in (["done", "refused"], ["done", "failed"])
+    figure("submits, Enter pressed twice", RUNS)
+    figure("submits that did not end in exactly one object", not_one)
+    figure("submits of which not exactly one was told as done", not_told)

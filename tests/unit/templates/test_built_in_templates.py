@@ -1,5 +1,6 @@
 """The templates that come with the cockpit: every parameter, with values good, wrong and hostile."""
 
+import random
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from cockpit.jobs.parameters import Parameter, read
 from cockpit.jobs.render import advice, lint, remarks, render, sample_values
 from cockpit.jobs.template import Template, load_library
 from cockpit.jobs.yaml_document import parse
+from cockpit.yaml_text import yaml_text
+from tests.reliability.figures import Tell, whole
 from tests.unit.templates.filled import GOOD, everything
 
 LIBRARY = load_library()
@@ -237,22 +240,77 @@ def leaves_of(name: str, field: str) -> set[tuple[Any, ...]]:
     return intended(template, one, plain(name)[0])
 
 
+def astray(name: str, field: str, value: str) -> list[tuple[Any, ...]]:
+    """Where the value changes what is not the field's; a refusal is one sentence about the field."""
+    base, bare = plain(name)
+    try:
+        after = render(TEMPLATES[name], {**base, field: value})
+    except BadInput as error:
+        assert error.sentence.startswith(f"{field}: ")
+        assert "\n" not in error.sentence
+        return []
+    allowed = leaves_of(name, field)
+    return [
+        path for path in difference(bare, after) if not any(places(path)[: len(it)] == it for it in allowed)
+    ]
+
+
 @pytest.mark.parametrize("name", sorted(TEMPLATES))
 @given(value=HOSTILE)
 @settings(deadline=None, max_examples=200)
 def test_a_hostile_value_changes_its_own_leaf_only(name: str, value: str) -> None:
     """Each text stands in each field of the template, one after the other."""
-    base, bare = plain(name)
     for field in (one.name for one in TEMPLATES[name].parameters):
-        try:
-            after = render(TEMPLATES[name], {**base, field: value})
-        except BadInput as error:
-            assert error.sentence.startswith(f"{field}: ")
-            assert "\n" not in error.sentence
-            continue
-        allowed = leaves_of(name, field)
-        for path in difference(bare, after):
-            assert any(places(path)[: len(one)] == one for one in allowed), (field, value, path, allowed)
+        assert astray(name, field, value) == [], (field, value)
+
+
+PIECES: tuple[str, ...] = (
+    "'",
+    '"',
+    "\n",
+    "{{ x }}",
+    "{% raw %}",
+    "!!python/object:os.system",
+    "&a ",
+    "*a",
+    "<<: ",
+    "---\n",
+    "}",
+)
+PIECES += (
+    "{$param: name}",
+    "a: b",
+    "- ",
+    "# ",
+    "$(id)",
+    "`id`",
+    "; ",
+    "|",
+    ">",
+    "\\",
+    "\x00",
+    "\u202e",
+    "é",
+    "7",
+)
+
+
+@pytest.mark.row(50, "values in fields", least=100_000, unit="cases")
+@pytest.mark.row(50, "values that changed what is not their field's", most=0)
+@pytest.mark.row(50, "values that make YAML read otherwise than it was written", most=0)
+def test_pieces_of_yaml_and_of_templates_stay_in_their_leaf(figure: Tell) -> None:
+    rng = random.Random(50)
+    fields = [(name, it.name) for name, made in TEMPLATES.items() for it in made.parameters]
+    cases = whole(100_000, 1_000)
+    strayed = misread = 0
+    for _ in range(cases):
+        name, field = rng.choice(fields)
+        value = "".join(rng.choice(PIECES) for _ in range(rng.randrange(1, 6)))
+        strayed += bool(astray(name, field, value))
+        misread += parse(yaml_text({field: value}, 80), "f").tree != {field: value}
+    figure("values in fields", cases)
+    figure("values that changed what is not their field's", strayed)
+    figure("values that make YAML read otherwise than it was written", misread)
 
 
 @pytest.mark.parametrize("type_", EVERY_TYPE)
