@@ -1,6 +1,7 @@
 """One verb on many jobs: one confirmation, bounded parallelism, each result told."""
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,19 @@ from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, NoConnection, NotTried
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Call, Outcome, Plan
-from tests.unit.actions.builders import Line, Lines, Reply, Server, forbidden, job, pod, refused, store_of
+from tests.reliability.figures import Tell
+from tests.unit.actions.builders import (
+    Line,
+    Lines,
+    Reply,
+    Server,
+    forbidden,
+    job,
+    newer,
+    pod,
+    refused,
+    store_of,
+)
 from tests.unit.actions.test_lifecycle_plans import gang_of
 
 
@@ -205,6 +218,43 @@ async def test_one_refusal_does_not_stop_the_others_and_a_lost_connection_does()
     assert "unknown: the server did not say" in results[0].outcome.sentence
     assert results[-1].outcome.sentence == "not tried: the connection was lost before"
     assert summary(KILL, results).state == "failed"
+
+
+@pytest.mark.row(58, "results wrong or missing of 100", most=0)
+@pytest.mark.row(58, "told done", least=97, most=97)
+@pytest.mark.row(58, "told refused or failed, by name", least=3, most=3)
+@pytest.mark.row(58, "done by a second try of what was left", least=3, most=3)
+@pytest.mark.row(58, "deleted twice", most=0)
+async def test_of_a_hundred_three_fail_and_the_rest_is_tried_again_alone(figure: Tell) -> None:
+    jobs, store = many(100)
+    bad = {"j07": forbidden(), "j50": refused(422, "Invalid", "no"), "j93": newer()}
+    there = {one.name for one in jobs}
+    deleted: Counter[str] = Counter()
+
+    async def perform(_session: Any, call: Call, *, dry_run: bool = False) -> Reply:
+        name = call.path.rpartition("/")[2]
+        if (error := bad.get(name)) is not None:
+            raise error
+        there.remove(name)
+        deleted[name] += 1
+        return Reply(200, {})
+
+    sweep = await make_sweep(KILL, jobs, killing(store), store)
+    results = await carry_all(sweep, Line(), Lines(), ManualClock(0.0), perform=perform)
+    of = {one.name.rpartition("/")[2]: one.outcome for one in results}
+    wrong = [one for one in jobs if of[one.name].is_done != (one.name not in bad)]
+    figure("results wrong or missing of 100", len(wrong) + abs(len(results) - 100))
+    told = summary(KILL, results)
+    figure("told done", int(told.sentence.partition(" of 100 jobs killed; ")[0]))
+    figure("told refused or failed, by name", sum(not one.is_done for one in of.values()))
+    assert "; 3 refused: " in told.sentence
+    bad.clear()
+    left = [one for one in jobs if one.name in there]
+    rest = await make_sweep(KILL, left, killing(store), store)
+    second = await carry_all(rest, Line(), Lines(), ManualClock(0.0), perform=perform)
+    figure("done by a second try of what was left", sum(one.outcome.is_done for one in second))
+    figure("deleted twice", sum(count > 1 for count in deleted.values()))
+    assert there == set()
 
 
 async def test_pods_of_one_gang_are_one_plan() -> None:
