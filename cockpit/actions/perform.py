@@ -304,7 +304,7 @@ class _Run:
         except CockpitError as error:
             return Outcome(state="failed", sentence=error.sentence)
         try:
-            one = await self._one(call)
+            one = await self._one(msgspec.structs.replace(call, request_id=entry.server_audit_id))
         except asyncio.CancelledError:
             told = unknown_sentence(_target(call), "it was interrupted", "nothing was read")
             with suppress(CockpitError):
@@ -331,7 +331,7 @@ class _Run:
             state=one.state,
             status=said.status,
             reason=said.reason,
-            server_audit_id=one.server_audit_id or said.audit_id,
+            server_audit_id=one.server_audit_id or said.audit_id or entry.server_audit_id,
             sentence="; ".join((noted, *one.warnings)),
         )
 
@@ -341,8 +341,9 @@ class _Run:
         for number, call in enumerate(self._plan.calls, 1):
             if may_have_lapsed(self._plan.hold, self._clock):
                 one = Outcome(state="refused", sentence=_LAPSED, is_moved=True)
+                unsent = msgspec.structs.replace(self._entry(call, number), server_audit_id="")
                 with suppress(CockpitError):  # the plan ends here, and was not broken off
-                    self._audit.append(self._after(self._entry(call, number), one))
+                    self._audit.append(self._after(unsent, one))
             else:
                 one = await self._noted(_marked(call, self._audit_id), number)
             warnings += one.warnings
@@ -438,6 +439,7 @@ class _Run:
             method=call.method,
             path=call.path,
             body_sha256=body_digest(call.body),
+            server_audit_id="" if call.via else f"{self._audit_id}-{number}",
             call=number,
             calls=len(self._plan.calls) if number else 0,
             wanted=wanted_of(call),

@@ -1,6 +1,6 @@
 """Performing calls: plans made elsewhere, sent here and nowhere else; what an answer to a write proves."""
 
-from typing import Final
+from typing import Any, Final
 
 from cockpit.errors import NotTried, OutcomeUnknown, Refused
 from cockpit.kube.answer import ApiAnswer
@@ -15,6 +15,8 @@ _BEFORE_STORING: Final = frozenset(
 """Statuses with which the API server ends a request before anything is stored (apimachinery
 pkg/api/errors). 408, 499 and all from 500 on are none of them: the time was over, or a step failed, and the
 answer does not tell which."""
+_AUDIT_ID: Final = "Audit-ID"
+"""The API server takes a request's id from this header (apiserver pkg/endpoints/filters/audit_init.go)."""
 _REFUSED_BEFORE: Final = (By.WEBHOOK_DOWN, By.BUDGETS)
 """Who refuses with 500 before anything is stored."""
 
@@ -38,8 +40,9 @@ async def perform(session: ApiSession, call: Call, *, dry_run: bool = False) -> 
         key == "fieldValidation" for key, _ in query
     ):
         query.append(("fieldValidation", "Strict"))
+    more: dict[str, Any] = {"headers": ((_AUDIT_ID, call.request_id),)} if call.request_id else {}
     answer = await session.request(
-        call.method, call.path, query=tuple(query), body=body, content_type=call.content_type
+        call.method, call.path, query=tuple(query), body=body, content_type=call.content_type, **more
     )
     if answer.ok and _is_object(answer):
         return answer

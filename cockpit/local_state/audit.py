@@ -56,7 +56,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: str = ""
     status: int = 0  # HTTP, of a refusal
     reason: str = ""  # Kubernetes' own for a refusal: Conflict, Forbidden
-    server_audit_id: str = ""  # the Audit-Id of the answer: the line of the server's own audit log
+    server_audit_id: str = ""
+    """Audit-Id of the line of the server's own audit log: under which the call is sent, and which the answer
+    has."""
     sentence: str = ""
     is_kept: bool = False
     """The manifest of what the change deletes is kept on this host (`kept_manifests`) under `audit_id`."""

@@ -43,6 +43,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     replaces: tuple[Replaced, ...] = ()
     """What it takes the place of. It is sent once that is gone. Its dry run, for which the name is still
     taken, is passed where nothing else is said: the API server looks at the name last."""
+    request_id: str = ""
+    """The Audit-ID under which it is sent: the API server's audit log has it also where no answer comes. ""
+    leaves it to the server."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):

@@ -106,4 +106,5 @@ def _described(made: Embedded, tokens: dict[str, str], work: Threaded) -> Server
         capabilities=CAPABILITIES["embedded"],
         certificate=(admin.certificate_file, admin.key_file),
         compact=lambda: work.call(made.operations.storage.compact),
+        audit_log=made.folder / "audit.log",
     )

@@ -3,7 +3,9 @@
 import json
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.bed.bed import Bed
@@ -14,11 +16,29 @@ UNCACHED = "resourcequotas"
 """Served straight from etcd, so that a compaction is felt at once by whoever reads it."""
 
 
+WRITES_ALONE = """
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - {level: None, verbs: [get, list, watch]}
+  - {level: Metadata}
+"""
+"""What the server's own audit log holds: each request that could change something, without its body."""
+
+
 @contextmanager
 def running(has_failed: Callable[[], bool] = lambda: False) -> Iterator[Server]:
     """Starts the three parts beside the caller and ends them; their logs stay when something has failed."""
-    flags = (f"--watch-cache-sizes={UNCACHED}#0",)
-    with Bed({"apiserver", "kcm"}, namespace=False, apiserver_flags=flags) as bed:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="gpu-cockpit-audit-")))
+        (folder / "policy.yaml").write_text(WRITES_ALONE)
+        flags = (
+            f"--watch-cache-sizes={UNCACHED}#0",
+            f"--audit-policy-file={folder / 'policy.yaml'}",
+            f"--audit-log-path={folder / 'audit.log'}",
+        )
+        bed = stack.enter_context(Bed({"apiserver", "kcm"}, namespace=False, apiserver_flags=flags))
         contexts = {"admin" if one.context == "bed" else one.context: one for one in PEOPLE}
         yield Server(
             url=bed.server,
@@ -31,6 +51,7 @@ def running(has_failed: Callable[[], bool] = lambda: False) -> Iterator[Server]:
             capabilities=CAPABILITIES["real"],
             certificate=(bed.layout.pki / "admin.crt", bed.layout.pki / "admin.key"),
             compact=lambda: _compact(bed.etcd_url),
+            audit_log=folder / "audit.log",
         )
         bed.keep_logs = has_failed()
         if bed.keep_logs:

@@ -61,6 +61,7 @@ class Server:
     capabilities: frozenset[str]
     certificate: tuple[Path, Path] | None = None
     compact: Callable[[], None] | None = field(default=None, compare=False)
+    audit_log: Path | None = None  # the server's own: a JSON Event of audit.k8s.io/v1 a line, of every write
 
     def api(self, role: str = "admin") -> Api:
         """A plain client for setting up and for looking at the truth: not the code under test."""
@@ -110,6 +111,7 @@ def load(path: Path) -> Server:
     tree = json.loads(path.read_text())
     for name in ("ca_file", "kubeconfig"):
         tree[name] = Path(tree[name])
+    tree["audit_log"] = Path(tree["audit_log"]) if tree.get("audit_log") else None
     tree["capabilities"] = frozenset(tree["capabilities"]) - {Capability.COMPACTION}
     if tree["certificate"]:
         tree["certificate"] = tuple(map(Path, tree["certificate"]))

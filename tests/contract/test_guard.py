@@ -10,6 +10,7 @@ from tests.bed.api import Api
 from tests.contract.conftest import Connect
 from tests.contract.mirror import truth
 from tests.contract.shapes import configmap, pod
+from tests.reliability.figures import Tell
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -98,9 +99,11 @@ def _versions(admin: Api, space: str) -> dict[str, str]:
     return {uid: version for uid, version in versions.items() if uid != names.get("kube-root-ca.crt")}
 
 
+@pytest.mark.row(57, "requests that reached the server, of each form of a write", most=0)
+@pytest.mark.row(57, "objects changed", most=0)
 @pytest.mark.parametrize("verb", WRITES)
 async def test_read_only_sends_no_write(
-    kept: str, admin: Api, connect: Connect, proxy: FaultProxy, verb: str
+    kept: str, admin: Api, connect: Connect, proxy: FaultProxy, verb: str, figure: Tell
 ) -> None:
     session = await connect(through=proxy)
     before = _versions(admin, kept)
@@ -110,12 +113,15 @@ async def test_read_only_sends_no_write(
         await session.request(method, path.format(space=kept), body=body, content_type=content_type)
     assert caught.value.exit_code == 1
     assert "\n" not in caught.value.sentence
-    assert proxy.seen == []
-    assert _versions(admin, kept) == before
+    figure("requests that reached the server, of each form of a write", len(proxy.seen))
+    figure("objects changed", len(_versions(admin, kept).items() ^ before.items()))
 
 
+@pytest.mark.row(57, "requests that reached the server, of each form of a tunnel", most=0)
 @pytest.mark.parametrize("way", TUNNELS)
-async def test_read_only_opens_no_tunnel(kept: str, connect: Connect, proxy: FaultProxy, way: str) -> None:
+async def test_read_only_opens_no_tunnel(
+    kept: str, connect: Connect, proxy: FaultProxy, way: str, figure: Tell
+) -> None:
     """A get on these runs commands or leaves the audited path."""
     session = await connect(through=proxy)
     proxy.seen.clear()
@@ -124,12 +130,13 @@ async def test_read_only_opens_no_tunnel(kept: str, connect: Connect, proxy: Fau
     with pytest.raises(Refused):
         async with session.stream(TUNNELS[way].format(space=kept)):
             pytest.fail("a stream was opened")
-    assert proxy.seen == []
+    figure("requests that reached the server, of each form of a tunnel", len(proxy.seen))
 
 
+@pytest.mark.row(61, "requests for Secrets, by each form of their path", most=0)
 @pytest.mark.parametrize("form", SECRETS)
 async def test_secrets_are_refused_even_with_writing_on(
-    space: str, connect: Connect, proxy: FaultProxy, form: str
+    space: str, connect: Connect, proxy: FaultProxy, form: str, figure: Tell
 ) -> None:
     session = await connect(write=True, through=proxy)
     proxy.seen.clear()
@@ -140,7 +147,7 @@ async def test_secrets_are_refused_even_with_writing_on(
     with pytest.raises(Refused):
         async with session.stream(path, query=(("watch", "true"),)):
             pytest.fail("a stream was opened")
-    assert proxy.seen == []
+    figure("requests for Secrets, by each form of their path", len(proxy.seen))
 
 
 async def test_a_dry_run_is_let_through_while_read_only(space: str, admin: Api, connect: Connect) -> None:

@@ -13,11 +13,13 @@ from cockpit.kube.access_reviews import AccessReviews
 from cockpit.kube.discovery import Served, discover
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind, Record
+from cockpit.sim.faults.exchange import SeenRequest
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.bed.rights import RBAC, binding, until_decided
 from tests.contract.conftest import Connect, defined
 from tests.contract.role_session import (
+    FREE,
     Grant,
     do_everything,
     grants_of,
@@ -28,6 +30,7 @@ from tests.contract.role_session import (
 )
 from tests.contract.server import Server, write_kubeconfig
 from tests.contract.verb_objects import KINDS, SPACES, everything, loose
+from tests.reliability.figures import Tell
 
 ROLES = Path(__file__).resolve().parents[2] / "deploy" / "roles"
 NEVER = ("secrets", "pods/exec", "pods/attach", "pods/portforward", "proxy")
@@ -93,15 +96,29 @@ def served_of(grants: frozenset[Grant], served: Served) -> frozenset[Grant]:
 # ---- what is asked
 
 
+def may_change(seen: SeenRequest) -> bool:
+    """Whether it could change something: no read, no review of rights, no dry run."""
+    is_review = seen.path.rpartition("/")[2] in FREE
+    return seen.method not in ("GET", "HEAD") and not is_review and seen.query.get("dryRun") != "All"
+
+
+@pytest.mark.row(57, "requests of a session on every page that could change something", most=0)
+@pytest.mark.row(57, "requests of that session", least=100)
+@pytest.mark.row(61, "requests for Secrets of that session", most=0)
 async def test_a_session_that_reads_everything_asks_for_what_the_viewer_may(
     server: Server, made: Any, bound: None, proxy: FaultProxy, connect: Connect,
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Tell,
 ) -> None:  # fmt: skip
     refused: list[str] = []
     monkeypatch.setattr(AccessReviews, "refused", lambda _self, path: refused.append(path))
     path = tmp_path / "kubeconfig-of-a-viewer"
     write_kubeconfig(path, proxy.url, {"token": server.tokens["nobody"]})
     await read_everything(path, SPACES[0])
+    figure(
+        "requests of a session on every page that could change something", sum(map(may_change, proxy.seen))
+    )
+    figure("requests of that session", len(proxy.seen))
+    figure("requests for Secrets of that session", sum("/secrets" in seen.path for seen in proxy.seen))
     served = await discover(await connect())
     asked, may = grants_of(proxy), granted("viewer", "metrics")
     assert refused == []

@@ -2,6 +2,7 @@
 and what a clone sends is the job as it is."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions
 from cockpit.kube.resource import EVENTS, JOBS
 from cockpit.mask import HIDDEN
+from tests.reliability.figures import Tell
 from tests.tui.embedded import embedded
 from tests.tui.on_the_bed import Headless, Shell, until
 from tests.tui.test_life_on_the_embedded_cluster import Cluster
@@ -65,12 +67,26 @@ def environment(cluster: Cluster, name: str) -> list[dict[str, Any]]:
     return found
 
 
+def command_lines() -> list[str]:
+    """Of every process of this host."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
+@pytest.mark.row(61, "screens with a canary", most=0)
+@pytest.mark.row(61, "screens looked at", least=13)
+@pytest.mark.row(61, "files of ours with a canary after the session", most=0)
+@pytest.mark.row(61, "command lines in /proc with a canary", most=0)
 async def test_no_screen_shows_a_canary_and_the_clone_keeps_its_values(
-    cluster: Cluster, tmp_path: Path
+    cluster: Cluster, tmp_path: Path, figure: Tell
 ) -> None:
     options = AttachOptions(kubeconfig=str(cluster.kubeconfig), write=True)
     app = CockpitApp(AppOptions(options, first_place="jobs", state_folder=tmp_path))
     seen: list[str] = []
+    running: set[str] = set()
     async with app.run_test(size=SIZE) as pilot:
         screen = Headless(app, pilot)
 
@@ -78,6 +94,7 @@ async def test_no_screen_shows_a_canary_and_the_clone_keeps_its_values(
             await screen.press(*keys)
             await screen.until(on, lambda _lines: type(app.screen).__name__ == on or None)
             seen.append(await screen.until_text(*wanted))
+            running.update(command_lines())
 
         await see("JobsScreen", "team-a/canary", keys=("slash", *"canary", "enter"))
         await see("YamlScreen", "HF_TOKEN", HIDDEN, "--lr", keys=("y",))
@@ -95,16 +112,22 @@ async def test_no_screen_shows_a_canary_and_the_clone_keeps_its_values(
         await see("JobScreen", "canary-r2", keys=("y",))
         await see("JobsScreen", "team-a/canary-r2", keys=("escape",))
         await see("ConfirmDialog", "Kill", keys=("K",))
-    assert len(seen) > 12
-    assert [text for text in seen if CANARY in text] == []
-    assert [name for name, text in kept_files(tmp_path).items() if CANARY in text] == []
+    figure("screens looked at", len(seen))
+    figure("screens with a canary", sum(CANARY in text for text in seen))
+    figure(
+        "files of ours with a canary after the session",
+        sum(CANARY in text for text in kept_files(tmp_path).values()),
+    )
+    figure("command lines in /proc with a canary", sum(CANARY in line for line in running))
     assert (tmp_path / "audit.jsonl").exists()
     before, after = [await asyncio.to_thread(environment, cluster, name) for name in ("canary", "canary-r2")]
     assert after == before
     assert CANARY in json.dumps(after)
 
 
-def test_no_command_prints_a_canary(cluster: Cluster, tmp_path: Path) -> None:
+@pytest.mark.row(61, "commands that print a canary", most=0)
+@pytest.mark.row(61, "files of ours with a canary after the commands", most=0)
+def test_no_command_prints_a_canary(cluster: Cluster, tmp_path: Path, figure: Tell) -> None:
     shell = Shell(cluster.kubeconfig, tmp_path)
     until("the job is there", lambda: True if shell.items("jobs", "-n", "team-a") else None)
     report = tmp_path / "report.json"
@@ -123,10 +146,10 @@ def test_no_command_prints_a_canary(cluster: Cluster, tmp_path: Path) -> None:
     )
     said = {words: shell.run(*words) for words in lines}
     printed = {words: f"{done.stdout}{done.stderr}" for words, done in said.items()}
-    assert [words for words, text in printed.items() if CANARY in text] == []
+    figure("commands that print a canary", sum(CANARY in text for text in printed.values()))
     assert [words for words, text in printed.items() if not text.strip()] == []
     assert HIDDEN in printed[lines[7]]
     assert "was refused by" in printed[lines[2]], "the event is there, without its canaries"
     kept = kept_files(tmp_path)
     assert str(report) in kept
-    assert [name for name, text in kept.items() if CANARY in text] == []
+    figure("files of ours with a canary after the commands", sum(CANARY in text for text in kept.values()))
