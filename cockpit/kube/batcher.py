@@ -29,7 +29,7 @@ class Batcher:
         self._kind = kind
         self._scope = scope
         self._changed: list[Record] = []
-        self._removed: list[str] = []
+        self._removed: dict[str, None] = {}
         self._skips = 0
         self._phase = Phase.CONNECTING
         self._message = ""
@@ -47,19 +47,23 @@ class Batcher:
     # ---- records
 
     def changed(self, record: Record, *, is_new: bool) -> None:
+        if record.uid in self._removed:
+            self.flush()  # in a batch what is removed is gone, whatever else it names
         self._changed.append(record)
         if is_new:
             self.objects += 1
 
     def listing(self, records: Sequence[Record]) -> None:
         """Records of a list, many at once: the clock is due to be looked at."""
+        if self._removed:
+            self.flush()
         self._changed += records
         self.objects += len(records)
         self._unlooked = OBJECTS_A_LOOK
 
     def removed(self, uid: str) -> None:
         if uid:
-            self._removed.append(uid)
+            self._removed[uid] = None
             self.objects = max(self.objects - 1, 0)
 
     def skipped(self, count: int) -> None:
@@ -193,7 +197,7 @@ class Batcher:
         if is_due:
             self._told_at = now
         changed, removed = tuple(self._changed), tuple(self._removed)
-        self._changed, self._removed = [], []
+        self._changed, self._removed = [], {}
         self._sink(
             Batch(
                 kind=self._kind,

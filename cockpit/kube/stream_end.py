@@ -39,6 +39,10 @@ class Ended(msgspec.Struct, frozen=True):
 
 LONGEST_WAIT_SECONDS = 300.0
 """A server that asks for more is asked again all the same."""
+LAGGING_SECONDS = 3.5
+"""The least wait for a server that has not come as far as our version, which another one of the same cluster
+told us; it asks for one second itself."""
+_LAGS = "ResourceVersionTooLarge"  # apiserver storage.NewTooLargeResourceVersionError
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -76,6 +80,8 @@ def judge(where: Where, code: int, said: ServerStatus, retry_after: float | None
         return _denied(where, said)
     if code in (404, 405):
         return Ended(How.ABSENT, f"The server does not serve {where.words}.")
+    if any(cause.reason == _LAGS for cause in said.causes):
+        return Ended(How.FAILED, f"{where.words}: the server is behind ({text})", max(wait, LAGGING_SECONDS))
     if code in (429, 503) or wait:
         return Ended(How.THROTTLED, f"The server is throttling ({code}): {text}", wait)
     return Ended(How.FAILED, f"{where.words}: {text}")

@@ -6,6 +6,7 @@ from cockpit.clock import ManualClock
 from cockpit.kube.batcher import BATCH_OBJECTS, GATHER_OBJECTS, Batcher
 from cockpit.model.batch import Batch, ListMark, Phase
 from cockpit.model.pod import Pod
+from cockpit.store.store import Store
 
 DEADLINE_SECONDS = 60.0
 
@@ -93,3 +94,25 @@ async def test_nobody_is_told_after_the_stream_was_given_up() -> None:
     batcher.falls_silent()
     assert due.cancelled()
     assert sink.sizes == []
+
+
+def test_what_comes_back_within_a_chunk_is_there() -> None:
+    """A selector, or events sent twice: the same object is gone and there again."""
+    sink = Sink()
+    batcher = Batcher(sink, ManualClock(), "pod", "")
+    store = Store()
+    (pod,) = pods(0, 1)
+    batcher.changed(pod, is_new=True)
+    batcher.removed(pod.uid)
+    batcher.changed(pod, is_new=True)
+    batcher.flush()
+    for batch in sink.batches:
+        store.apply(batch)
+    assert list(store.records("pod")) == [pod.uid]
+    batcher.removed(pod.uid)
+    batcher.listing([pod])
+    batcher.removed(pod.uid)
+    batcher.flush()
+    for batch in sink.batches:
+        store.apply(batch)
+    assert list(store.records("pod")) == []

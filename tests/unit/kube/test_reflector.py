@@ -11,6 +11,7 @@ from cockpit.kube.proto import core_pb2
 from cockpit.kube.resource import MPIJOBS
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import ListMark, Phase
+from tests.reliability.figures import Tell
 from tests.unit.kube.builders import (
     FakeServer,
     bookmark,
@@ -98,7 +99,11 @@ async def test_without_streaming_lists_it_pages(server: FakeServer, watcher: Wat
     assert watcher.marks() == [ListMark.BEGIN, ListMark.END]
 
 
-async def test_the_missing_streaming_list_is_remembered(server: FakeServer, watcher: Watcher) -> None:
+@pytest.mark.row(11, "extra requests of a kind", most=1)
+@pytest.mark.row(11, "lists after it", least=2)
+async def test_the_missing_streaming_list_is_remembered(
+    server: FakeServer, watcher: Watcher, figure: Tell
+) -> None:
     server.on(
         PATH,
         refuse(422, "Invalid", "no"),
@@ -108,8 +113,10 @@ async def test_the_missing_streaming_list_is_remembered(server: FakeServer, watc
         stream(stays=True),
     )
     await watcher.until(lambda: watcher.names == ["a"] and watcher.phase is Phase.LIVE)
-    assert sum("sendInitialEvents" in query for query in server.queries(PATH)) == 1
-    again = server.queries(PATH)[3]
+    asked = server.queries(PATH)
+    figure("extra requests of a kind", sum("sendInitialEvents" in query for query in asked))
+    figure("lists after it", sum("limit" in query for query in asked))
+    again = asked[3]
     assert again["resourceVersion"] == "20"
     assert again["resourceVersionMatch"] == "NotOlderThan"
 

@@ -71,16 +71,27 @@ class Watcher:
             self._told.clear()
             await self._told.wait()
 
+    async def heard_at(self, seconds: float) -> None:
+        """Wait until a status says that the server was heard at that time."""
+        while not (self.batches and (last := self.batches[-1].status) and last.heard_seconds == seconds):
+            self._told.clear()
+            await self._told.wait()
+
     async def _sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
         self._clock.advance(seconds)
         self._moved.set()
         await asyncio.sleep(0)
 
-    async def until(self, holds: Callable[[], bool]) -> None:
+    @property
+    def versions(self) -> dict[str, str]:
+        """uid -> version of every row."""
+        return {uid: record.resource_version for uid, record in self.table.items()}
+
+    async def until(self, holds: Callable[[], bool], *, seconds: float = 10) -> None:
         task = asyncio.create_task(self.reflector.run())
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(seconds):
                 while not holds():
                     if task.done():
                         task.result()
