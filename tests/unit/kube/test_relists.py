@@ -91,30 +91,21 @@ async def test_an_expired_version_costs_one_list(
         return await stream(GONE)(request)
 
     server.on(PATH, answer)
-    fewest = Fewest(watcher, count)
-    await watcher.until(
-        lambda: fewest.looks() and watcher.marks().count(ListMark.END) == 2 and seconds.append(now()) is None,
-        seconds=SECONDS,
-    )
+    fewest, has_all = count, False
+
+    def is_fresh() -> bool:
+        nonlocal fewest, has_all
+        has_all = has_all or len(watcher.table) == count
+        if has_all:
+            fewest = min(fewest, len(watcher.table))
+        return watcher.marks().count(ListMark.END) == 2
+
+    await watcher.until(is_fresh, seconds=SECONDS)
+    seconds.append(now())
     figure("objects", len(watcher.table))
     figure("relists of a kind", lists - 1)
-    figure("rows that went away meanwhile", count - fewest.rows)
+    figure("rows that went away meanwhile", count - fewest)
     figure("fresh after", seconds[1] - seconds[0])
     assert Phase.STALE in watcher.phases
     again = [query for query in server.queries(PATH) if "limit" in query and "continue" not in query][1:]
     assert [query["resourceVersionMatch"] for query in again] == ["NotOlderThan"] * in_pages
-
-
-class Fewest:
-    """The least number of rows since there were all of them."""
-
-    def __init__(self, watcher: Watcher, count: int) -> None:
-        self.rows = count
-        self._watcher, self._has_all = watcher, False
-
-    def looks(self) -> bool:
-        """Counts now; always true."""
-        self._has_all = self._has_all or len(self._watcher.table) == self.rows
-        if self._has_all:
-            self.rows = min(self.rows, len(self._watcher.table))
-        return True
