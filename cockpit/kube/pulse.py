@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 ALIVE_SECONDS = 5.0
 """Between two probes while the server answers; 0.2 a second."""
-DARK_SECONDS = 4.0
-"""From one probe to the next while it does not: 0.25 requests a second for all streams together."""
-DARK_ANSWER_SECONDS = 3.5
+DARK_SECONDS = 3.5
+"""From one probe to the next while it does not: 0.29 requests a second for all streams together, so that all
+of them go on within 5 s of its return."""
+DARK_ANSWER_SECONDS = 3.0
 KEPT_SECONDS = 2.0
 """How long a kept connection may take before a fresh one is tried beside it."""
 FRESH_SECONDS = 5.0
@@ -30,8 +31,9 @@ LATE_SECONDS = 1.0
 """How much longer than the fresh connection the kept one may take: a slow server is not a dead connection."""
 SUSPICION_SECONDS = 1.0
 """A probe is not repeated sooner, whatever fails."""
-SPREAD_SECONDS = 1.5
+SPREAD_SECONDS = 1.4
 """All streams go on within this time after the server has returned."""
+_GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 Sleep = Callable[[float], Awaitable[None]]
 Ask = Callable[[float, bool], Awaitable["ApiAnswer"]]
@@ -72,6 +74,7 @@ class Pulse:
         self._returned = asyncio.Event()
         self._asked_again = asyncio.Event()
         self._doubt = asyncio.Event()
+        self._place = 0.0  # of the last stream that asked, in the spread
         self._quiet_since = 0.0  # loop time at which the unanswered probe was sent
 
     @property
@@ -127,6 +130,12 @@ class Pulse:
     async def returned(self) -> None:
         """Until the server answers again after it could not be reached, or a person asks again."""
         await self._returned.wait()
+
+    def place_seconds(self) -> float:
+        """How long a stream waits once the server has returned: each another time, evenly over
+        `SPREAD_SECONDS` however many they are, as multiples of the golden ratio fill a circle."""
+        self._place = (self._place + _GOLDEN) % 1.0
+        return SPREAD_SECONDS * self._place
 
     async def asked_again(self) -> None:
         """Until a person asks again."""

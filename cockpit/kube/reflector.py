@@ -21,7 +21,7 @@ from cockpit.kube.decode.frames import FramingError
 from cockpit.kube.decode.wire import ListPage, ServerStatus, UndecodableError, Wire, wire_of
 from cockpit.kube.event_dispatch import EventDispatcher
 from cockpit.kube.failures import Silent, host_of
-from cockpit.kube.pulse import SPREAD_SECONDS, within
+from cockpit.kube.pulse import within
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession, StreamAnswer
 from cockpit.kube.stream_end import Ended, How, Where, judge
@@ -451,7 +451,7 @@ class Reflector:
             await self._spread()
 
     async def _spread(self) -> None:
-        await self._sleep(SPREAD_SECONDS * self._rng.random())
+        await self._sleep(self._pulse.place_seconds())
 
 
 _REFUSALS = (How.DENIED, How.NO_WATCH, How.ABSENT)

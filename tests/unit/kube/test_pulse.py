@@ -83,7 +83,7 @@ async def test_a_server_that_answers_is_asked_every_five_seconds(figure: Tell) -
     assert not server.pulse.is_dark
 
 
-async def test_a_dead_server_costs_a_request_every_four_seconds_whatever_waits_for_it() -> None:
+async def test_a_dead_server_costs_one_probe_at_a_time_whatever_waits_for_it() -> None:
     server = Server()
     server.answer = server.refused
     await server.run(400)
