@@ -42,9 +42,17 @@ async def kept_up(
                 raise
             if monotonic() - began > CALM_SECONDS:
                 attempt = 0
-            tell(getattr(error, "sentence", "") or note(error, name))  # an expected failure has its own
+            tell(_expected(error) or note(error, name))
         finally:
             if over is not None:
                 over.cancel()
         await sleep(PAUSE_SECONDS[min(attempt, len(PAUSE_SECONDS) - 1)])
         attempt += 1
+
+
+def _expected(error: BaseException) -> str:
+    """The sentence of an expected failure; of a group of such that of its first; else ""."""
+    if not isinstance(error, BaseExceptionGroup):
+        return str(getattr(error, "sentence", ""))
+    sentences = [_expected(one) for one in error.exceptions]
+    return sentences[0] if all(sentences) else ""

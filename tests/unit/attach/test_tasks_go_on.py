@@ -229,6 +229,15 @@ async def test_a_cancelled_part_of_the_work_is_an_error_and_an_expected_failure_
             await part
         if len(rounds) == 2:
             raise Refused("The server's answer is not JSON.")
+        if len(rounds) == 3:
+            async with asyncio.TaskGroup() as several, asyncio.TaskGroup() as parts:
+                several.create_task(fails(Refused("One of several is not JSON.")))
+                parts.create_task(fails(Refused("A part is not JSON.")))
+        if len(rounds) == 4:
+            raise ExceptionGroup("", [Refused("Expected."), OddError("hunter2")])
+
+    async def fails(error: Exception) -> None:
+        raise error
 
     async def sleep(_seconds: float) -> None: ...
 
@@ -240,7 +249,9 @@ async def test_a_cancelled_part_of_the_work_is_an_error_and_an_expected_failure_
         monotonic=ManualClock().monotonic,
         sleep=sleep,
     )
-    assert told == ["x: CancelledError", "The server's answer is not JSON."]
+    assert told[:2] == ["x: CancelledError", "The server's answer is not JSON."]
+    assert told[2] in ("One of several is not JSON.", "A part is not JSON.")
+    assert told[3:] == ["x: ExceptionGroup"]
 
 
 async def test_cancelling_ends_it() -> None:
