@@ -36,7 +36,7 @@ from cockpit.screens.login import ScreensTerminal
 from cockpit.screens.now import NowScreen
 from cockpit.screens.now_watch import BEHIND_SECONDS, Files, NowWatch
 from cockpit.screens.orderly import OrderlyApp
-from cockpit.screens.place import Place
+from cockpit.screens.place import Place, close_pages
 from cockpit.screens.pool_changes import PoolChanges
 from cockpit.screens.pool_watch import PoolWatch
 from cockpit.screens.row_reads import RowReads
@@ -161,8 +161,7 @@ class CockpitApp(OrderlyApp):
         """
         options = self.attachment.options
         if not context and self.attachment.narrow(namespaces):
-            while len(self.screen_stack) > 2:
-                self.pop_screen()
+            close_pages(self)
             return
         if context:
             own = self.options.settings.of_context(context)
@@ -181,8 +180,7 @@ class CockpitApp(OrderlyApp):
             options = replace(options, namespaces=namespaces, write=write)
         self.drains.leave()
         self.attachment = self._new_attachment(options)
-        while len(self.screen_stack) > 2:
-            self.pop_screen()
+        close_pages(self)
         self._start()
         self._signal.notify()
 

@@ -27,6 +27,8 @@ from cockpit.model.store_reader import StoreReader
 
 TRY_ALL_SECONDS = 30.0
 """So long the dry runs of one sweep may take together."""
+MOST_UNTYPED = 10
+"""Of more objects than these the end is confirmed by typing their number."""
 _MOST_BRIEFS = 12
 _MOST_SHOWN = 400  # characters of a line of names
 _REASONS = 2  # told before one says yes; all of them are told afterwards
@@ -174,7 +176,9 @@ def _face(verb: Verb, items: Sequence[Item], left_out: Sequence[str], store: Sto
     warnings[:0] = _left_out(kind.word, left_out)
     lines = [*kind.many(things), *((verb.many_lines or kind.many_lines)(things, store))]
     names = [one.name.partition("/")[2] if kind.is_namespaced else one.name for one in items]
+    is_destructive = any(one.is_destructive for one in plans)
     typed = {one.typed for one in plans if one.typed}
+    is_counted = len(typed) > 1 or (is_destructive and len(items) > MOST_UNTYPED)
     briefs = [one.brief for one in plans if one.brief]
     if len(briefs) < len(plans) or len(briefs) > _MOST_BRIEFS:
         lines.append(listed(f"{kind.word}s: ", names, _MOST_SHOWN))
@@ -189,8 +193,8 @@ def _face(verb: Verb, items: Sequence[Item], left_out: Sequence[str], store: Sto
         expects=tuple(expects),
         warnings=tuple(warnings if typed else warnings[:6]),
         shell=shell,
-        is_destructive=any(one.is_destructive for one in plans),
-        typed=f"{verb.name} {len(items)}" if len(typed) > 1 else "".join(typed),
+        is_destructive=is_destructive,
+        typed=f"{verb.name} {len(items)}" if is_counted else "".join(typed),
     )
 
 

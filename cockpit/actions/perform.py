@@ -341,9 +341,8 @@ class _Run:
         for number, call in enumerate(self._plan.calls, 1):
             if may_have_lapsed(self._plan.hold, self._clock):
                 one = Outcome(state="refused", sentence=_LAPSED, is_moved=True)
-                unsent = msgspec.structs.replace(self._entry(call, number), server_audit_id="")
                 with suppress(CockpitError):  # the plan ends here, and was not broken off
-                    self._audit.append(self._after(unsent, one))
+                    self._audit.append(self._after(self._entry(call, number, is_sent=False), one))
             else:
                 one = await self._noted(_marked(call, self._audit_id), number)
             warnings += one.warnings
@@ -423,7 +422,7 @@ class _Run:
         told = unknown_sentence(_target(call), lost.sentence, why)
         return Outcome(state="unknown", sentence=told, refusal=said, is_cut=said is None or found.is_cut)
 
-    def _entry(self, call: Call, number: int) -> Entry:
+    def _entry(self, call: Call, number: int, *, is_sent: bool = True) -> Entry:
         return Entry(
             audit_id=self._audit_id,
             step="intent",
@@ -439,7 +438,7 @@ class _Run:
             method=call.method,
             path=call.path,
             body_sha256=body_digest(call.body),
-            server_audit_id="" if call.via else f"{self._audit_id}-{number}",
+            server_audit_id=f"{self._audit_id}-{number}" if is_sent and not call.via else "",
             call=number,
             calls=len(self._plan.calls) if number else 0,
             wanted=wanted_of(call),

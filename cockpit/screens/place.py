@@ -10,7 +10,7 @@ from cockpit_widgets.line_input import EDITING_KEYS, TextEntry
 from cockpit_widgets.text import plain
 from cockpit_widgets.types import HelpEntry, KeyHint, StatusSegment
 from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.css.query import NoMatches
@@ -393,3 +393,12 @@ class Place(CalmFocus, Screen[None]):
             self._problem = sentence
             line.set_class(bool(sentence), "open")
             line.update(plain(sentence))
+
+
+def close_pages(app: App[Any]) -> None:
+    """Back to the place, without its marks: they were made among other rows than come now."""
+    while len(app.screen_stack) > 2:
+        app.pop_screen()
+    for screen in app.screen_stack:
+        if isinstance(screen, Place):
+            screen.clear_marks()

@@ -216,6 +216,61 @@ async def test_many_marked_jobs_are_killed_under_one_confirmation(tmp_path: Path
         assert not isinstance(app.screen, ResultsScreen)
 
 
+async def _by_filter(app: ScriptedApp, pilot: Pilot[Any]) -> None:
+    first = min(table(app).marked)
+    await pilot.press("slash", *first.rpartition("/")[2], "enter")
+
+
+async def _by_namespace(_app: ScriptedApp, pilot: Pilot[Any]) -> None:
+    await pilot.press("ctrl+n", *"team-b", "enter")
+
+
+async def _by_place(_app: ScriptedApp, pilot: Pilot[Any]) -> None:
+    await pilot.press("3")
+    await settle(pilot)
+    await pilot.press("2")
+
+
+async def _by_context(app: ScriptedApp, _pilot: Pilot[Any]) -> None:
+    """The other cluster has jobs of the same names, and they are there at once."""
+    app._start = lambda: None  # type: ignore[method-assign]
+    app.reattach(context="staging")
+    app.fill(Estate(), write=True)
+
+
+@pytest.mark.row(55, "targets that were not on the screen", most=0)
+@pytest.mark.row(55, "marks that outlive a switch of place, namespace or context", most=0)
+@pytest.mark.row(55, "ways of hiding marked rows", least=4)
+async def test_no_target_of_a_verb_is_one_that_was_hidden(tmp_path: Path, figure: Tell) -> None:
+    """Rows are marked, then hidden by a filter, another namespace, another place and another context."""
+    unseen = outlived = ways = 0
+    for hide in (_by_filter, _by_namespace, _by_place, _by_context):
+        async with jobs(tmp_path / hide.__name__) as (app, pilot, wire):
+            await pilot.press("home")
+            for _ in range(3):
+                await pilot.press("space", "down")
+            await settle(pilot)
+            assert len(table(app).marked) == 3
+            await hide(app, pilot)
+            await settle(pilot)
+            outlived += len(table(app).marked) if hide is not _by_filter else 0
+            app.attachment.session.request = wire.request  # type: ignore[union-attr, method-assign]
+            source = table(app).source
+            seen = {source.key(at) for at in range(len(source))}
+            await pilot.press("K")
+            await shown(app, pilot)
+            await done(app, pilot)
+            members = {uid for key in seen for uid in app.attachment.jobs.jobs[key].pod_uids}
+            names = {key.rpartition("/")[2] for key in seen}
+            names |= {app.attachment.store.records(Kind.POD)[uid].name for uid in members}
+            assert wire.writes
+            unseen += sum(path.rpartition("/")[2] not in names for _, path, _ in wire.writes)
+            ways += 1
+    figure("targets that were not on the screen", unseen)
+    figure("marks that outlive a switch of place, namespace or context", outlived)
+    figure("ways of hiding marked rows", ways)
+
+
 async def test_what_was_refused_of_many_is_told_by_name(tmp_path: Path) -> None:
     async with jobs(tmp_path) as (app, pilot, wire):
         await pilot.press("home", "space", "down", "space", "down", "space")

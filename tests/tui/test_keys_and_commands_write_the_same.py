@@ -38,7 +38,7 @@ from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import NOW, Estate
 from tests.unit.cli.builders import Cluster, Line, patch, run
 
-OWN_OF_A_RUN = ("audit_id", "at_seconds")
+OWN_OF_A_RUN = ("audit_id", "server_audit_id", "at_seconds")
 PRIORITIES = Resource(
     "kueue.x-k8s.io", "v1beta1", "workloadpriorityclasses", "WorkloadPriorityClass", namespaced=False
 )
@@ -149,7 +149,9 @@ class Keys:
     async def yes(self) -> None:
         await self.until(lambda: isinstance(self.app.screen, ConfirmDialog))
         await self.until(lambda: "server: the cluster would accept it" in looking.text(self.app))
-        await self.press("y")
+        dialog = self.app.screen
+        assert isinstance(dialog, ConfirmDialog)
+        await self.press(*((*dialog._typed, "enter") if dialog._typed else "y"))
         await self.until(lambda: not [one for one in self.app.workers if one.group == "commands"])
 
 
@@ -404,7 +406,8 @@ def test_a_key_and_its_command_write_the_same_lines(
     flags = {word for word in command_of(typed) if word.startswith("--")} - OF_EVERY_COMMAND
     assert flags == SAID.get(press.__name__, set()), "a key has the defaults of its command"
     sent, cluster.sent[:] = list(cluster.sent), []
-    code, _out, err = run(capsys, *command_of(typed), "--write", "--yes")
+    confirmed = ("--confirm", typed[0]["target"].partition(" ")[2]) if verb == "node.drain" else ()
+    code, _out, err = run(capsys, *command_of(typed), "--write", "--yes", *confirmed)
     assert code == 0, err
     commanded = lines_of(Audit())
     assert len(commanded) == len(typed)

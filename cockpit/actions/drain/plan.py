@@ -69,16 +69,16 @@ async def plan_drain(
         lines=tuple(_lines(node, bill, order, lost)),
         warnings=tuple(_warnings(bill, lost, budgets)),
         is_destructive=bool(bill.evicted),
-        typed=_typed(node, gangs),
+        typed=_typed(node, bill, gangs),
         goes_on=order,
     )
 
 
-def _typed(node: Node, gangs: Sequence[Broken]) -> str:
-    """The name of the gang that breaks; that of the node where several do."""
-    if len(gangs) > 1:
-        return node.name
-    return gangs[0].name.partition("/")[2] if gangs else ""
+def _typed(node: Node, bill: Bill, gangs: Sequence[Broken]) -> str:
+    """The name of the one gang that breaks, else that of the node whose pods are evicted."""
+    if len(gangs) == 1:
+        return gangs[0].name.partition("/")[2]
+    return node.name if bill.evicted else ""
 
 
 def _refuse_as_kubectl(node: Node, bill: Bill, *, force: bool, takes_scratch: bool) -> None:

@@ -93,6 +93,19 @@ async def test_fifty_jobs_go_under_one_confirmation_a_few_at_a_time() -> None:
     assert summary(KILL, results) == Outcome(state="done", sentence="50 jobs killed")
 
 
+@pytest.mark.row(56, "ends of more than ten that one key begins", most=0)
+async def test_the_number_of_more_than_ten_is_typed(figure: Tell) -> None:
+    unasked = 0
+    for count in (2, 10, 11, 50):
+        jobs, store = many(count)
+        sweep = await make_sweep(KILL, jobs, killing(store), store)
+        assert f"Kill {count} jobs" in sweep.face.title
+        unasked += count > 10 and sweep.face.typed != f"kill {count}"
+        fewer = sweep.without(dict.fromkeys(range(count - 1), "refused"))
+        assert fewer.face.typed == "", "what is left decides"
+    figure("ends of more than ten that one key begins", unasked)
+
+
 async def test_one_is_told_as_one() -> None:
     jobs, store = many(1)
     plan = await killing(store)(jobs[0])()

@@ -307,17 +307,17 @@ def test_every_gang_that_breaks_is_named_with_what_idles_elsewhere() -> None:
     assert both.typed == HERE and len(both.warnings) == 2
 
 
-def test_a_job_of_one_pod_is_told_and_takes_no_name() -> None:
+def test_a_job_of_one_pod_is_told_and_takes_the_name_of_the_node() -> None:
     pods, one = gang(HERE, name="nb")
     plan = planned(Site(pods, [one]))
     assert plan.warnings == ("interrupts team-a/nb (MPIJob, 8 GPUs here): what it has not saved is lost",)
-    assert plan.typed == "" and plan.is_destructive
+    assert plan.typed == HERE and plan.is_destructive
 
 
 def test_after_the_job_nothing_of_it_is_lost() -> None:
     pods, llm = gang(HERE, THERE)
     plan = planned(Site([*pods, tree("api-1")], [llm]), after_job=True)
-    assert (plan.title, plan.typed, plan.warnings) == (f"Drain node {HERE} after team-a/llm", "", ())
+    assert (plan.title, plan.typed, plan.warnings) == (f"Drain node {HERE} after team-a/llm", HERE, ())
     assert plan.goes_on is not None and [uid_of(one) for one in plan.goes_on.evictions] == ["uid-api-1"]
     with pytest.raises(BadInput, match="no job with GPUs runs on node gpu-0"):
         planned(Site([tree("api-1")]), after_job=True)
