@@ -24,6 +24,7 @@ from cockpit.actions.read_back import (
     marked,
     read_back,
     uid_of,
+    unknown_sentence,
     version_of,
     wanted_of,
 )
@@ -391,6 +392,9 @@ class _Run:
                 if found.effect is Effect.APPLIED:
                     told = f"{self._done} (it was created by this request)"
                     return Outcome(state="done", sentence=told, warnings=_dropped(call, found.tree))
+                if found.effect is Effect.UNKNOWN:
+                    told = unknown_sentence(_target(call), "the name is taken, perhaps by this", found.why)
+                    return Outcome(state="unknown", sentence=told, refusal=error.said)
             return _refused(call, error)
         except NoConnection as error:
             return await self._settled(call, error)
@@ -489,11 +493,6 @@ def _has_field(tree: Any, field: str) -> bool:
 
 def _told(answer: object) -> str:
     return answer.sentence if isinstance(answer, _Telling) else ""
-
-
-def unknown_sentence(target: str, lost: str, found: str) -> str:
-    """What is told where neither an answer nor a read tells what became of a write."""
-    return f"{target}: unknown: the server did not say ({lost}; {found}); read it before trying again"
 
 
 def _marked(call: Call, audit_id: str) -> Call:

@@ -264,3 +264,8 @@ def _is_same_quantity(there: Any, wanted: Any) -> bool:
         return parse_quantity(there) == parse_quantity(wanted)
     except ValueError:
         return False
+
+
+def unknown_sentence(target: str, lost: str, found: str) -> str:
+    """What is told where neither an answer nor a read tells what became of a write."""
+    return f"{target}: unknown: the server did not say ({lost}; {found}); read it before trying again"

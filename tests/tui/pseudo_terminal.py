@@ -31,6 +31,27 @@ KEYS = {
     "ctrl+c": b"\x03",
 }
 
+_COLOURS = rb"(?:[34]8;(?:5;\d+|2;\d+;\d+;\d+)|[0-9]|2[1-9]|[34]9)"
+_MODES = rb"(?:7|25|1000|1003|1004|1006|1015|1049|2004|2026|2048)"
+_OURS = (
+    rb"\x1b\[(?:%s(?:;%s)*)?m" % (_COLOURS, _COLOURS),
+    rb"\x1b\[[0-9;]*[ABCDHKLMXr]",  # the cursor, a line, lines that move
+    rb"\x1b\[\?%s[hl]" % _MODES,
+    rb"\x1b\[(?:\?\d+\$p|[<>=?][0-9;]*u)",  # questions, and the keyboard
+    rb"\x1b\]22;[a-z-]*(?:\x07|\x1b\\)",  # the pointer's shape
+    rb"[\x08\r\n]",
+    rb"[ -~]+|\xc2[\xa0-\xac\xae-\xbf]|[\xc3-\xdf][\x80-\xbf]",
+    rb"(?!\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf)[\xe0-\xef][\x80-\xbf]{2}",
+    rb"[\xf0-\xf4][\x80-\xbf]{3}",
+)
+_SENT = re.compile(rb"(?:%s)|(.)" % rb"|".join(_OURS), re.DOTALL)
+"""What the cockpit sends; else the first group has a byte that is not ours."""
+
+
+def foreign_bytes(sent: bytes) -> list[bytes]:
+    """What belongs to no printable character and to no sequence that the cockpit uses."""
+    return [found[1] for found in _SENT.finditer(sent) if found[1] is not None]
+
 
 class PseudoTerminal:
     """One program in a terminal of a known size. Use as a context manager."""
@@ -141,6 +162,10 @@ class PseudoTerminal:
     def commands(self) -> set[int]:
         """Numbers of the operating system commands sent: 0 and 2 set the title, 52 the clipboard."""
         return {int(number) for number in re.findall(rb"\x1b\]([0-9]+)", self.sent)}
+
+    def foreign(self) -> list[bytes]:
+        """Bytes that were sent and belong to no character and to no sequence that the cockpit uses."""
+        return foreign_bytes(self.sent)
 
     def take(self, seconds: float) -> bool:
         """Take what comes next; False when nothing comes any more."""

@@ -4,12 +4,14 @@ import re
 
 import pytest
 
+from tests.reliability.figures import Tell
 from tests.tui.pseudo_terminal import PseudoTerminal
 from tests.tui.scripted import CLIPBOARD, TITLE
 
 ALTERNATE_SCREEN, CURSOR, MOUSE, PASTE = "1049", "25", "1000", "2004"
 POINTER_SHAPE = 22
 """The one operating system command that Textual sends of its own."""
+CLIPBOARD_COMMAND = 52
 SIZES = ((80, 24), (200, 60))
 
 
@@ -151,8 +153,11 @@ def test_keys_in_one_packet_do_what_they_do_one_by_one(
         assert terminal.ends() == 0
 
 
+@pytest.mark.row(41, "foreign bytes that reached the terminal", most=0)
+@pytest.mark.row(42, "crashes on pages with markup in names", most=0)
+@pytest.mark.row(44, "commands to the clipboard that no key asked for", most=0)
 @pytest.mark.parametrize("place", ["now", "jobs", "queues", "events", "pods"])
-def test_names_cannot_take_the_terminal_over(place: str) -> None:
+def test_names_cannot_take_the_terminal_over(place: str, figure: Tell) -> None:
     with scripted("--place", place, "--hostile", size=(200, 60)) as terminal:
         terminal.shows("prod-eu", "owned··]52")
         if place in ("jobs", "pods"):
@@ -165,7 +170,12 @@ def test_names_cannot_take_the_terminal_over(place: str) -> None:
         assert terminal.modes()[ALTERNATE_SCREEN], "still on its own screen"
         assert terminal.lines[0].startswith(" prod-eu") and len(terminal.lines) == 60
         terminal.press("ctrl+c")
-        assert terminal.ends() == 0
+        crashes = int(terminal.ends() != 0 or b"Traceback" in terminal.sent)
+        figure("foreign bytes that reached the terminal", len(terminal.foreign()))
+        figure("crashes on pages with markup in names", crashes)
+        figure(
+            "commands to the clipboard that no key asked for", int(CLIPBOARD_COMMAND in terminal.commands())
+        )
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

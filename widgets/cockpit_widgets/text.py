@@ -21,14 +21,17 @@ _SIMPLE = re.compile(
 )
 """Texts without marks, joiners and selectors: harmless as they are when they are printable."""
 
-_VARIATION_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef]")
+"""Variation selectors, and colours of skin: they join the letter before them, or stand beside it."""
+_FLAGS = {0x1F1E6 + at: chr(ord("A") + at) for at in range(26)}
+"""Letters of which two make a flag in two cells, or in four."""
 
 
 @lru_cache(4096)
 def _harmless(text: str) -> str:
     out: list[str] = []
     marks = 0
-    for char in _VARIATION_SELECTORS.sub("", text):
+    for char in _SELECTORS.sub("", text).translate(_FLAGS):
         if char == "\t" or (char.isspace() and not char.isprintable() and ord(char) > 0x1F):
             out.append(" ")
             marks = 0

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from cockpit.clean import WORDS
+from cockpit.errors import BadInput
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.autoscaler import StatusMapShape, autoscaler_status
 from cockpit.kube.decode.claims import ClaimShape, SliceShape, claim_record, slice_record
@@ -79,7 +80,10 @@ def _json(shape: type[Any], record: Callable[[Any], Record | None]) -> Decode:
             tree = fast(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             tree = read_json(decoder, raw)
-        made = record(tree)
+        try:
+            made = record(tree)
+        except BadInput as error:  # a name that is none, where a path is made of it
+            raise UndecodableError(error.sentence) from None
         if made is not None and not made.uid:
             raise UndecodableError("an object without metadata.uid")
         return made
@@ -116,8 +120,8 @@ def owner_record(thing: shapes.AnyObject) -> OwnerObject:
     """The record of any controller, from its metadata alone."""
     return OwnerObject(
         **identity(thing.metadata, JSON),
-        api_version=thing.api_version,
-        kind=thing.kind,
+        api_version=WORDS[thing.api_version],
+        kind=WORDS[thing.kind],
         labels=labels(thing.metadata.labels),
         owner=controller(thing.metadata),
         reclaim=reclaim_mark(thing.metadata),

@@ -20,6 +20,7 @@ HOSTILE = [
     "zalgo" + "\u0301\u0302\u0303" * 30,
     "joined \U0001f468\u200d\U0001f469\u200d\U0001f467 heart \u2764\ufe0f flag \U0001f1e9\U0001f1ea",
     "[bold red]markup[/] [/nope] [",
+    "[@click=app.exit]leave[/] [@click='app.bell']x[/]",
     "全角の名前がここにある",
     "\u0301leading mark",
     "surrogate \ud800 private \ue000 line\u2028sep",
@@ -117,6 +118,12 @@ def lines_of(widget: Widget) -> list[Strip]:
 def texts_of(widget: Widget) -> list[str]:
     """The text of every line, blanks at the end taken off."""
     return [strip.text.rstrip() for strip in lines_of(widget)]
+
+
+def actions_of(widget: Widget) -> int:
+    """Pieces of the drawn lines that do something when they are clicked."""
+    pieces = (piece for strip in lines_of(widget) for piece in strip)
+    return sum(piece.style is not None and "@click" in piece.style.meta for piece in pieces)
 
 
 def assert_sound(widget: Widget, width: int | None = None) -> None:

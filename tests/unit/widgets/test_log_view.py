@@ -8,7 +8,8 @@ from cockpit_widgets.log_view import MOST_LINES, LogView
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.widgets.builders import HOSTILE, SIZES, Host, assert_sound, lines_of, texts_of
+from tests.reliability.figures import Tell
+from tests.unit.widgets.builders import HOSTILE, SIZES, Host, actions_of, assert_sound, lines_of, texts_of
 
 
 @settings(deadline=None, max_examples=100)
@@ -39,14 +40,16 @@ def test_the_ring_holds_fifty_thousand_lines_and_not_many_more_in_memory() -> No
         LogView(most_lines=MOST_LINES + 1)
 
 
+@pytest.mark.row(42, "actions made of what stands in data", most=0)
 @pytest.mark.parametrize("size", SIZES)
-async def test_every_line_is_exactly_as_wide_as_the_view(size: tuple[int, int]) -> None:
+async def test_every_line_is_exactly_as_wide_as_the_view(size: tuple[int, int], figure: Tell) -> None:
     log = LogView(tone_of=lambda line: "bad" if "x" in line else "")
     async with Host(log).run_test(size=size) as pilot:
         log.append([*HOSTILE, "x" * 500, "日本" * 200, ""] * 20)
         log.set_search("a")
         await pilot.pause()
         assert_sound(log)
+        figure("actions made of what stands in data", actions_of(log))
         await pilot.press("right", "right", "up", "home")
         await pilot.pause()
         assert_sound(log)

@@ -7,12 +7,14 @@ from cockpit_widgets.columns import place_columns
 from cockpit_widgets.resource_table import ResourceTable
 from textual.pilot import Pilot
 
+from tests.reliability.figures import Tell
 from tests.unit.widgets.builders import (
     COLUMNS,
     HOSTILE,
     SIZES,
     Host,
     Rows,
+    actions_of,
     assert_sound,
     lines_of,
     rows,
@@ -95,13 +97,15 @@ async def test_even_absurd_widths_break_nothing(width: int) -> None:
         assert_sound(table)
 
 
+@pytest.mark.row(42, "actions made of what stands in data", most=0)
 @pytest.mark.parametrize("size", SIZES)
-async def test_hostile_text_cannot_break_a_line(size: tuple[int, int]) -> None:
+async def test_hostile_text_cannot_break_a_line(size: tuple[int, int], figure: Tell) -> None:
     source = Rows((f"k{number}", 0, (text,) * 6) for number, text in enumerate(HOSTILE))
     table = ResourceTable(source, placeholder="\x1b[2Jnothing\nhere")
     async with Host(table).run_test(size=size) as pilot:
         await pilot.pause()
         assert_sound(table)
+        figure("actions made of what stands in data", actions_of(table))
         assert any("[bold red]markup[/]"[:17] in line for line in texts_of(table))
         table.set_source(Rows([]))
         await pilot.pause()

@@ -1,10 +1,14 @@
 """Text for one line: harmless, measured, cut, filled, broken."""
 
+import pyte
+import pytest
 from cockpit_widgets.text import cut, cut_middle, fit, plain, width_of, window, wrap, wrap_phrases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from cockpit.clean import clean
+from tests.reliability.figures import Tell
 from tests.unit.widgets.builders import HOSTILE
 
 _PIECES = st.sampled_from(
@@ -110,3 +114,32 @@ def test_a_legend_breaks_between_its_phrases_and_within_one_only_where_it_must()
     assert wrap_phrases(text, 13) == ["one cell each", "· free", "× lost", "shade: busy"]
     assert wrap_phrases(text, 5) == ["one cell each", "· free", "× lost", "shade: busy"]
     assert wrap_phrases("", 5) == [""]
+
+
+ODD = (
+    *HOSTILE,
+    "shalom \u05e9\u05dc\u05d5\u05dd \u202e\u2067 \u0645\u0631\u062d\u0628\u0627",
+    "zero\u200bwidth\u200c\u200d\u2060\ufeff",
+    "x" + "\u0301" * 10_000 + "y",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f3f3\ufe0f\u200d\U0001f308",
+    "\ud83d lone \ude80",
+    "\U0001f44b\U0001f3fd \U0001f3fd 1\ufe0f\u20e3 \U0001f469\U0001f3fb\u200d\U0001f680",
+    "\u1100\u1161\u11a8 \uac00 \uff76\uff9e \U0001f1e9\U0001f1ea \u2764\ufe0f",
+)
+
+
+def column_behind(text: str, width: int) -> int:
+    """Where a terminal stands after the text: in the cell behind it, as pyte's own tables have it."""
+    screen = pyte.Screen(80, 1)
+    for char in fit(text, width) + "|":  # it leaves out what follows a letter that it does not know
+        screen.draw(char)
+    return next(x for x in range(screen.columns) if screen.buffer[0][x].data.endswith("|"))
+
+
+@pytest.mark.row(43, "cells by which a column shifted", most=0)
+@pytest.mark.row(43, "texts and widths", least=1_000)
+def test_odd_letters_shift_no_column(figure: Tell) -> None:
+    texts = (*ODD, *map(clean, ODD))
+    cases = [(text, width) for text in texts for width in range(1, 60)]
+    figure("texts and widths", len(cases))
+    figure("cells by which a column shifted", sum(abs(column_behind(*case) - case[1]) for case in cases))
