@@ -23,7 +23,7 @@ from cockpit.kube.decode.kueue import ClusterQueueShape, LocalQueueShape, Worklo
 from cockpit.kube.decode.machines import MachineShape
 from cockpit.kube.decode.pools import PoolShape
 from cockpit.kube.decode.volcano import VolcanoJob
-from cockpit.kube.decode.wire import read_status
+from cockpit.kube.decode.wire import UndecodableError, read_status
 from cockpit.kube.log_lines import Cutter
 from cockpit.kube.resource import MACHINE_DEPLOYMENTS, MACHINES, NODE_CLAIMS, NODE_POOLS, Resource
 from tests.reliability.figures import Tell
@@ -126,7 +126,7 @@ def test_no_field_of_any_kind_brings_what_a_terminal_obeys(figure: Tell) -> None
             tried += 1
             try:
                 record = decoder.from_json(json.dumps(tree).encode())
-            except decoders.UndecodableError as error:
+            except UndecodableError as error:
                 bad += foreign(str(error))
                 continue
             if record is not None:
