@@ -26,6 +26,8 @@ DEADLINE_SECONDS = 30.0
 ASKING_SECONDS = 300.0
 """The deadline of a plugin that a person answers."""
 OUTPUT_BYTES = 1 << 20
+"""A plugin that prints more is no plugin, and is killed."""
+_PIECE_BYTES = 1 << 16
 
 
 class ExecCredential(msgspec.Struct, frozen=True):
@@ -69,7 +71,6 @@ async def run_plugin(
             stdout=asyncio.subprocess.PIPE,
             stderr=None if has_terminal else asyncio.subprocess.PIPE,
             start_new_session=not has_terminal,
-            limit=OUTPUT_BYTES,
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -124,11 +125,20 @@ def _cluster_info(cluster: Mapping[str, Any]) -> dict[str, Any]:
 async def _collect(
     process: asyncio.subprocess.Process, name: str, deadline_seconds: float, *, has_terminal: bool
 ) -> tuple[bytes, bytes]:
-    """Output and error text; kills the plugin, and without a terminal its children too, when time runs out or
-    the caller leaves."""
+    """Output and error text; kills the plugin, and without a terminal its children too, when time runs out,
+    it prints without end, or the caller leaves."""
+    is_over = False
     try:
         async with asyncio.timeout(deadline_seconds):
-            return await process.communicate()
+            out, err = await asyncio.gather(_printed(process.stdout), _printed(process.stderr))
+            await process.wait()
+            is_over = True
+        return out, err
+    except asyncio.LimitOverrunError:
+        raise NoConnection(
+            f"The credential plugin {name} printed more than {OUTPUT_BYTES:,} bytes;"
+            " correct exec.command in the kubeconfig."
+        ) from None
     except TimeoutError:
         waiting = "the login was not finished" if has_terminal else "it may be waiting for a login"
         raise LoginExpired(
@@ -136,9 +146,21 @@ async def _collect(
             f"{waiting}: run it once in another terminal."
         ) from None
     finally:
-        if process.returncode is None:
+        if not is_over and (process.returncode is None or not has_terminal):
             _kill(process.pid, is_group=not has_terminal)
+            # asyncio waits for the end of its pipes, which a daemon of the plugin may hold open for ever
+            process._transport.close()  # type: ignore[attr-defined]
             await process.wait()
+
+
+async def _printed(stream: asyncio.StreamReader | None) -> bytes:
+    """All that comes. Raises LimitOverrunError beyond OUTPUT_BYTES."""
+    parts = bytearray()
+    while stream is not None and (piece := await stream.read(_PIECE_BYTES)):
+        parts += piece
+        if len(parts) > OUTPUT_BYTES:
+            raise asyncio.LimitOverrunError("too much", len(parts))
+    return bytes(parts)
 
 
 def _kill(pid: int, *, is_group: bool) -> None:
@@ -168,6 +190,10 @@ def _read(out: bytes, name: str, api_version: str) -> ExecCredential:
         raise NoConnection(
             f"The credential plugin {name} gave neither a token nor a certificate with its key."
         )
+    if not (isinstance(token, str) and token.isascii() and token.isprintable() and " " not in token):
+        raise NoConnection(
+            f"The credential plugin {name} gave a token that no header can hold; log in again."
+        )
     return ExecCredential(
-        str(token), str(certificate), str(key), from_text(expires if isinstance(expires, str) else None)
+        token, str(certificate), str(key), from_text(expires if isinstance(expires, str) else None)
     )
