@@ -254,6 +254,10 @@ def _serve(agent: "Agent", where: tuple[str, int], guards: "Guards") -> int:
     agent.ended.wait()
     server.stop()
     agent.stop()
+    if agent.exit_status and agent.collector.is_unloaded:
+        sys.stderr.write("cockpit-exporter: the driver was unloaded: starting again\n")
+        sys.stderr.flush()
+        os.execv(sys.executable, sys.orig_argv)  # its library is mapped: only a new program loads it anew
     if agent.exit_status:
         sys.stderr.write(f"cockpit-exporter: {agent.collector.snapshot.detail}: restart the process\n")
         return agent.exit_status

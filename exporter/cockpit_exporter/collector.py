@@ -87,6 +87,11 @@ class Collector:
         """True where the snapshot is older than three intervals."""
         return self._clock() - self.snapshot.taken_seconds > 3 * self._pace.interval_seconds
 
+    @property
+    def is_unloaded(self) -> bool:
+        """True where the driver was unloaded and not, as far as is known, replaced by another version."""
+        return self.exit_status == DRIVER_CHANGED and self.snapshot.reason != "version-mismatch"
+
     def expect_identity(self, uuid: str) -> None:
         self._cards.expect_identity(uuid)
 

@@ -12,6 +12,7 @@ from cockpit.sim.server.patch.strategic import strategic
 from cockpit.sim.server.schema.kinds import shape_of
 from tests.bed.api import Api, Reply
 from tests.contract.asking import in_space
+from tests.reliability.figures import Tell
 
 KUSTOMIZE = Path(__file__).resolve().parents[2] / "exporter/kustomize"
 README = KUSTOMIZE.parent / "README.md"
@@ -76,6 +77,30 @@ def test_a_rehearsed_pod_is_refused_with_exactly_the_documented_violations(
     message = reply.json()["message"]
     head = 'pods "exporter-x" is forbidden: violates PodSecurity "restricted:latest": '
     assert (reply.status, message) == (403, head + ", ".join(wanted))
+
+
+@pytest.mark.row(63, "pods admitted by the restricted level", least=1)
+@pytest.mark.row(63, "of root, writable root, capabilities, token: what the pod has", most=0)
+def test_the_pod_that_is_for_restricted_namespaces_is_admitted(
+    restricted: str, admin: Api, figure: Tell
+) -> None:
+    tree = pod_of(daemon_set("non-root"), "exporter-x")
+    reply = rehearsed(admin, in_space(restricted, "pods"), tree)
+    figure("pods admitted by the restricted level", int(reply.status == 201))
+    spec = reply.json()["spec"]
+    had = [
+        not spec["securityContext"]["runAsNonRoot"] or not spec["securityContext"]["runAsUser"],
+        spec["automountServiceAccountToken"] is not False,
+        any("serviceAccountToken" in str(volume) for volume in spec.get("volumes", ())),
+    ]
+    for container in spec["containers"]:
+        rules = container["securityContext"]
+        had += [
+            not rules["readOnlyRootFilesystem"],
+            rules["allowPrivilegeEscalation"],
+            rules["capabilities"] != {"drop": ["ALL"]},
+        ]
+    figure("of root, writable root, capabilities, token: what the pod has", sum(had))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
