@@ -5,19 +5,44 @@ segmentation fault, so that how deep a document nests is bounded here, where eve
 """
 
 from functools import cache
+from itertools import chain
+from math import inf
 from typing import Any
 
 DEEPEST = 100
 """Levels of a document; one that people or controllers write has a tenth of them."""
+MOST_VALUES = 1_000_000
+"""Values of a document with each alias written out: a few lines can unfold to billions."""
 
 
 def read_yaml(text: str | bytes, *, in_python: bool = False) -> Any:
-    """The one document in `text`, plain values only. Raises yaml.YAMLError, also for one that nests deeper
-    than DEEPEST, and ValueError. `in_python` takes the parser that says better what is wrong."""
+    """The one document in `text`, plain values only. Raises ValueError and yaml.YAMLError, also for one that
+    nests deeper than DEEPEST or whose aliases unfold to more than MOST_VALUES. `in_python` takes the parser
+    that says better what is wrong."""
     import yaml
 
     base = yaml.CSafeLoader if yaml.__with_libyaml__ and not in_python else yaml.SafeLoader
-    return yaml.load(text, Loader=bounded(base))
+    loader = bounded(base)(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _unfolded(node, {}) > MOST_VALUES:
+            raise yaml.YAMLError(f"its aliases unfold to more than {MOST_VALUES:,} values")
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _unfolded(node: Any, known: dict[int, float]) -> float:
+    """How many values the node is once each alias is written out; without end for one that holds itself."""
+    if isinstance(node.value, str):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = inf
+        parts = chain.from_iterable(node.value) if node.id == "mapping" else node.value
+        known[id(node)] = 1 + sum(_unfolded(part, known) for part in parts)
+    return known[id(node)]
 
 
 @cache

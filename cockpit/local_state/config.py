@@ -38,8 +38,10 @@ What `aws` and `outside-pools` of a context hold is in `cloud_settings`.
 """
 
 import difflib
+import errno
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -63,6 +65,7 @@ _LABEL_KEY = re.compile(
     r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 )
 _LARGEST_BYTES = 256 * 1024
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 LEASE_NAMESPACE: Final = "default"
@@ -162,11 +165,17 @@ def not_a_namespace(given: Namespaces) -> str:
 def load_settings(path: Path, home: Path | None = None) -> Settings:
     """The settings in that file; none without it. Raises BadInput naming file, line, key and remedy."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(os.open(path, _READ), "rb") as file:
+            _refuse_foreign(path, os.fstat(file.fileno()))
             raw = file.read(_LARGEST_BYTES + 1)
     except FileNotFoundError:
         return Settings()
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise BadInput(
+                f"{path}: a symbolic link is not followed, for the file names programs that are run; put the"
+                " file itself there, or name its folder by XDG_CONFIG_HOME"
+            ) from None
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     if len(raw) > _LARGEST_BYTES:
         raise BadInput(f"{path}: larger than {_LARGEST_BYTES} bytes")
@@ -175,6 +184,16 @@ def load_settings(path: Path, home: Path | None = None) -> Settings:
     except UnicodeDecodeError:
         raise BadInput(f"{path}: not UTF-8 text") from None
     return read_settings(text, str(path), home or Path(os.path.expanduser("~")))
+
+
+def _refuse_foreign(path: Path, found: os.stat_result) -> None:
+    """Raises BadInput for what others may write: it says what is run, and whether changes are allowed."""
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise BadInput(f"{path}: not a file; replace it by one")
+    if found.st_mode & stat.S_IWOTH:
+        raise BadInput(f"{path}: others may write it; chmod o-w {path}")
+    if found.st_uid not in (0, os.geteuid()):
+        raise BadInput(f"{path}: belongs to another user (uid {found.st_uid}); make a file of your own")
 
 
 def read_settings(text: str, source: str, home: Path) -> Settings:
