@@ -39,6 +39,7 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Plan
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
+from cockpit.triage.idle_jobs import minutes_words
 
 if TYPE_CHECKING:
     from cockpit.kube.session import ApiSession
@@ -117,11 +118,7 @@ def _loss(one: PreemptedJob) -> str:
 
 
 def _long(seconds: float) -> str:
-    minutes = int(max(0.0, seconds)) // 60
-    if minutes < 60:
-        return f"{minutes} min"
-    hours = minutes // 60
-    return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+    return minutes_words(seconds) if seconds >= 60 else "less than a minute"
 
 
 # ---- who

@@ -207,7 +207,7 @@ def test_several_are_typed_by_their_number_and_what_else_is_not_known_is_said() 
     assert plan.warnings[0].startswith("preempts 8 jobs with 64 GPUs: t/j0 (8 GPUs), t/j1")
     assert plan.warnings[1] == "what else it preempts cannot be computed: pods may not be listed"
     assert plan.typed == "preempt 8 jobs"
-    assert plan.expects[3] == "t/j3: 8 GPUs, running for 3 h 0 min, loses 412 steps since its last checkpoint"
+    assert plan.expects[3] == "t/j3: 8 GPUs, running for 3 h, loses 412 steps since its last checkpoint"
     assert plan.expects[-1] == "and 2 more jobs"
 
 
