@@ -7,6 +7,7 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import PODS
 from cockpit.model.batch import Phase
+from cockpit.sim.faults.exchange import Exchange
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.asking import maps_in, pods_in
@@ -15,6 +16,7 @@ from tests.contract.faults import asking, status, without_streaming_lists
 from tests.contract.following import CONFIG_MAPS, following
 from tests.contract.mirror import eventually, truth
 from tests.contract.shapes import configmap, pod
+from tests.reliability.figures import Tell
 
 # ---- versions, bookmarks, ends
 
@@ -121,6 +123,36 @@ async def test_a_server_without_streaming_lists_is_read_in_pages(
         assert one.mirror.lists_begun == 1
         admin.create(maps_in(space), configmap("late"))
         await one.mirror.until(lambda: "late" in one.mirror.names)
+
+
+@pytest.mark.row(4, "page that failed", least=37)
+@pytest.mark.row(4, "missing", most=0)
+@pytest.mark.row(4, "double", most=0)
+async def test_a_list_whose_token_expires_late_is_read_whole(
+    space: str, admin: Api, connect: Connect, proxy: FaultProxy, figure: Tell
+) -> None:
+    """The list begins again, after pods have come and gone, and says why."""
+    for number in range(80):
+        admin.create(pods_in(space), pod(f"p{number:02}"))
+    failed: list[int] = []
+
+    async def expires(exchange: Exchange) -> None:
+        failed.append(sum("limit" in seen.query for seen in proxy.requests("/pods")))
+        admin.delete(f"{pods_in(space)}/p03")
+        admin.create(pods_in(space), pod("p99"))
+        await status(410, reason="Expired", message="the continue token is too old")(exchange)
+
+    proxy.plan(expires, only=lambda seen: sum("limit" in one.query for one in proxy.requests("/pods")) == 37)
+    session = await connect("viewer", through=proxy)
+    async with following(
+        session, PODS, namespace=space, clock=ManualClock(), streaming_list=False, page_objects=2
+    ) as one:
+        await one.mirror.until(lambda: one.mirror.lists_ended == 1, "the list")
+        wanted = truth(admin, pods_in(space))()
+        figure("page that failed", *failed)
+        figure("missing", len(wanted.keys() - one.mirror.rows.keys()))
+        figure("double", len(one.mirror.broken) + len(one.mirror.rows.keys() - wanted.keys()))
+        assert any("the continue token is too old" in told.message for told in one.mirror.statuses)
 
 
 @pytest.mark.parametrize("code", [400, 422])
