@@ -10,6 +10,8 @@ from cockpit.model.record import Record
 BATCH_OBJECTS = 500
 SLICE_SECONDS = 0.006
 """Decoding holds the event loop at most this long at a time: a key must not wait for a list."""
+WATCH_SLICE_SECONDS = 0.0015
+"""The same while changes come, which no one waits for: a key takes a dozen turns of the loop to its frame."""
 STATUS_SECONDS = 0.25
 GATHER_OBJECTS = 256
 GATHER_SECONDS = 0.02
@@ -78,7 +80,8 @@ class Batcher:
         if self._unlooked < OBJECTS_A_LOOK:
             return False
         self._unlooked = 0
-        return self._clock.monotonic() - self._slice_at >= SLICE_SECONDS
+        longest = SLICE_SECONDS if self._is_listing else WATCH_SLICE_SECONDS
+        return self._clock.monotonic() - self._slice_at >= longest
 
     def slice_begins(self) -> None:
         """The event loop has just been ours again."""

@@ -58,6 +58,11 @@ class Terminal:
         self.has_ended = False
 
     @property
+    def pid(self) -> int:
+        """The program's process id."""
+        return self._pid
+
+    @property
     def seconds(self) -> float:
         """Since the process was started."""
         return time.monotonic() - self.started
