@@ -220,19 +220,26 @@ def _runner(log: IO[bytes]) -> Run:
     def run(command: Sequence[str], surroundings: Mapping[str, str]) -> None:
         log.write(f"$ {' '.join(command)}\n".encode())
         log.flush()
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env={**os.environ, **surroundings},
-            process_group=0,
-        ) as process:
+        # Stopped while it begins, the command would be known to nobody: a signal waits until it is.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **surroundings},
+                process_group=0,
+            )
             try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
                 code = process.wait()
             except BaseException:  # whoever stops this stops the compilers, too
                 os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
                 raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if code:
             program = " ".join([Path(command[0]).name, *command[1:4]])
             raise BadInput(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -112,7 +113,7 @@ def test_the_second_of_two_waits_and_takes_what_the_first_made(cache: Surroundin
 
 def test_a_build_that_is_stopped_takes_its_commands_along(tmp_path: Path) -> None:
     started = tmp_path / "started"
-    script = f"sleep 600 & echo $! > {started}.half; mv {started}.half {started}; wait"
+    script = f"sleep 60 & echo $! > {started}.half; mv {started}.half {started}; wait"
     code = (
         "import signal, sys; from cockpit.sim import training_env as env;"
         "signal.signal(signal.SIGTERM, signal.default_int_handler);"
@@ -124,8 +125,25 @@ def test_a_build_that_is_stopped_takes_its_commands_along(tmp_path: Path) -> Non
         process.send_signal(signal.SIGTERM)
         assert process.wait() != 0
     stat = Path(f"/proc/{started.read_text().strip()}/stat")
+    begun = time.monotonic()
     while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
-        pass
+        assert time.monotonic() - begun < 30, "it lives on"
+
+
+def test_a_build_that_is_stopped_as_a_command_begins_takes_it_along(tmp_path: Path) -> None:
+    """The signal comes while the command is being started, at the latest moment that is before its number is
+    known."""
+    code = (
+        "import os, signal, subprocess; from cockpit.sim import training_env as env;"
+        "signal.signal(signal.SIGTERM, signal.default_int_handler);"
+        "made = subprocess.Popen._execute_child;"
+        "late = lambda self, *a: (made(self, *a), print(self.pid, flush=True), os.kill(os.getpid(), 15));"
+        "subprocess.Popen._execute_child = late;"
+        f"env._runner(open({str(tmp_path / 'log')!r}, 'wb'))(['sleep', '60'], {{}})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "KeyboardInterrupt" in done.stderr
+    assert not Path(f"/proc/{done.stdout.strip()}").exists()
 
 
 def test_a_command_that_fails_names_the_log(tmp_path: Path) -> None:
