@@ -123,7 +123,8 @@ class CockpitApp(OrderlyApp):
     def on_ready(self) -> None:
         if not self.is_headless:
             # whoever ends us from outside finds the terminal as it was, too
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 128 + signal.SIGTERM)
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
         if self.options.first_note:
             self.tell_note(self.options.first_note)
         if self.options.attach:

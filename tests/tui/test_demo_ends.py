@@ -82,7 +82,7 @@ def by_signal(number: int) -> Callable[[PseudoTerminal, int], None]:
     [
         (by_key("q"), 0),
         (by_key("ctrl+c"), 0),
-        (hang_up, -signal.SIGHUP),
+        (hang_up, 128 + signal.SIGHUP),
         (by_signal(signal.SIGTERM), 128 + signal.SIGTERM),
         (by_signal(signal.SIGKILL), -signal.SIGKILL),
     ],
@@ -159,7 +159,7 @@ def test_who_ends_it_while_it_starts_waits_no_longer(folder: Path, how: tuple[st
 
 @pytest.mark.parametrize(
     ("end", "code"),
-    [(hang_up, -signal.SIGHUP), (by_signal(signal.SIGTERM), 128 + signal.SIGTERM)],
+    [(hang_up, 128 + signal.SIGHUP), (by_signal(signal.SIGTERM), 128 + signal.SIGTERM)],
     ids=["closed terminal", "SIGTERM"],
 )
 def test_it_ends_while_a_shell_has_the_terminal(
