@@ -73,7 +73,7 @@ def child(slave: int, surroundings: dict[str, str], kubeconfig: Path, end: str) 
             Place.action_quit = leave  # type: ignore[method-assign]
             raise RuntimeError("injected")
 
-        Place.action_quit = fail_once  # type: ignore[method-assign]
+        Place.action_quit = fail_once  # type: ignore[method-assign, assignment]
     code = 1
     try:
         code = cli.main(["--kubeconfig", str(kubeconfig)])

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests.bed.api import Api
+from tests.reliability.figures import Tell
 from tests.tui.demo_leftovers import Leftovers
 from tests.tui.pseudo_terminal import PseudoTerminal
 
@@ -157,13 +158,14 @@ def test_who_ends_it_while_it_starts_waits_no_longer(folder: Path, how: tuple[st
         assert b"Traceback" not in started.stderr.read()
 
 
+@pytest.mark.row(47, "children left when the app ends under a shell", most=0)
 @pytest.mark.parametrize(
     ("end", "code"),
     [(hang_up, 128 + signal.SIGHUP), (by_signal(signal.SIGTERM), 128 + signal.SIGTERM)],
     ids=["closed terminal", "SIGTERM"],
 )
 def test_it_ends_while_a_shell_has_the_terminal(
-    folder: Path, end: Callable[[PseudoTerminal, int], None], code: int
+    folder: Path, end: Callable[[PseudoTerminal, int], None], code: int, figure: Tell
 ) -> None:
     """Somebody closes the window, or the machine goes down."""
     left = Leftovers(folder)
@@ -183,6 +185,7 @@ def test_it_ends_while_a_shell_has_the_terminal(
         began = time.monotonic()
         assert terminal.ends() == code
         wait("nothing is left", lambda: not left.found(), end_seconds() - (time.monotonic() - began))
+        figure("children left when the app ends under a shell", len(left.found()))
         assert terminal.modes()["1049"] is False
 
 
