@@ -1,5 +1,7 @@
 """What each person may do, asked of the server, and what a stream says when it may not."""
 
+import asyncio
+
 import pytest
 
 from cockpit.clock import ManualClock
@@ -9,12 +11,13 @@ from cockpit.kube.resource import EVENTS, JOBS, NODES, PODS, Resource
 from cockpit.model.batch import Phase
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
-from tests.bed.rights import allow
+from tests.bed.rights import allow, until_decided
 from tests.contract.conftest import Connect
 from tests.contract.faults import status
 from tests.contract.following import following
 from tests.contract.server import Server
 from tests.contract.shapes import pod, role
+from tests.reliability.figures import Tell
 
 SECRETS = Resource("", "v1", "secrets", "Secret", namespaced=True)
 
@@ -111,13 +114,20 @@ async def test_a_stream_without_the_right_is_denied_in_words(
         assert one.mirror.lists_ended == 0, "denied is not empty"
 
 
-async def test_a_denied_stream_asks_at_most_once_a_minute(
-    space: str, connect: Connect, proxy: FaultProxy
+@pytest.mark.row(30, "times that what is refused is asked for in 5 min", most=1)
+async def test_a_denied_stream_asks_once_in_five_minutes(
+    space: str, connect: Connect, proxy: FaultProxy, figure: Tell
 ) -> None:
-    session = await connect("nobody", through=proxy)
-    async with following(session, PODS, namespace=space, clock=ManualClock()) as one:
+    """A watch and a list are rights of their own: it is seen which of them is missing."""
+    session, clock = await connect("nobody", through=proxy), ManualClock()
+    proxy.clock = clock
+    async with following(session, PODS, namespace=space, clock=clock) as one:
         await one.naps.hold_after(3600)
-        assert 10 < len(proxy.requests("/pods")) <= 61
+        for is_watch in (True, False):
+            times = [seen.at_seconds for seen in proxy.requests("/pods", watch=is_watch)]
+            most = max((sum(0 <= at - first < 299 for at in times) for first in times), default=0)
+            figure("times that what is refused is asked for in 5 min", most)
+        assert len(proxy.requests("/pods")) > 10, "it keeps trying"
 
 
 async def test_the_engineer_sees_one_namespace_and_not_all(server: Server, connect: Connect) -> None:
@@ -131,29 +141,60 @@ async def test_the_engineer_sees_one_namespace_and_not_all(server: Server, conne
         await all_of_them.mirror.until(lambda: all_of_them.mirror.phase is Phase.DENIED)
 
 
+@pytest.mark.row(33, "seen after", most=300, unit="s")
+@pytest.mark.row(33, "seen after a key", most=1, unit="s")
+@pytest.mark.parametrize("by_key", [False, True], ids=["in time", "by a key"])
 async def test_a_right_given_later_brings_the_rows(
-    server: Server, space: str, admin: Api, connect: Connect
+    server: Server, space: str, admin: Api, connect: Connect, by_key: bool, figure: Tell
 ) -> None:
     admin.create(f"/api/v1/namespaces/{space}/pods", pod("p"))
-    async with following(await connect("nobody"), PODS, namespace=space, clock=ManualClock()) as one:
+    clock, session = ManualClock(), await connect("nobody")
+    async with following(session, PODS, namespace=space, clock=clock) as one:
+        one.naps.gate.clear()
         await one.mirror.until(lambda: one.mirror.phase is Phase.DENIED)
         _allow(admin, server, space, "list", "watch")
+        granted = clock.monotonic()
+        if by_key:
+            session.pulse.ask_again()
+            for _ in range(20):  # the sleeper wakes before the clock may move
+                await asyncio.sleep(0)
+        one.naps.gate.set()
         await one.mirror.until_live()
         assert one.mirror.names == ["p"]
+        taken = clock.monotonic() - granted
+        figure("seen after", taken)
+        figure("seen after a key", taken if by_key else 0)
 
 
+@pytest.mark.row(32, "told after the stream ended", most=10, unit="s")
+@pytest.mark.row(32, "requests until then", most=5)
+@pytest.mark.row(32, "requests in the hour after", most=15)
 async def test_a_right_taken_away_is_told_when_the_stream_ends(
-    server: Server, space: str, admin: Api, connect: Connect, proxy: FaultProxy
+    server: Server, space: str, admin: Api, connect: Connect, proxy: FaultProxy, figure: Tell
 ) -> None:
     admin.create(f"/api/v1/namespaces/{space}/pods", pod("p"))
     _allow(admin, server, space, "list", "watch")
-    session = await connect("nobody", through=proxy)
-    async with following(session, PODS, namespace=space, clock=ManualClock()) as one:
+    session, clock = await connect("nobody", through=proxy), ManualClock()
+    async with following(session, PODS, namespace=space, clock=clock) as one:
         await one.mirror.until_live()
         admin.delete(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{space}/rolebindings/see")
-        proxy.plan(status(503, message="wait"), times=3, path="/pods")
+        user = server.usernames["nobody"]
+        until_decided(admin, user, is_allowed=False, verb="watch", resource="pods", namespace=space)
+        proxy.seen.clear()
+        clock.advance(60)
+        ended = clock.monotonic()
         proxy.cut_all()
+        await one.mirror.until(lambda: one.mirror.phase is not Phase.LIVE)
+        assert one.mirror.phase is not Phase.LIVE, "its rows are marked"
         await one.mirror.until(lambda: one.mirror.phase is Phase.DENIED)
+        status = one.mirror.status
+        assert status is not None and status.since_seconds is not None
+        figure("told after the stream ended", status.since_seconds - clock.now() + clock.monotonic() - ended)
+        asked = len(proxy.requests("/pods"))
+        figure("requests until then", asked)
+        await one.naps.hold_after(3600)
+        figure("requests in the hour after", len(proxy.requests("/pods")) - asked)
+        assert one.mirror.names == ["p"], "they stay, and are marked as what may not be read any more"
 
 
 async def test_a_right_to_list_but_not_to_watch_is_denied_and_says_watch(

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -21,13 +22,14 @@ from cockpit.store.store import Store
 from cockpit.triage.namespace_notes import namespace_notes
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
-from tests.bed.rights import RBAC, binding
+from tests.bed.rights import RBAC, allow, binding
 from tests.contract.asking import in_space
 from tests.contract.conftest import Connect, defined
 from tests.contract.faults import status
 from tests.contract.mirror import Mirror, eventually
 from tests.contract.server import Capability, Server
 from tests.contract.shapes import crd, custom, job, pod, role
+from tests.reliability.figures import Tell
 
 CORE_KINDS = {decoder.kind for _, decoder in CORE}
 OTHER_KINDS = {known.kind for known in CUSTOM} | {Kind.POOL}
@@ -181,6 +183,28 @@ async def test_several_namespaces_have_a_watch_each_and_the_denied_one_is_told(
         assert told is not None and told.phase is Phase.LIVE and told.is_partial
         assert space in told.message, told.message
         assert namespace_notes(store, chosen)[0].endswith(f"list pods in {space}")
+
+
+@pytest.mark.row(30, "first screen", most=2, unit="s")
+@pytest.mark.row(30, "namespaces read", least=3)
+@pytest.mark.row(30, "lists and watches everywhere that were refused, of a kind", most=2)
+async def test_three_namespaces_are_read_by_who_may_list_nothing_else(
+    server: Server, space: str, admin: Api, connect: Connect, proxy: FaultProxy, figure: Tell
+) -> None:
+    spaces = (space, f"{space}-b", f"{space}-c")
+    for name in spaces:
+        if name != space:
+            admin.create("/api/v1/namespaces", {"metadata": {"name": name}})
+        allow(admin, server.usernames["nobody"], name, role("see", ("", "pods", ("list", "watch"))))
+        admin.create(in_space(name, "pods"), pod("mine"))
+    session = await connect("nobody", through=proxy)
+    began = time.monotonic()
+    async with _feeding(session, namespaces=Namespaces(spaces)) as fed:
+        await eventually(lambda: len(fed.names(Kind.POD)) == 3, "a pod of each")
+        figure("first screen", time.monotonic() - began)
+        figure("namespaces read", sum((Kind.POD, name) in fed.live() for name in spaces))
+        refused = proxy.requests("/api/v1/pods")
+        figure("lists and watches everywhere that were refused, of a kind", len(refused))
 
 
 async def test_a_right_to_all_that_is_given_later_brings_all(

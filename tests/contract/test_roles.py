@@ -102,6 +102,8 @@ def may_change(seen: SeenRequest) -> bool:
     return seen.method not in ("GET", "HEAD") and not is_review and seen.query.get("dryRun") != "All"
 
 
+@pytest.mark.row(34, "verbs asked for and not granted to a viewer", most=0)
+@pytest.mark.row(34, "verbs granted to a viewer and not asked for", most=0)
 @pytest.mark.row(57, "requests of a session on every page that could change something", most=0)
 @pytest.mark.row(57, "requests of that session", least=100)
 @pytest.mark.row(61, "requests for Secrets of that session", most=0)
@@ -121,13 +123,17 @@ async def test_a_session_that_reads_everything_asks_for_what_the_viewer_may(
     figure("requests for Secrets of that session", sum("/secrets" in seen.path for seen in proxy.seen))
     served = await discover(await connect())
     asked, may = grants_of(proxy), granted("viewer", "metrics")
+    figure("verbs asked for and not granted to a viewer", len(asked - may) + len(refused))
+    figure("verbs granted to a viewer and not asked for", len(served_of(may, served) - asked))
     assert refused == []
     assert sorted(asked - may) == [], "asked for, and not granted"
     assert sorted(served_of(may, served) - asked) == [], "granted, and asked for by no session"
 
 
+@pytest.mark.row(34, "verbs asked for and not granted to an operator", most=0)
+@pytest.mark.row(34, "verbs granted to an operator and not asked for", most=0)
 async def test_a_session_that_does_everything_asks_for_what_the_operator_may(
-    server: Server, admin: Api, made: Any, bound: None, proxy: FaultProxy, connect: Connect
+    server: Server, admin: Api, made: Any, bound: None, proxy: FaultProxy, connect: Connect, figure: Tell
 ) -> None:
     _give(server, admin, "operator")
     things, store = made
@@ -149,6 +155,8 @@ async def test_a_session_that_does_everything_asks_for_what_the_operator_may(
     named = await do_everything(session, things, planning)
     asked = grants_of(proxy).union(*named.values())
     may, sees = granted("operator"), granted("viewer", "metrics")
+    figure("verbs asked for and not granted to an operator", len(asked - may - sees) + len(refused))
+    figure("verbs granted to an operator and not asked for", len(served_of(may, served) - asked))
     assert sorted(asked - may - sees) == [], "asked for, and not granted"
     assert sorted(served_of(may, served) - asked) == [], "granted, and asked for by no session"
     assert sorted(may & sees) == [], "granted by both"
@@ -180,10 +188,13 @@ def test_no_role_reads_secrets_or_gives_rights(name: str) -> None:
         assert resource.partition("/")[0] not in ("secrets", "roles", "clusterroles", "rolebindings")
 
 
-def test_the_viewer_has_no_way_into_a_pod_and_changes_nothing() -> None:
+@pytest.mark.row(34, "rights of a viewer to secrets, into a pod or to more rights", most=0)
+def test_the_viewer_has_no_way_into_a_pod_and_changes_nothing(figure: Tell) -> None:
     verbs = {verb for verb, _, _ in granted("viewer")}
     resources = {resource for _, _, resource in granted("viewer")}
     assert verbs == {"get", "list", "watch"}
-    assert not [one for one in resources if one in NEVER or one.endswith("/proxy")]
+    bad = [one for one in resources if one in NEVER or one.endswith("/proxy")]
+    bad += [verb for verb in verbs if verb in EVEN_NEVER]
+    figure("rights of a viewer to secrets, into a pod or to more rights", len(bad))
     proxied = {one for one in granted("metrics") if one[2].endswith("/proxy")}
     assert proxied == {("get", "", "pods/proxy"), ("get", "", "services/proxy")}, "documented in README.md"

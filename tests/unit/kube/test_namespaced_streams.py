@@ -5,6 +5,8 @@ import json
 import random
 from typing import Any
 
+import pytest
+
 from cockpit.kube.namespaced_streams import REVIEW_SECONDS, NamespacedStreams, Sink
 from cockpit.kube.resource import PODS
 from cockpit.kube.session import ApiSession
@@ -13,6 +15,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from tests.contract.mirror import eventually
+from tests.reliability.figures import Tell
 from tests.unit.kube.builders import FakeServer, refuse, reply
 
 ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -193,5 +196,6 @@ async def test_a_narrow_reader_asks_for_nothing_more(server: FakeServer, session
     assert (play.opened, play.naps, reviews(server)) == (["team-a"], [], [])
 
 
-def test_a_right_that_is_granted_is_seen_within_five_minutes() -> None:
-    assert max(REVIEW_SECONDS) * 1.07 <= 300.0
+@pytest.mark.row(33, "reviews of a wider right apart", most=300, unit="s")
+def test_a_right_that_is_granted_is_seen_within_five_minutes(figure: Tell) -> None:
+    figure("reviews of a wider right apart", max(REVIEW_SECONDS) * 1.07)
