@@ -1,6 +1,7 @@
 """A metrics server that misbehaves in some two hundred ways: the cockpit goes on and says what is."""
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 
 from tests.hostile.judge import faults, is_obeyed
 from tests.hostile.modes import BY_KEY, MODES, Mode
+from tests.reliability.figures import Tell, whole
 from tests.tui.embedded import embedded
 from tests.tui.on_the_bed import ROOT
 from tests.tui.pseudo_terminal import PATIENCE_SECONDS, PseudoTerminal
@@ -190,6 +192,52 @@ def test_a_session_during_which_the_server_changes(kubeconfig: Path, tmp_path: P
             assert attack not in one.terminal.sent, attack
         assert b"duty 0%" not in one.terminal.sent
     assert not (tmp_path / "state" / "gpu-cockpit" / "crashes").exists()
+
+
+TOLD_MODES = (
+    "closed before the answer",
+    "reset in the body",
+    "silence",
+    "a body by drops",
+    "a body without an end",
+    "300 MiB of rows",
+    "a million tiny rows",
+    "a bare NaN",
+    "result empty",
+)
+"""Down, slow, of a gigabyte, of NaN, and without a series."""
+
+
+@pytest.mark.row(65, "p99 key", most=33, unit="ms")
+@pytest.mark.row(65, "keys", least=200, unit="cases")
+@pytest.mark.row(65, "ways of misbehaving", least=9, unit="cases")
+@pytest.mark.row(65, "memory more after them, MiB", most=100)
+def test_keys_are_answered_while_the_metrics_server_misbehaves(
+    kubeconfig: Path, tmp_path: Path, figure: Tell
+) -> None:
+    keys = {mode.name: key for key, mode in BY_KEY.items()}
+    names = TOLD_MODES[: whole(len(TOLD_MODES), 3)]
+    letters = [chr(code) for code in range(ord("а"), ord("а") + 24)]
+    took: list[float] = []
+    with session(kubeconfig, tmp_path, 2.0) as one:
+        one.terminal.shows("gpu-0", "71%")
+        before = one.resident_kib()
+        for name in names:
+            one.choose(keys[name])
+            one.until_seen(1)
+            one.terminal.press("/")
+            one.terminal.shows("filter")
+            took += [one.terminal.answer_seconds(letter) for letter in letters]
+            one.terminal.press("escape")
+            one.choose("truth")
+            one.until_seen(2)
+            one.until(one.is_true_again, "the numbers again")
+        figure("memory more after them, MiB", (one.resident_kib() - before) / 1024)
+        one.terminal.press("q")
+        assert one.terminal.ends() == 0
+    figure("p99 key", sorted(took)[math.ceil(0.99 * len(took)) - 1] * 1_000)
+    figure("keys", len(took))
+    figure("ways of misbehaving", len(names))
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,20 @@ class PseudoTerminal:
         for key in keys:
             os.write(self._fd, KEYS.get(key, key.encode()))
 
+    def answer_seconds(self, letter: str) -> float:
+        """Press a letter that stands nowhere yet; how long it takes until it is sent to be shown."""
+        seen, wanted = len(self.sent), letter.encode()
+        began = time.monotonic()
+        os.write(self._fd, wanted)
+        chunks: list[bytes] = []
+        while wanted not in b"".join(chunks):
+            assert self.is_readable(PATIENCE_SECONDS), f"{letter} was not answered"
+            chunks.append(os.read(self._fd, READ_BYTES))
+        took = time.monotonic() - began
+        self.sent += b"".join(chunks)
+        self._stream.feed(self.sent[seen:])
+        return took
+
     def resize(self, columns: int, lines: int) -> None:
         """Another size, as a terminal tells it: by the window's size and SIGWINCH."""
         self.size = (columns, lines)
