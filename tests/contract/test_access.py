@@ -15,6 +15,7 @@ from tests.bed.rights import allow, until_decided
 from tests.contract.conftest import Connect
 from tests.contract.faults import status
 from tests.contract.following import following
+from tests.contract.mirror import eventually
 from tests.contract.server import Server
 from tests.contract.shapes import pod, role
 from tests.reliability.figures import Tell
@@ -152,6 +153,7 @@ async def test_a_right_given_later_brings_the_rows(
     async with following(session, PODS, namespace=space, clock=clock) as one:
         one.naps.gate.clear()
         await one.mirror.until(lambda: one.mirror.phase is Phase.DENIED)
+        await eventually(lambda: one.naps.waiting, "it waits")
         _allow(admin, server, space, "list", "watch")
         granted = clock.monotonic()
         if by_key:
