@@ -6,6 +6,7 @@ import pytest
 
 from cockpit.clock import ClusterTime, ManualClock
 from cockpit.kube.server_time import said_time
+from tests.reliability.figures import Tell
 
 LATENCY = 0.02
 
@@ -33,10 +34,14 @@ def test_clocks_that_agree_are_never_corrected() -> None:
         assert clock.cluster_now() == clock.now()
 
 
-@pytest.mark.parametrize("ahead", [3_600.0, -185.5, 7.25])
-def test_a_server_ahead_or_behind_is_known_within_a_second_and_soon_better(ahead: float) -> None:
+@pytest.mark.row(29, "age error where a clock is wrong", most=2)
+@pytest.mark.parametrize("ahead", [3_600.0, -3_600.0, -185.5, 7.25])
+def test_a_server_ahead_or_behind_is_known_within_a_second_and_soon_better(
+    ahead: float, figure: Tell
+) -> None:
     clock = ManualClock(1_790_000_000.3)
     ask(clock, ahead)
+    figure("age error where a clock is wrong", abs(clock.cluster_now() - clock.now() - ahead))
     assert abs(clock.cluster_now() - clock.now() - ahead) <= 1.0
     for _ in range(20):
         clock.advance(10.37)
@@ -50,6 +55,30 @@ def test_a_slow_answer_moves_nothing_that_it_does_not_contradict() -> None:
     before = clock.cluster_now() - clock.now()
     ask(clock, 100.0, latency=8.0)
     assert clock.cluster_now() - clock.now() == before
+
+
+class OfAHost(ManualClock):
+    """Its wall time can be set, and runs on while the host sleeps; what is monotonic does neither."""
+
+    def set(self, seconds: float) -> None:
+        """Set the wall time by so much."""
+        self._now += seconds
+
+
+@pytest.mark.row(29, "age error after a jump or a sleep", most=2)
+@pytest.mark.parametrize("jump", [3_600.0, -3_600.0, 86_400.0, -86_400.0])
+def test_a_clock_that_jumps_and_a_host_that_sleeps(jump: float, figure: Tell) -> None:
+    """A clock that is set is known by the next answer; one that ran on while the host slept was right."""
+    clock = OfAHost(1_790_000_000.3)
+    ask(clock, 0.0)
+    clock.set(jump)
+    ask(clock, -jump)
+    figure("age error after a jump or a sleep", abs(clock.cluster_now() - (clock.now() - jump)))
+    for _ in range(20):
+        clock.set(8 * 3_600.0)
+        figure("age error after a jump or a sleep", abs(clock.cluster_now() - (clock.now() - jump)))
+        ask(clock, -jump)
+        figure("age error after a jump or a sleep", abs(clock.cluster_now() - (clock.now() - jump)))
 
 
 def test_a_clock_of_ours_that_was_set_is_noticed_with_the_next_answer() -> None:

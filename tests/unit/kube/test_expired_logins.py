@@ -16,6 +16,7 @@ from cockpit.clock import ManualClock
 from cockpit.errors import LoginExpired, NoConnection
 from cockpit.kube.certificate import validity_of
 from cockpit.kube.session import ApiSession, SessionOptions, open_session
+from tests.reliability.figures import Tell
 from tests.unit.kube.builders import FakeServer, kubeconfig, refuse, reply, server_side, serving
 
 DAY = 86_400.0
@@ -81,9 +82,11 @@ def test_what_is_no_certificate_says_nothing(tmp_path: Path, cut: int) -> None:
     assert validity_of(lines[0]) is None
 
 
+@pytest.mark.row(26, "requests by a certificate that has expired", most=0)
+@pytest.mark.row(26, "sentences that name file and date", least=1)
 @pytest.mark.parametrize("is_inline", [False, True])
 async def test_an_expired_certificate_is_told_with_its_place_and_date_before_a_request(
-    tls: tuple[str, str], tmp_path: Path, clock: ManualClock, is_inline: bool
+    tls: tuple[str, str], tmp_path: Path, clock: ManualClock, is_inline: bool, figure: Tell
 ) -> None:
     ends = datetime.datetime.fromtimestamp(clock.now() - DAY, datetime.UTC)
     file, key = certificate(tmp_path, clock.now() - 9 * DAY, ends.timestamp())
@@ -93,9 +96,10 @@ async def test_an_expired_certificate_is_told_with_its_place_and_date_before_a_r
     async with serving(FakeServer(), ssl_context=server_side(tls)) as server:
         path = kubeconfig(tmp_path, server.url, {"certificate-authority": tls[0]}, user=user)
         sentence = await sentence_of(path, clock)
-        assert server.seen == []
+        figure("requests by a certificate that has expired", len(server.seen))
     place = f"inline in user me of {path}" if is_inline else str(file)
-    assert sentence.startswith(f"The client certificate {place} expired on {ends:%Y-%m-%d %H:%M} UTC; renew")
+    told = f"The client certificate {place} expired on {ends:%Y-%m-%d %H:%M} UTC; renew"
+    figure("sentences that name file and date", sentence.startswith(told))
 
 
 async def test_a_certificate_of_tomorrow_is_told(tmp_path: Path, clock: ManualClock) -> None:
@@ -106,8 +110,10 @@ async def test_a_certificate_of_tomorrow_is_told(tmp_path: Path, clock: ManualCl
     assert "clock of this host" in sentence
 
 
+@pytest.mark.row(26, "requests by a certificate that ended meanwhile", most=0)
+@pytest.mark.row(26, "requests by the next one without a restart", least=1)
 async def test_a_certificate_that_ends_meanwhile_is_read_again(
-    tls: tuple[str, str], tmp_path: Path, clock: ManualClock
+    tls: tuple[str, str], tmp_path: Path, clock: ManualClock, figure: Tell
 ) -> None:
     file, key = certificate(tmp_path, clock.now() - DAY, clock.now() + 100)
     user = {"client-certificate": str(file), "client-key": str(key)}
@@ -119,10 +125,10 @@ async def test_a_certificate_that_ends_meanwhile_is_read_again(
         for _ in range(3):
             with pytest.raises(LoginExpired, match="expired on"):
                 await session.request("GET", "/version")
-        assert len(server.seen) == sent
+        figure("requests by a certificate that ended meanwhile", len(server.seen) - sent)
         certificate(tmp_path, clock.now() - DAY, clock.now() + DAY)
         clock.advance(31)
-        assert (await session.request("GET", "/version")).ok
+        figure("requests by the next one without a restart", (await session.request("GET", "/version")).ok)
         await session.close()
 
 
