@@ -1,4 +1,4 @@
-"""A limit of memory (`ulimit -v`, `ulimit -d`) ends the process in one sentence before it is reached.
+"""A limit of memory (`ulimit -v`, `ulimit -d`) ends the process in one sentence; no core of it is dumped.
 
 CPython 3.11 dies of a segmentation fault or of a fatal error where a small allocation fails (the stack of
 frames, an exception that is being made), so that MemoryError alone is no net. While a limit is in force the
@@ -32,7 +32,9 @@ def shortage() -> str:
 
 def start() -> None:
     """Watch the memory of this process where a limit is in force; the main thread gets SIGINT when it is
-    nearly reached, and `shortage` has the sentence. Without a limit, or without /proc, nothing is done."""
+    nearly reached, and `shortage` has the sentence. Without a limit, or without /proc, nothing is watched.
+    No core is dumped in any case: it would hold tokens and keys."""
+    _refuse_core()
     limits = _limits()
     if not limits or not os.path.exists("/proc/self/statm"):
         return
@@ -80,6 +82,13 @@ def _watch(
             signal.pthread_kill(main, signal.SIGINT)
             return
         time.sleep(seconds)
+
+
+def _refuse_core() -> None:
+    import resource
+
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def _one_heap() -> None:

@@ -2,14 +2,13 @@
 
 Importing this module imports the part of the `kubernetes` package that it needs (`cockpit.kube.stock`):
 only `cockpit.kube.session` does, in a thread.
-Client keys that the loader has to write to files for the ssl module live in a private directory that is
-removed as soon as the TLS context holds them.
+Client keys that the loader has to hand to the ssl module as files are in memory (`secret_files`), until the
+TLS context holds them.
 """
 
 import asyncio
 import os
 import ssl
-import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +22,7 @@ from cockpit.kube.certificate import validity_of
 from cockpit.kube.exec_plugin import ExecCredential
 from cockpit.kube.kubeconfig import Chosen, choose
 from cockpit.kube.logins import Logins, due_seconds_of
+from cockpit.kube.secret_files import SecretFiles, keep_for_loader
 from cockpit.kube.stock import (
     SERVICE_CERT_FILENAME,
     SERVICE_HOST_ENV_NAME,
@@ -32,6 +32,8 @@ from cockpit.kube.stock import (
     kube_config,
     load_incluster_config,
 )
+
+kube_config._create_temp_file_with_content = keep_for_loader
 
 REREAD_SECONDS = 60.0  # token files and OIDC tokens, as client-go does
 TRUST_SECONDS = 4.0  # after TLS failed, between two reads of authorities and certificates
@@ -201,13 +203,12 @@ class Credentials:
 
     async def _load_chosen(self, chosen: Chosen, *, is_first: bool) -> None:
         """One pass of kubernetes.aio's loader, with our own plugin runner, into the configuration."""
-        with tempfile.TemporaryDirectory(prefix="gpu-cockpit-") as private:
+        with SecretFiles() as files:
             try:
                 loader = kube_config.KubeConfigLoader(
                     config_dict=_tree(chosen),
                     active_context=chosen.context,
                     config_base_path="",
-                    temp_file_path=private,
                 )
                 if (
                     loader._user is None
@@ -215,7 +216,7 @@ class Credentials:
                     loader._user = kube_config.ConfigNode("user", {}, chosen.path)
                 life = _Life()
                 loader.load_from_exec_plugin = lambda: self._from_plugin(
-                    loader, chosen, private, life, is_first=is_first
+                    loader, chosen, files, life, is_first=is_first
                 )
                 loader._load_oid_token = lambda: self._from_oidc(loader, chosen, life)
                 try:
@@ -234,20 +235,16 @@ class Credentials:
                     self.tls_context = await asyncio.to_thread(_tls_context, self.configuration)
             except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
                 raise NoConnection(f"Context {chosen.context} in {chosen.path}: {_why(error)}") from None
-            finally:
-                kube_config._cleanup_temp_files()
 
     async def _from_plugin(
-        self, loader: Any, chosen: Chosen, private: str, life: _Life, *, is_first: bool
+        self, loader: Any, chosen: Chosen, files: SecretFiles, life: _Life, *, is_first: bool
     ) -> bool:
         given = await self._login(chosen, is_first=is_first)
         if given.token:
             loader.token = f"Bearer {given.token}"
         if given.certificate and given.key:
             for attribute, text in (("cert_file", given.certificate), ("key_file", given.key)):
-                path = Path(private) / attribute
-                path.write_text(text, encoding="utf-8")
-                setattr(loader, attribute, str(path))
+                setattr(loader, attribute, files.put(text))
         if given.expires_seconds is not None:
             life.due_seconds = due_seconds_of(given, self._clock.now())
             life.ends_seconds = given.expires_seconds

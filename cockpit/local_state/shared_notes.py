@@ -5,12 +5,10 @@ acknowledged is the owner of the file, whatever stands in it. What others wrote 
 is no acknowledgement is passed over. Methods block and raise BadInput with one sentence.
 """
 
-import contextlib
 import hashlib
 import os
 import pwd
 import stat
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +16,7 @@ import msgspec
 
 from cockpit.clean import clean
 from cockpit.errors import BadInput
+from cockpit.local_state.paths import write_whole
 from cockpit.mask import mask_text
 from cockpit.model.remembered import Acknowledgement, ProblemKey
 
@@ -76,16 +75,7 @@ class SharedNotes:
         )
         try:
             rights = stat.S_IMODE(self.folder.stat().st_mode) & 0o666
-            handle, name = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".tmp")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    os.fchmod(file.fileno(), rights)
-                    file.write(msgspec.json.encode(note))
-                os.replace(name, self._path(known.key))
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    os.unlink(name)
-                raise
+            write_whole(self._path(known.key), msgspec.json.encode(note), rights)
         except OSError as error:
             raise BadInput(
                 f"acknowledgements-folder {self.folder} cannot be written: {error.strerror};"
