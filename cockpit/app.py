@@ -180,6 +180,7 @@ class CockpitApp(OrderlyApp):
             write = options.write if self.attachment.session is None else not is_locked
             options = replace(options, namespaces=namespaces, write=write)
         self.drains.leave()
+        collector.expect_others()
         self.attachment = self._new_attachment(options)
         close_pages(self)
         self._start()

@@ -313,7 +313,7 @@ class Attachment:
             try:
                 session = await self._open()
             except NoConnection as error:
-                if not getattr(error, "can_retry", False):
+                if not error.can_retry:
                     self._set(Link.FAILED, error.sentence)
                     return
                 self._set(Link.WAITING, error.sentence)

@@ -1,7 +1,7 @@
 """Telemetry through the session of an attachment: how a Prometheus in the cluster or an exporter is asked."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cockpit.errors import Refused
 
@@ -17,15 +17,16 @@ Query = Sequence[tuple[str, str]]
 
 
 class ServerReads(NamedTuple):
-    """What telemetry reads through the API server."""
+    """What telemetry reads through the API server, and how it waits for it."""
 
     get_proxied: Callable[[str, Query, int], Awaitable["ApiAnswer"]]
     list_services: Callable[[], Awaitable[list["Service"]]]
     read_page: Callable[[str, tuple[tuple[str, str], ...], int], Awaitable[bytes]]
+    returned: Callable[[], Coroutine[Any, Any, None]]
 
 
 def server_reads(session: "ApiSession") -> ServerReads:
-    """The three reads by this session. Each raises Refused and NoConnection."""
+    """They of this session. Each raises Refused and NoConnection."""
     from cockpit.kube.proxy import reader
     from cockpit.kube.resource import SERVICES
     from cockpit.telemetry.discovery import services_of
@@ -44,4 +45,4 @@ def server_reads(session: "ApiSession") -> ServerReads:
             raise Refused(answer.message())
         return answer.body
 
-    return ServerReads(reader(session), list_services, read_page)
+    return ServerReads(reader(session), list_services, read_page, session.pulse.returned)

@@ -30,12 +30,19 @@ def expect_many() -> None:
     gc.set_threshold(YOUNG_OBJECTS, MIDDLE_ROUNDS, OLD_ROUNDS)
 
 
+def expect_others() -> None:
+    """Call before the first list of another cluster: what was put aside for the last one is garbage soon, and
+    each switch would keep a whole cluster otherwise."""
+    gc.unfreeze()
+
+
 def settle() -> None:
     """Call when the big lists are in: what they left behind goes, what stays is never looked at again.
 
-    The oldest generation is not gone through first: that took 60 ms, and little of it is garbage by then.
+    The oldest generation is gone through only after another cluster: that took 60 ms, and little of it is
+    garbage the first time.
     """
-    gc.collect(1)
+    gc.collect(1 if gc.get_freeze_count() else 2)
     gc.freeze()
     gc.set_threshold(*SETTLED)
 

@@ -58,6 +58,9 @@ class NoConnection(CockpitError):
     `is_unsent`: known that the request did not leave this host. Without it a write may have been carried out.
     """
 
+    can_retry = False
+    """Whether the same may work later without a person who does something here."""
+
     def __init__(self, sentence: str, *, is_unsent: bool = False) -> None:
         super().__init__(sentence)
         self.is_unsent = is_unsent

@@ -38,8 +38,8 @@ async def kept_up(
             return
         except (Exception, asyncio.CancelledError) as error:  # the last resort, so that the others go on
             task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
-                raise
+            if task is None or task.cancelling():  # whatever the work made of its cancellation, it is one
+                raise asyncio.CancelledError from error
             if monotonic() - began > CALM_SECONDS:
                 attempt = 0
             tell(_expected(error) or note(error, name))

@@ -36,8 +36,8 @@ from cockpit.kube.stock import (
 kube_config._create_temp_file_with_content = keep_for_loader
 
 REREAD_SECONDS = 60.0  # token files and OIDC tokens, as client-go does
-TRUST_SECONDS = 4.0  # after TLS failed, between two reads of authorities and certificates
-FAILED_RENEWAL_SECONDS = 30.0  # a refused renewal is not tried again sooner
+AGAIN_SECONDS = 4.0  # after TLS or a login failed, between two reads of the same files
+FAILED_RENEWAL_SECONDS = 30.0  # a plugin or an identity provider is not asked again sooner
 NAMESPACE_FILE = Path(SERVICE_CERT_FILENAME).with_name("namespace")
 
 
@@ -129,7 +129,7 @@ class Credentials:
                 return True  # another request renewed it meanwhile
             if self._clock.monotonic() < self._refused_until:
                 return False
-            self._refused_until = self._clock.monotonic() + FAILED_RENEWAL_SECONDS
+            self._refused_until = self._clock.monotonic() + self._pause_seconds()
             before = self.tls_context
             self._life.ends_seconds = self._clock.now()
             try:
@@ -146,13 +146,21 @@ class Credentials:
             now = self._clock.monotonic()
             if now < self._trust_until:
                 return
-            has_plugin = self._chosen is not None and "exec" in self._chosen.user
-            self._trust_until = now + (FAILED_RENEWAL_SECONDS if has_plugin else TRUST_SECONDS)
+            self._trust_until = now + self._pause_seconds()
             before, self.tls_context = self.tls_context, None
             try:
                 await self._load()
             except (NoConnection, OSError, ValueError):
                 self.tls_context = before
+
+    @property
+    def asks(self) -> bool:
+        """Whether a plugin or an identity provider is asked for a login, and not files alone."""
+        return self._chosen is not None and not {"exec", "auth-provider"}.isdisjoint(self._chosen.user)
+
+    def _pause_seconds(self) -> float:
+        """Between two renewals that bring nothing new: to read files costs little, to ask others does not."""
+        return FAILED_RENEWAL_SECONDS if self.asks else AGAIN_SECONDS
 
     async def first_load(self) -> None:
         """Load everything once. Raises NoConnection."""
@@ -177,7 +185,7 @@ class Credentials:
                     await self._load()
                 except NoConnection as error:
                     self._failure = error
-                    self._refused_until = self._clock.monotonic() + FAILED_RENEWAL_SECONDS
+                    self._refused_until = self._clock.monotonic() + self._pause_seconds()
             if self._failure is not None and self._clock.now() >= self._life.ends_seconds:
                 raise type(self._failure)(self._failure.sentence)
 

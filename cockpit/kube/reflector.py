@@ -388,7 +388,8 @@ class Reflector:
             await self._refusal_stands(ended)
         elif how is How.REJECTED:
             message = ended.message or self._session.login_refused
-            await self._wait_long(Phase.NOT_LOGGED_IN, message, REJECTED_SECONDS)
+            self._pulse.suspect()
+            await self._wait(Phase.NOT_LOGGED_IN, message, REJECTED_SECONDS, ends_early=True)
         elif how is How.POLLED:
             self._polls_left -= 1
             self._is_list_denied = False
@@ -443,7 +444,7 @@ class Reflector:
         await within(seconds, self._pulse.asked_again(), self._sleep)
 
     async def _wait(self, phase: Phase, message: str, seconds: float, *, ends_early: bool = False) -> None:
-        """Where it `ends_early`, it does when the server answers again after an outage."""
+        """Where it `ends_early`, it does when the server answers again, or accepts the login again."""
         self._batcher.phase(phase, message, retry_in_seconds=seconds)
         if not ends_early:
             await self._sleep(seconds)

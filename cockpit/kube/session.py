@@ -18,7 +18,7 @@ from cockpit.clock import Clock
 from cockpit.errors import LoginExpired, NoConnection, Refused
 from cockpit.kube import guard
 from cockpit.kube.answer import ApiAnswer
-from cockpit.kube.failures import Distrusted, Silent, explain, host_of
+from cockpit.kube.failures import Distrusted, Silent, Unreachable, explain, host_of
 from cockpit.kube.pulse import Flight, Pulse
 from cockpit.kube.refusal import refusal_of
 from cockpit.kube.server_time import CLUSTER_TIME, said_time
@@ -107,6 +107,8 @@ class ApiSession:
         self._streams: list[StreamAnswer] = []
         self._sockets: list[Socket] = []
         self._is_closed = False
+        self._refused_header: str | None = None  # that of the last 401
+        self._is_probe_refused = False
         self.pulse = Pulse(self._version, clock)
         self.forbidden: Callable[[str], None] = _overlook
         """Called with the path of each write or tunnel that the server answered with 403."""
@@ -308,8 +310,20 @@ class ApiSession:
             if is_new:
                 response.close()
                 response = await self._once(request)
+        self._judge_login(request, response.status)
         async with response:
             yield response
+
+    def _judge_login(self, request: "_Request", status: int) -> None:
+        """A login that is accepted again lets those go on that wait for it: another one than was refused, or
+        the same where a probe was refused (one kind alone may be refused for ever)."""
+        header = request.headers.get("Authorization", "")
+        if status == 401:
+            self._refused_header = header
+            self._is_probe_refused |= request.is_probe
+        elif self._refused_header not in (None, header) or (request.is_probe and self._is_probe_refused):
+            self._refused_header, self._is_probe_refused = None, False
+            self.pulse.has_returned()
 
     def _check(self, method: str, path: str, query: Query, body: bytes | None = None) -> None:
         """Raises Refused where the guard forbids it, NoConnection after the session's end."""
@@ -453,7 +467,9 @@ def _prepare(options: SessionOptions, clock: Clock) -> "Credentials":
 async def _check(session: ApiSession) -> None:
     answer = await session.version(CONNECT_SECONDS)
     if answer.status == 401:
-        raise LoginExpired(session.login_refused)
+        refused = LoginExpired(session.login_refused)
+        refused.can_retry = not session._credentials.asks  # a file may get a token that is accepted
+        raise refused
     if answer.status == 403 and session.acts_as is not None:
         refusal = refusal_of(answer, "/version")
         if refusal.by is By.IMPERSONATION:
@@ -462,7 +478,7 @@ async def _check(session: ApiSession) -> None:
                 f" ask for the right to impersonate, or remove `as` from user {session.user}."
             )
     if answer.ok and not answer.content_type.startswith("application/json"):
-        raise NoConnection(
+        raise Unreachable(
             f"{host_of(session.server)} does not answer like a Kubernetes API server; check the server URL."
         )
 

@@ -11,12 +11,15 @@ from cockpit.clock import Clock
 from cockpit.errors import CockpitError
 from cockpit.kube.decode.decoders import Decoder
 from cockpit.kube.decode.wire import UndecodableError
+from cockpit.kube.pulse import within
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.right import Right, cannot
 
 READ_SECONDS = 20.0
 """Between two reads while it is there."""
+FAILED_SECONDS = 8.0
+"""After a read that failed; less where the server returns from an outage."""
 AWAY_SECONDS = 120.0
 """While it is not, or may not be read."""
 
@@ -48,7 +51,10 @@ class SingleObject:
             except CockpitError as error:
                 self._tell(Phase.BACKING_OFF, error.sentence)
                 is_there = True
-            await self._sleep(READ_SECONDS if is_there else AWAY_SECONDS)
+            if self._status is not None and self._status.phase in (Phase.BACKING_OFF, Phase.NOT_LOGGED_IN):
+                await within(FAILED_SECONDS, self._session.pulse.returned(), self._sleep)
+            else:
+                await self._sleep(READ_SECONDS if is_there else AWAY_SECONDS)
 
     async def _read(self) -> bool:
         answer = await self._session.request("GET", self._path)

@@ -241,7 +241,8 @@ class NowWatch:
         """Read what was left and write what is seen, until cancelled."""
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._due.wait(), KEEP_SECONDS)
+                async with asyncio.timeout(KEEP_SECONDS):  # `wait_for` of Python 3.11 may lose a cancellation
+                    await self._due.wait()
             self._due.clear()
             if self._app.cluster.is_connected:
                 await self.keep()

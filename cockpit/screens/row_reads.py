@@ -64,7 +64,10 @@ class RowReads:
         """Read whenever rows lack something, until cancelled."""
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._due.wait(), AGAIN_SECONDS)
+                async with asyncio.timeout(
+                    AGAIN_SECONDS
+                ):  # `wait_for` of Python 3.11 may lose a cancellation
+                    await self._due.wait()
             self._due.clear()
             await self.read()
 

@@ -20,6 +20,7 @@ from cockpit.telemetry.clocks import Skew, clock_sentences, shifted, without_fut
 from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.focus import Focus, Looking, RefreshPace, everything
 from cockpit.telemetry.history import AGAIN_SECONDS, Line, Past
+from cockpit.telemetry.nap import Wake, nap
 from cockpit.telemetry.source import LAG_SECONDS, MANY_CARDS, TelemetrySource
 from cockpit.telemetry.staleness import FORGET_SECONDS, aged, is_forgotten
 from cockpit.telemetry.uses import MOST_PODS
@@ -61,8 +62,9 @@ class Poller:
     `looking` says what is in sight: nodes on screen are read every round, a large fleet (`many_cards`) only
     every `FLEET_SECONDS`, details of a node only while its page is open, nothing while nobody looks. Failures
     become the stream's status; cards keep their rows and go stale. `known` are the cards that an earlier
-    poller left in the store. `nudge` is set when somebody looks elsewhere: the pause ends then. `after_round`
-    is told the source's time at the end of every round, `remember` the lines of the last hour.
+    poller left in the store. `nudge` is set when somebody looks elsewhere: the pause ends then; that of a
+    source in trouble ends with `returned`: the way to it is free again. `after_round` is told the source's
+    time at the end of every round, `remember` the lines of the last hour.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Poller:
         after_round: Callable[[float], None] | None = None,
         remember: Remember | None = None,
         known: Iterable[Gpu] = (),
+        returned: Wake | None = None,
     ) -> None:
         self._source = source
         self._sink = sink
@@ -93,6 +96,8 @@ class Poller:
         self._rng = rng or random.Random(0)
         self._looking = looking
         self._nudge = nudge
+        self._returned = returned
+        self._is_throttled = False
         self._many_cards = many_cards
         self._after_round = after_round
         self._remember = remember
@@ -126,22 +131,15 @@ class Poller:
                 await self._sleep(IDLE_SECONDS)
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, or until somebody looks elsewhere; a source in trouble gets its pause in full."""
-        if self._nudge is None or self.failures:
-            await self._sleep(seconds)
-            return
-        if self._nudge.is_set():
+        """Wait, or until somebody looks elsewhere; of a source in trouble until the way to it is free again,
+        but never before it may be asked."""
+        if self.failures:
+            wake = None if self._is_throttled else self._returned
+        elif self._nudge is not None and self._nudge.is_set():
             return  # somebody looked elsewhere while the round was under way
-        naps = {
-            asyncio.ensure_future(self._sleep(seconds)),
-            asyncio.ensure_future(self._nudge.wait()),
-        }
-        try:
-            await asyncio.wait(naps, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for nap in naps:
-                nap.cancel()
-            await asyncio.gather(*naps, return_exceptions=True)
+        else:
+            wake = None if self._nudge is None else self._nudge.wait
+        await nap(seconds, wake, self._sleep)
 
     def _is_due(self) -> bool:
         """False while nobody looks, and between the slow rounds while only the header is in sight."""
@@ -367,6 +365,7 @@ class Poller:
         pause = min(_LONGEST_PAUSE_SECONDS, self._interval_seconds * 2.0 ** min(self.failures, 10))
         pause *= 0.8 + 0.4 * self._rng.random()
         pause = max(pause, error.wait_seconds)
+        self._is_throttled = error.wait_seconds > 0
         self.failures += 1
         now = self._clock.now()
         changed: list[Gpu] = []

@@ -19,6 +19,7 @@ from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.focus import Looking, everything
 from cockpit.telemetry.kubelets import ReadPage
 from cockpit.telemetry.names import MEANINGS
+from cockpit.telemetry.nap import Wake, nap
 from cockpit.telemetry.poller import Poller, Remember
 from cockpit.telemetry.prometheus import TIMEOUT_SECONDS, Prometheus
 from cockpit.telemetry.promql import has_gpus
@@ -48,15 +49,14 @@ async def run_telemetry(
     after_round: Callable[[float], None] | None = None,
     remember: Remember | None = None,
     read_page: ReadPage | None = None,
+    returned: Wake | None = None,
     asks: Callable[[TelemetrySource | None], None] = lambda _source: None,
 ) -> None:
     """Run until cancelled. Every failure becomes the status of the GPU stream, none is raised.
 
-    `get_proxied` asks a path of the API server; `list_services` lists the Services of the cluster and may
-    raise CockpitError. `server` is the one that a person named, `patience_seconds` how long a whole answer
-    may take. `read_page` reads through the API server's pod proxy, for clusters without a Prometheus.
-    `looking`, `nudge`, `after_round` and `remember` are the poller's: what is in sight, that it changed, a
-    round is over, what the last hour was like. `asks` is told whom it asks now, None for nobody.
+    `get_proxied` asks a path of the API server; `list_services` may raise CockpitError. `server` is the one
+    that a person named, `patience_seconds` how long a whole answer may take. `read_page` reads through the
+    pod proxy, for want of a Prometheus. `asks` is told whom it asks now; the rest is the poller's.
     """
     pause = _FIRST_PAUSE_SECONDS
     empty_rounds = EMPTY_ROUNDS
@@ -69,7 +69,7 @@ async def run_telemetry(
         except TelemetryError as error:
             pause = max(pause, error.wait_seconds)
             sink(Batch(kind=Kind.GPU, status=_nothing(error, clock, pause)))
-            await sleep(pause)
+            await nap(pause, None if error.wait_seconds else returned, sleep)
             pause = min(_LONGEST_PAUSE_SECONDS, 2 * pause)
             continue
         pause = _FIRST_PAUSE_SECONDS
@@ -86,6 +86,7 @@ async def run_telemetry(
             after_round=after_round,
             remember=remember,
             known=known,
+            returned=returned,
         )
         await _poll(poller, source, asks, empty_rounds)
         empty_rounds = min(MOST_EMPTY_ROUNDS, 2 * empty_rounds) if poller.empty_rounds else EMPTY_ROUNDS

@@ -7,12 +7,10 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import pyte
 
 from cockpit.sim.faults.exchange import Exchange, Fault, SeenRequest
 from tests.adapters.faults.proxy import FaultProxy
@@ -86,16 +84,6 @@ class Screen(PseudoTerminal):
     def _comes(self) -> None:
         if not self.take(0):
             self.leave()
-
-    async def picture(self) -> str:
-        """What is on the screen, drawn once more."""
-        columns, lines = self.size
-        for width in (columns - 1, columns):
-            self.resize(width, lines)
-            await asyncio.sleep(1.0)
-        drawn = pyte.Screen(*self.size)
-        pyte.ByteStream(drawn).feed(self.sent)
-        return "\n".join(drawn.display)
 
     def write(self, sent: bytes) -> None:
         """Send keys as bytes; to a program that has ended or takes none, none."""
@@ -225,9 +213,23 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def as_bytes(keys: Sequence[str]) -> list[bytes]:
-    """Keys as a terminal sends them."""
-    return [KEYS.get(key, key.encode()) for key in keys]
+_NAMED = {
+    **KEYS,
+    "space": b" ",
+    "pagedown": b"\x1b[6~",
+    "pageup": b"\x1b[5~",
+    "home": b"\x1b[H",
+    "end": b"\x1b[F",
+}
+
+
+def as_bytes(key: str) -> bytes:
+    """A key as a terminal sends it. Raises KeyError for a name that is not known."""
+    if len(key) == 1:
+        return key.encode()
+    if key.startswith("ctrl+"):
+        return bytes([ord(key[-1]) & 0x1F])
+    return _NAMED[key]
 
 
 def since(began: float) -> float:

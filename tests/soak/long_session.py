@@ -111,7 +111,7 @@ def _pressed(screen: Screen, count: int, tell: Callable[[str], None]) -> list[Wi
 def _answer(screen: Screen, key: str) -> float:
     """Press a key; seconds to the first byte that comes, once no more comes."""
     began = time.monotonic()
-    screen.write(as_bytes((key,))[0])
+    screen.write(as_bytes(key))
     if not screen.is_readable(CALM_SECONDS * 4):
         return since(began)  # a key that does nothing here draws nothing
     took = since(began)

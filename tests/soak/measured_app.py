@@ -12,6 +12,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from textual.worker import Worker
+
 from cockpit import collector
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions
@@ -75,8 +77,13 @@ class MeasuredApp(CockpitApp):
 
 def _name(task: "asyncio.Task[Any]") -> str:
     """Its name, or of one without a name of its own what it runs."""
-    name = task.get_name()
-    return getattr(task.get_coro(), "__qualname__", name) if name.startswith("Task-") else name
+    name, work = task.get_name(), task.get_coro()
+    if not name.startswith("Task-"):
+        return name
+    frame = getattr(work, "cr_frame", None)
+    owner = None if frame is None else frame.f_locals.get("self")
+    told = f" {owner.name}" if isinstance(owner, Worker) else ""
+    return f"{getattr(work, '__qualname__', name)}{told}"
 
 
 def main(socket: str, kubeconfig: str, state: str) -> int:

@@ -16,7 +16,7 @@ import yaml
 from tests.bed.api import Api
 from tests.bench.idle import scenario
 from tests.bench.returns import Link
-from tests.contract.mirror import eventually
+from tests.contract.mirror import eventually, in_time
 from tests.soak.drawn_faults import DrawnFault, drawn
 from tests.soak.drawn_keys import moves
 from tests.soak.ground import (
@@ -41,9 +41,12 @@ KEY_SECONDS = 0.1
 ESCAPE_SECONDS = 0.2
 """A character sooner behind an escape is a key with Alt."""
 LOOK_SECONDS = 0.1
+STEP_SECONDS = 0.7
 SETTLED_KEYS = 500
 STANDING = frozenset({"live", "not served"})
 """Phases of a stream that has nothing to wait for."""
+FIRST_STREAMS = frozenset({"nodes", "pods", "workloads", "clusterqueues", "gpus"})
+"""Once these stand discovery is over, and telemetry has found its source."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class Quiet:
     hash: str
     differing: Sequence[str]
     resident_mb: float
+    tasks: int
+    descriptors: int
 
     @property
     def line(self) -> str:
@@ -64,7 +69,8 @@ class Quiet:
         late = "" if self.return_seconds <= RETURN_SECONDS else " LATE"
         return (
             f"{self.at_seconds:6.0f} s  {self.fault:34} {self.keys:5} keys  back in "
-            f"{self.return_seconds:4.1f} s{late}  {self.resident_mb:5.1f} MB  {verdict}"
+            f"{self.return_seconds:4.1f} s{late}  {self.resident_mb:5.1f} MB  {self.tasks:3} tasks  "
+            f"{self.descriptors:3} descriptors  {verdict}"
         )
 
 
@@ -198,8 +204,14 @@ class Soak:
         return self.outcome
 
     async def _first(self) -> None:
+        """Until everything is watched."""
         await eventually(self._ground.socket.exists, "the app's own socket", seconds=PATIENCE_SECONDS)
+        await in_time(self._is_whole, "every first list", seconds=PATIENCE_SECONDS)
         self._moving.go()
+
+    async def _is_whole(self) -> bool:
+        phases = (await self._ground.hear()).phases
+        return phases.keys() >= FIRST_STREAMS and STANDING.issuperset(phases.values())
 
     # ---- a round
 
@@ -225,12 +237,12 @@ class Soak:
             await self._press()
 
     async def _press(self) -> None:
-        for key, sent in zip(move := next(self._moves), as_bytes(move), strict=True):
-            self._send(sent)
+        for key in next(self._moves):
+            self._send(key)
             await asyncio.sleep(ESCAPE_SECONDS if key == "escape" else KEY_SECONDS)
 
-    def _send(self, keys: bytes) -> None:
-        self._ground.screen.write(keys)
+    def _send(self, key: str) -> None:
+        self._ground.screen.write(as_bytes(key))
         self._keys += 1
 
     async def _quiet_point(self, fault: str) -> Holdings | None:
@@ -238,7 +250,7 @@ class Soak:
         healed = time.monotonic()
         await self._moving.stand()
         for key in ("escape", "escape", "escape", "escape", "1"):
-            self._send(as_bytes((key,))[0])
+            self._send(key)
             await asyncio.sleep(ESCAPE_SECONDS)
         await self._moving.settle(self._ground.damaged)
         last: list[str] = []
@@ -265,29 +277,34 @@ class Soak:
             state_hash(truth),
             differing,
             told.resident_kib / 1024,
+            told.tasks.total(),
+            len(told.descriptors),
         )
         self.outcome.quiet.append(point)
         self._tell(point.line)
-        for line in last[:20] if took > RETURN_SECONDS else ():
+        for line in (differing or last[:3])[:20] if took > RETURN_SECONDS else ():
             self._tell(f"         seed {self.outcome.seed}, {fault}: {line}")
         return told
 
     # ---- the end
 
     async def _count_lost(self, first: Holdings | None) -> None:
-        """What the app has at the end and had not at the first quiet point, once that grows no smaller."""
+        """What the app has at every look from now on, and had not at the first quiet point.
+
+        What it is about to do now and then, a round of telemetry, is there at some looks only.
+        """
         assert first is not None
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        outcome, deadline = self.outcome, time.monotonic() + PATIENCE_SECONDS
+        told = await self._ground.hear()
+        tasks, opened = told.tasks, Counter(told.descriptors)
         while True:
+            outcome.lost_tasks = tasks - first.tasks
+            outcome.lost_descriptors = opened - Counter(first.descriptors)
+            if not (outcome.lost_tasks or outcome.lost_descriptors) or time.monotonic() > deadline:
+                return
+            await asyncio.sleep(STEP_SECONDS)
             told = await self._ground.hear()
-            tasks = told.tasks - first.tasks
-            open_now = Counter(told.descriptors) - Counter(first.descriptors)
-            if (not tasks and not open_now) or time.monotonic() > deadline:
-                break
-            await asyncio.sleep(1.0)
-        self.outcome.lost_tasks, self.outcome.lost_descriptors = tasks, open_now
-        if tasks or open_now:
-            self._tell(await self._ground.screen.picture())
+            tasks, opened = tasks & told.tasks, opened & Counter(told.descriptors)
 
     async def _end(self) -> None:
         """`q`, and how long it takes."""

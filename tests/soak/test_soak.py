@@ -5,6 +5,8 @@ import pytest
 from tests.reliability.figures import Tell, whole
 from tests.soak.__main__ import told
 from tests.soak.drawn_faults import FAULTS
+from tests.soak.drawn_keys import MOVES
+from tests.soak.ground import as_bytes
 from tests.soak.soak import soak
 
 SEED = 1
@@ -37,3 +39,7 @@ def test_faults_are_of_most_rows_and_have_names_of_their_own() -> None:
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
     rows = {row for fault in FAULTS for row in fault.rows}
     assert len(rows & set(range(1, 49))) >= 28, sorted(rows)
+
+
+def test_every_key_is_one_that_a_terminal_sends() -> None:
+    assert all(as_bytes(key) for move in MOVES for key in move.split())

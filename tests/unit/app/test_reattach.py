@@ -1,5 +1,12 @@
 """Another context or namespace: whose settings are in force afterwards. Nothing is connected to."""
 
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from cockpit import collector
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions, Link
 from cockpit.clock import ManualClock
@@ -75,3 +82,26 @@ async def test_a_failure_stands_where_the_rows_would_stand() -> None:
         lines = ["".join(one.text for one in strip) for strip in made.screen._compositor.render_strips()]
         assert any("There is no kubeconfig at /nonexistent/config" in line for line in lines)
         assert not any("are not listed yet" in line for line in lines)
+
+
+@pytest.fixture
+def _collector() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+
+
+@pytest.mark.usefixtures("_collector")
+async def test_the_cluster_that_was_left_is_freed() -> None:
+    """Although the collector had put all of it aside."""
+    made = app()
+    async with made.run_test() as pilot:
+        collector.settle()
+        left = weakref.ref(made.attachment.store)
+        for context in ("plain", "open"):
+            made.reattach(context=context)
+            await made.workers.wait_for_complete()
+            await pilot.pause()
+            collector.settle()
+        assert left() is None

@@ -17,7 +17,16 @@ from cockpit.model.batch import Phase
 from cockpit.model.record import Kind
 from cockpit.steady import CALM_SECONDS, PAUSE_SECONDS, kept_up
 from tests.bed.pki import make_ca, make_server
-from tests.unit.kube.builders import FakeServer, bookmark, kubeconfig, server_side, serving, stream
+from tests.unit.kube.builders import (
+    FakeServer,
+    bookmark,
+    kubeconfig,
+    refuse,
+    reply,
+    server_side,
+    serving,
+    stream,
+)
 
 TASKS = ("feed", "places", "pulse", "telemetry", "rights")
 
@@ -262,3 +271,47 @@ async def test_cancelling_ends_it() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_cancelling_ends_it_whatever_the_work_makes_of_that() -> None:
+    """A group whose part fails in the same moment raises that part's error."""
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise OSError("broken") from None
+
+    told = list[str]()
+    task = asyncio.create_task(
+        kept_up("x", work, lambda error, name: name, told.append, monotonic=ManualClock().monotonic)
+    )
+    await asyncio.sleep(0)
+    task.cancel()
+    async with asyncio.timeout(20):
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert told == []
+
+
+async def test_a_start_that_was_refused_goes_on_once_the_server_knows_the_user(tmp_path: Path) -> None:
+    """A 401, or the page of a proxy that wants its own login: neither needs a key here."""
+    moved, waited = asyncio.Event(), list[str]()
+    async with serving(FakeServer()) as server:
+        attachment = made(server, tmp_path, moved)
+        page = reply("<html>log in</html>", content_type="text/html")
+        server.on("/version", refuse(401, "Unauthorized", "no"), page, reply({"major": "1"}))
+
+        async def sleep(_seconds: float) -> None:
+            if attachment.link is Link.WAITING:
+                waited.append(attachment.sentence)
+            await asyncio.sleep(0)
+
+        attachment._sleep = sleep
+        task = asyncio.create_task(attachment.run())
+        try:
+            await until(moved, lambda: attachment.is_settled((Kind.NODE, Kind.POD)), task)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    assert ["(401)" in one for one in waited] == [True, False]

@@ -10,7 +10,7 @@ from cockpit.clock import ManualClock
 from cockpit.kube.decode.autoscaler import go_seconds
 from cockpit.kube.decode.decoders import AUTOSCALER
 from cockpit.kube.session import ApiSession
-from cockpit.kube.single_object import AWAY_SECONDS, READ_SECONDS, SingleObject
+from cockpit.kube.single_object import AWAY_SECONDS, FAILED_SECONDS, READ_SECONDS, SingleObject
 from cockpit.model.autoscaler import AutoscalerStatus
 from cockpit.model.batch import Batch, Phase
 from cockpit.model.right import Right
@@ -169,3 +169,30 @@ async def test_it_is_read_by_its_name_and_told_when(
     assert [one.read_seconds for one in records] == [clock.cluster_now()] * 2
     assert [uid for batch in heard for uid in batch.removed] == ["uid-cluster-autoscaler-status"]
     assert pauses == [AWAY_SECONDS, READ_SECONDS, READ_SECONDS, AWAY_SECONDS]
+
+
+async def test_after_a_failure_it_is_read_again_soon_and_once_the_server_returns(
+    server: FakeServer, session: ApiSession, clock: ManualClock
+) -> None:
+    server.on(PATH, refuse(500, "InternalError", "no"), reply(config_map(YAML)))
+    heard: list[Batch] = []
+    pauses: list[float] = []
+    asleep = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        asleep.set()
+        await asyncio.Event().wait()
+
+    right = Right("get", "", "configmaps", namespace="kube-system", name="cluster-autoscaler-status")
+    single = SingleObject(session, PATH, right, AUTOSCALER, heard.append, clock, sleep=sleep)
+    task = asyncio.create_task(single.run())
+    async with asyncio.timeout(10):
+        await asleep.wait()
+        asleep.clear()
+        session.pulse.has_returned()
+        await asleep.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert pauses == [FAILED_SECONDS, READ_SECONDS]
+    assert heard[-1].status is not None and heard[-1].status.phase is Phase.LIVE

@@ -363,6 +363,29 @@ async def test_a_person_who_asks_again_need_not_wait(server: FakeServer, session
     assert naps == [300.0]
 
 
+async def test_a_stream_that_waits_for_a_login_goes_on_with_the_others(
+    server: FakeServer, session: ApiSession
+) -> None:
+    watcher = Watcher(session, ManualClock())
+    server.on(PATH, refuse(401, "Unauthorized", "no"), stream(*INITIAL, stays=True))
+    naps: list[float] = []
+    asleep = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        asleep.set()
+        if len(naps) == 1:
+            await asyncio.Event().wait()
+
+    watcher.reflector._sleep = sleep
+    asked = asyncio.create_task(watcher.until(lambda: ended(watcher)))
+    await asleep.wait()
+    assert session.pulse._doubt.is_set(), "whether all are refused is asked at once"
+    session.pulse.has_returned()
+    await asked
+    assert naps[0] == 30.0
+
+
 async def test_a_stream_is_live_only_while_a_watch_stands(server: FakeServer, watcher: Watcher) -> None:
     """A list in pages is no watch, nor is one that the server has closed."""
     phases: list[Phase | None] = []

@@ -15,6 +15,7 @@ from aiohttp import web
 from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection, Refused
 from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.credentials import AGAIN_SECONDS
 from cockpit.kube.failures import Silent, Unreachable
 from cockpit.kube.session import ApiSession, SessionOptions, open_session
 from cockpit.kube.transport import proxy_for
@@ -412,3 +413,42 @@ async def test_a_probe_has_a_connection_that_no_read_takes(server: FakeServer, s
         await session.request("GET", PODS)
     assert len(asked["/version"]) == 1
     assert asked["/version"].isdisjoint(asked[PODS])
+
+
+async def test_who_waits_for_a_login_goes_on_once_the_same_is_accepted_again(
+    server: FakeServer, session: ApiSession
+) -> None:
+    server.on("/version", refuse(401, "Unauthorized", "no"), reply({}))
+    waiting = asyncio.ensure_future(session.pulse.returned())
+    assert (await session.version(5.0)).status == 401
+    assert (await session.request("GET", PODS)).status != 401
+    assert not waiting.done(), "one kind that is answered proves nothing of the others"
+    assert (await session.version(5.0)).ok
+    async with asyncio.timeout(20):
+        await waiting
+
+
+async def test_a_token_file_that_changes_late_is_read_again_soon(
+    server: FakeServer, tmp_path: Path, clock: ManualClock
+) -> None:
+    """The server refuses the old token before the file has the new one."""
+    file = tmp_path / "token"
+    file.write_text("t-1")
+    session = await open_session(
+        options(kubeconfig(tmp_path, server.url, user={"tokenFile": str(file)})), clock
+    )
+
+    async def judge(request: web.Request) -> web.Response:
+        is_new = request.headers["Authorization"] == "Bearer t-2"
+        return web.json_response({}, status=200 if is_new else 401)
+
+    server.on(PODS, judge)
+    assert (await session.request("GET", PODS)).status == 401
+    waiting = asyncio.ensure_future(session.pulse.returned())
+    file.write_text("t-2")
+    assert (await session.request("GET", PODS)).status == 401, "not with every request"
+    clock.advance(AGAIN_SECONDS)
+    assert (await session.request("GET", PODS)).ok
+    async with asyncio.timeout(20):
+        await waiting
+    await session.close()

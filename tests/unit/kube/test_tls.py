@@ -14,7 +14,7 @@ import pytest
 
 from cockpit.clock import ManualClock
 from cockpit.errors import CockpitError, NoConnection
-from cockpit.kube.credentials import TRUST_SECONDS
+from cockpit.kube.credentials import AGAIN_SECONDS
 from cockpit.kube.session import ApiSession, SessionOptions, open_session
 from cockpit.model.trust import Trust
 from tests.bed.pki import make_ca
@@ -78,7 +78,7 @@ async def test_authorities_that_are_mended_in_their_file_are_taken_without_a_res
         figure("requests while the authority is another one", len(server.seen))
         assert session.trust is Trust.VERIFIED
         shutil.copyfile(tls[0], authority)
-        clock.advance(TRUST_SECONDS)
+        clock.advance(AGAIN_SECONDS)
         with pytest.raises(NoConnection, match="not trusted"):
             await session.request("GET", "/version")  # what makes it read the file again
         figure(

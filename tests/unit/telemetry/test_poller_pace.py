@@ -2,8 +2,11 @@
 
 import asyncio
 
+import pytest
+
 from cockpit.clock import ManualClock
 from cockpit.model.record import Kind
+from cockpit.telemetry.faults import TelemetryError, Throttled
 from cockpit.telemetry.focus import Focus, RefreshPace
 from cockpit.telemetry.poller import FLEET_SECONDS, SLOW_SECONDS, Poller
 from cockpit.telemetry.source import PrometheusSource
@@ -88,6 +91,35 @@ async def test_a_nudge_ends_the_pause() -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert sum(one.startswith("{__name__") for one in asked.asked) == 4
+
+
+@pytest.mark.parametrize("is_throttled", [False, True])
+async def test_the_pause_after_a_failure_ends_with_the_outage_of_the_api_server(
+    *, is_throttled: bool
+) -> None:
+    """But not where a source said how long it wants to be left alone."""
+    asked, shown, returned = Scripted(), Shown(), asyncio.Event()
+    asked.fault = Throttled("slowly", 60.0) if is_throttled else TelemetryError("gone")
+    asleep, woken = asyncio.Event(), asyncio.Event()
+
+    async def sleep(_: float) -> None:
+        asleep.set()
+        await woken.wait()
+
+    async def wait() -> None:
+        await returned.wait()
+
+    poller = Poller(
+        PrometheusSource(asked), shown, ManualClock(NOW), SmallCluster(), sleep=sleep, returned=wait
+    )
+    task = asyncio.create_task(poller.run(most_failures=2))
+    await asleep.wait()
+    returned.set()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert poller.failures == (1 if is_throttled else 2)
+    woken.set()
+    await task
 
 
 async def test_details_are_read_for_the_open_page_only_and_go_with_it() -> None:

@@ -1,0 +1,21 @@
+"""A pause that something may end before its time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+Wake = Callable[[], Coroutine[Any, Any, object]]
+
+
+async def nap(seconds: float, wake: Wake | None, sleep: Callable[[float], Awaitable[None]]) -> None:
+    """Wait so many seconds by `sleep`, or until `wake` is over; what is left of both is cancelled."""
+    if wake is None:
+        await sleep(seconds)
+        return
+    naps = {asyncio.ensure_future(sleep(seconds)), asyncio.ensure_future(wake())}
+    try:
+        await asyncio.wait(naps, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in naps:
+            one.cancel()
+        await asyncio.gather(*naps, return_exceptions=True)
