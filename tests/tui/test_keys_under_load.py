@@ -168,9 +168,9 @@ async def dripping(request: web.Request) -> web.StreamResponse:
 
 
 @contextmanager
-def flooding(pods: int, *, drips: bool = False) -> Iterator[Flood]:
+def flooding(pods: int, *, drips: bool = False, made_by: type[Flood] = Flood) -> Iterator[Flood]:
     """The server, while the block runs; `drips`: nodes come a byte a second."""
-    made, up, over = Flood(pods), threading.Event(), asyncio.Event()
+    made, up, over = made_by(pods), threading.Event(), asyncio.Event()
 
     async def serve() -> None:
         made.loop = asyncio.get_running_loop()
