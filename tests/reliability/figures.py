@@ -22,8 +22,8 @@ FILE_VARIABLE = "GPU_COCKPIT_FIGURES"
 WHOLE_VARIABLE = "GPU_COCKPIT_ROWS"
 """Set by the run that makes the page: every row is tried with all of its cases."""
 TIMES = ("s", "ms", "us", "ns", "/s", "MB/h", "MB", "times")
-"""Units of what depends on how busy the machine is, or on its allocator: judged on the page, never by the test.
-One in *times* is a ratio of two times."""
+"""Units of what depends on how busy the machine is, or on its allocator: judged on the page, never by the
+test. *times* is a ratio of two times."""
 
 CASES = "cases"
 """The unit of how many cases were tried: judged on the page too."""
