@@ -33,6 +33,8 @@ LIFE_BYTES = 4096
 """So many bytes of one big frame are a sign of life, too."""
 HEAD_SECONDS = 10.0
 """Patience for the head of a watch that goes on from a version. A list may wait its turn for longer."""
+SLOW_SECONDS = 20.0
+"""A list of which nothing comes for this long is told: a proxy on the way may keep it back."""
 PAGE_OBJECTS = 500
 PAGE_SECONDS = 90.0
 SOON_SECONDS = (1.0, 2.0, 4.0)
@@ -75,6 +77,7 @@ class Reflector:
         scope: str | None = None,
         sleep: Sleep = asyncio.sleep,
         idle_seconds: float = IDLE_SECONDS,
+        slow_seconds: float = SLOW_SECONDS,
         page_objects: int = PAGE_OBJECTS,
         streaming_list: bool = True,
     ) -> None:
@@ -87,6 +90,8 @@ class Reflector:
         self._rng = rng
         self._sleep = sleep
         self._idle = idle_seconds
+        self._slow = slow_seconds
+        self._slow_timer: asyncio.TimerHandle | None = None
         self._page_objects = page_objects
         self._has_streaming_list = streaming_list
         self._is_consistent_list_due = False
@@ -165,6 +170,7 @@ class Reflector:
     async def _stream(self, query: Sequence[tuple[str, str]], *, is_listing: bool) -> Ended:
         patience = self._idle if is_listing else min(self._idle, HEAD_SECONDS)
         life = asyncio.timeout(patience)
+        self._expect(is_listing=is_listing)
         try:
             async with (
                 life,
@@ -186,6 +192,20 @@ class Reflector:
         except TimeoutError:
             words = "has been silent" if patience == self._idle else "did not answer"
             raise Silent(f"{host_of(self._session.server)} {words} for {patience:g} s.") from None
+        finally:
+            self._expect(is_listing=False)
+
+    def _expect(self, *, is_listing: bool) -> None:
+        """Something comes soon while a list does; where nothing does, that is told."""
+        if self._slow_timer is not None:
+            self._slow_timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._slow_timer = loop.call_later(self._slow, self._tell_slow) if is_listing else None
+
+    def _tell_slow(self) -> None:
+        host = host_of(self._session.server)
+        words = f"{host} has sent nothing for {self._slow:g} s: it is busy, or a proxy on the way keeps"
+        self._batcher.phase(self._batcher.resting_phase(), f"{words} its answers back (response buffering).")
 
     def _lives(self, life: asyncio.Timeout) -> None:
         if not life.expired():
@@ -218,6 +238,7 @@ class Reflector:
             if dispatcher.frames != known[0] or frames.leftover() - known[1] >= LIFE_BYTES:
                 known = (dispatcher.frames, frames.leftover())
                 self._lives(life)
+                self._expect(is_listing=dispatcher.is_listing)
         self._batcher.flush()
         if dispatcher.is_listing or frames.leftover():
             return Ended(How.CUT, "the stream was cut in the middle", lived_seconds=self._batcher.lived())

@@ -163,7 +163,8 @@ def why_empty(
     if status is None or status.phase is Phase.CONNECTING:
         return f"Connecting: {what} are not listed yet."
     if status.phase is Phase.LISTING:
-        return f"Listing {status.kind or what}: {status.objects:,} so far."
+        so_far = f"Listing {status.kind or what}: {status.objects:,} so far"
+        return f"{so_far}; {status.message}" if status.message else f"{so_far}."
     if status.phase is Phase.DENIED:
         return status.message or f"Denied: no right to list {what}."
     if status.phase is Phase.ABSENT:
