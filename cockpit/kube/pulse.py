@@ -178,7 +178,7 @@ class Pulse:
         if was_dark or is_kept_dead:
             for flight in [one for one in self._flights if one.heard_at < self._quiet_since]:
                 flight.give_up(loop.time())
-        if self._is_lost:
+        if self._is_lost or is_kept_dead:  # who failed over a dead connection need not wait either
             self.has_returned()
 
     async def _on_both(self) -> tuple[bool, bool]:

@@ -189,11 +189,14 @@ async def test_a_half_open_connection_is_told_from_a_slow_server() -> None:
             ended.set()
 
     reading = asyncio.create_task(read())
+    waiting = asyncio.create_task(server.pulse.returned())
     await asyncio.sleep(0)
     began = server.clock.monotonic()
     await server.pulse.beat()
     await reading
     assert ended.is_set()
+    async with asyncio.timeout(20):
+        await waiting  # whoever has failed over a dead connection already goes on
     assert not server.pulse.is_dark
     assert server.clock.monotonic() - began + ALIVE_SECONDS <= 10
 
