@@ -20,6 +20,8 @@ SETTLED = (20_000, 5, 5)
 """The same three once the lists are in: what is young then is pages."""
 PAGES = 8
 """So many page changes are worth a round through everything, which takes a tenth of a second."""
+MOST_PAGES = 3 * PAGES
+"""So many without a quiet moment are collected at once: they hold 10 MB."""
 QUIET_SECONDS = 2.0
 """No page changed for that long: a person reads, or has left."""
 
@@ -60,7 +62,11 @@ class ClosedPages:
         """Call when another page is shown."""
         self._changes += 1
         changes = self._changes
-        self._later(QUIET_SECONDS, lambda: self._collect(changes))
+        if changes - self._collected_at >= MOST_PAGES:
+            self._collected_at = changes
+            gc.collect()
+        else:
+            self._later(QUIET_SECONDS, lambda: self._collect(changes))
 
     def _collect(self, changes: int) -> None:
         if changes == self._changes and changes - self._collected_at >= PAGES:

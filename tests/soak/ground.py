@@ -107,7 +107,7 @@ class Holdings:
     messages: Mapping[str, str]
     faults: Mapping[str, str]
     tasks: Counter[str]
-    descriptors: tuple[str, ...]
+    descriptors: Counter[str]  # without connections that are kept for another request
     resident_kib: int
 
 
@@ -139,7 +139,7 @@ class Ground:
             told["messages"],
             told["faults"],
             Counter(told["tasks"]),
-            descriptors(self.screen.pid),
+            descriptors(self.screen.pid) - Counter(socket=told["kept_connections"]),
             resident_kib(self.screen.pid),
         )
 
@@ -188,15 +188,13 @@ def state_hash(versions: Mapping[str, tuple[str, str]]) -> str:
     return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()[:12]
 
 
-def descriptors(pid: int) -> tuple[str, ...]:
-    """What the open descriptors of a process lead to, without numbers."""
-    found = []
+def descriptors(pid: int) -> Counter[str]:
+    """How many open descriptors of a process lead where, without numbers."""
+    found = Counter[str]()
     for entry in Path(f"/proc/{pid}/fd").iterdir():
-        try:
-            found.append(str(entry.readlink()).partition(":[")[0])
-        except OSError:  # closed meanwhile
-            continue
-    return tuple(sorted(found))
+        with contextlib.suppress(OSError):  # closed meanwhile
+            found[str(entry.readlink()).partition(":[")[0]] += 1
+    return found
 
 
 def resident_kib(pid: int) -> int:

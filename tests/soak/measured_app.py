@@ -72,7 +72,15 @@ class MeasuredApp(CockpitApp):
             "link": self.attachment.link.value,
             "faults": dict(self.attachment.faults),
             "tasks": dict(tasks),
+            "kept_connections": self._kept_connections(),
         }
+
+    def _kept_connections(self) -> int:
+        """Those that wait for another request: how many depends on how many were under way at a time."""
+        session = self.attachment.session
+        clients = () if session is None else (session._client, session._probe_client)
+        connectors: list[Any] = [client.connector for client in clients if client is not None]
+        return sum(len(kept) for one in connectors for kept in one._conns.values())
 
 
 def _name(task: "asyncio.Task[Any]") -> str:

@@ -245,13 +245,17 @@ class Soak:
         self._ground.screen.write(as_bytes(key))
         self._keys += 1
 
+    async def _go_home(self) -> None:
+        """Out of dialogs, lines and pages, to the first place."""
+        for key in ("escape", "escape", "escape", "escape", "1"):
+            self._send(key)
+            await asyncio.sleep(ESCAPE_SECONDS)
+
     async def _quiet_point(self, fault: str) -> Holdings | None:
         """Wait until the app has caught up, and compare; what it holds then, None where it has ended."""
         healed = time.monotonic()
         await self._moving.stand()
-        for key in ("escape", "escape", "escape", "escape", "1"):
-            self._send(key)
-            await asyncio.sleep(ESCAPE_SECONDS)
+        await self._go_home()
         await self._moving.settle(self._ground.damaged)
         last: list[str] = []
         while True:
@@ -278,7 +282,7 @@ class Soak:
             differing,
             told.resident_kib / 1024,
             told.tasks.total(),
-            len(told.descriptors),
+            told.descriptors.total(),
         )
         self.outcome.quiet.append(point)
         self._tell(point.line)
@@ -294,17 +298,18 @@ class Soak:
         What it is about to do now and then, a round of telemetry, is there at some looks only.
         """
         assert first is not None
+        await self._go_home()
         outcome, deadline = self.outcome, time.monotonic() + PATIENCE_SECONDS
         told = await self._ground.hear()
-        tasks, opened = told.tasks, Counter(told.descriptors)
+        tasks, opened = told.tasks, told.descriptors
         while True:
             outcome.lost_tasks = tasks - first.tasks
-            outcome.lost_descriptors = opened - Counter(first.descriptors)
+            outcome.lost_descriptors = opened - first.descriptors
             if not (outcome.lost_tasks or outcome.lost_descriptors) or time.monotonic() > deadline:
                 return
             await asyncio.sleep(STEP_SECONDS)
             told = await self._ground.hear()
-            tasks, opened = tasks & told.tasks, opened & Counter(told.descriptors)
+            tasks, opened = tasks & told.tasks, opened & told.descriptors
 
     async def _end(self) -> None:
         """`q`, and how long it takes."""

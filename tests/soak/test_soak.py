@@ -22,7 +22,7 @@ SEED = 1
 @pytest.mark.row(68, "back after a fault", most=10, unit="s")
 @pytest.mark.row(68, "q ends it", most=1, unit="s")
 def test_after_every_fault_the_state_is_the_servers(figure: Tell) -> None:
-    outcome = soak(SEED, whole(10, 3), whole(30, 0), print)
+    outcome = soak(SEED, whole(10, 2), whole(30, 0), print)
     print("\n".join(told(outcome)))
     figure("faults injected", len(outcome.quiet) - 1)
     figure("quiet points at which state differs", len(outcome.unequal))

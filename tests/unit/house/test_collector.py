@@ -90,6 +90,22 @@ def test_a_quiet_moment_after_some_pages_collects_them() -> None:
         gc.collect()
 
 
+def test_pages_that_change_without_a_quiet_moment_do_not_pile_up() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        pages = collector.ClosedPages(lambda seconds, fn: None)
+        before, most = Page.open_pages, 0
+        for _ in range(5 * collector.MOST_PAGES):
+            Page()
+            pages.changed()
+            most = max(most, Page.open_pages - before)
+        assert most <= collector.MOST_PAGES
+    finally:
+        gc.enable()
+        gc.collect()
+
+
 def test_a_pod_in_the_store_adds_nothing_that_is_tracked() -> None:
     pods = tuple(
         Pod(
