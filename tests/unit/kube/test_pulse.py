@@ -8,7 +8,14 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection
 from cockpit.kube.answer import ApiAnswer
-from cockpit.kube.pulse import ALIVE_SECONDS, DARK_ANSWER_SECONDS, DARK_SECONDS, Pulse, within
+from cockpit.kube.pulse import (
+    ALIVE_SECONDS,
+    DARK_ANSWER_SECONDS,
+    DARK_SECONDS,
+    SPREAD_SECONDS,
+    Pulse,
+    within,
+)
 from tests.reliability.figures import Tell
 
 THERE = ApiAnswer(200, "application/json", b"{}")
@@ -211,3 +218,13 @@ async def test_a_black_hole_is_noticed_within_one_round_of_patience() -> None:
     began = server.clock.monotonic()
     await server.pulse.beat()
     assert server.clock.monotonic() - began <= DARK_ANSWER_SECONDS + 0.01
+
+
+def test_streams_return_apart_from_each_other_wherever_the_turn_stands() -> None:
+    pulse = Server().pulse
+    for _ in range(100):
+        places = [pulse.place_seconds() for _ in range(5)]
+        assert min(places) >= 0
+        assert max(places) <= SPREAD_SECONDS
+        assert max(places) - min(places) >= 1.0
+    assert DARK_SECONDS + SPREAD_SECONDS < 5.0, "all are back within 5 s of the server's return"
