@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from cockpit.actions.applied_fields import with_appliers
 from cockpit.actions.bulk import Result, Sweep, carry_all, make_sweep, summary, try_all
 from cockpit.actions.others import with_others, with_others_of
 from cockpit.actions.perform import TRY_SECONDS, AuditLog, Perform
@@ -186,6 +187,20 @@ def maker(verb: Verb, options: Any, fresh: FreshPlanning) -> Callable[[Any], Mak
     return of
 
 
+def _with_appliers(of: Callable[[Any], Make], fresh: FreshPlanning) -> Callable[[Any], Make]:
+    """The same plans, each with who else holds the fields that it changes."""
+
+    def guarded(thing: Any) -> Make:
+        make = of(thing)
+
+        async def now(*, reads: bool = False) -> Plan:
+            return await with_appliers(fresh(reads=reads), await make(reads=reads))
+
+        return now
+
+    return guarded
+
+
 def _weighed(make: Make, fresh: FreshPlanning) -> Make:
     """The same plan each time with what it does to others by then."""
 
@@ -262,7 +277,7 @@ async def prepare(
     there is one. Raises BadInput with the first reason where it can be done to none, Unchanged where
     all is so.
     """
-    planning, of = fresh(), maker(verb, options, fresh)
+    planning, of = fresh(), _with_appliers(maker(verb, options, fresh), fresh)
     reached = KINDS[verb.kind].distinct(things, planning.store)
     if len(reached) == 1 and not shell:
         again = _weighed(of(things[0]), fresh)

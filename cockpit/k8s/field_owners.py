@@ -29,6 +29,7 @@ class _Entry(NamedTuple):
     manager: str
     at: str
     fields: Mapping[str, Any]
+    is_applied: bool = False
 
 
 class FieldOwners:
@@ -50,6 +51,14 @@ class FieldOwners:
             one.manager in self._authors and _owns(one.fields, self._tree, path) for one in self._entries
         )
 
+    def appliers(self, path: Path) -> tuple[str, ...]:
+        """Managers that hold the field by server-side apply: they want it as it is, and another one's apply
+        would be refused with a conflict."""
+        found = {
+            one.manager for one in self._entries if one.is_applied and _owns(one.fields, self._tree, path)
+        }
+        return tuple(sorted(found))
+
 
 def _entries(tree: Mapping[str, Any]) -> Iterable[_Entry]:
     metadata = tree.get("metadata")
@@ -59,7 +68,8 @@ def _entries(tree: Mapping[str, Any]) -> Iterable[_Entry]:
             continue
         fields = one.get("fieldsV1")
         if isinstance(fields, Mapping):
-            yield _Entry(str(one.get("manager") or ""), str(one.get("time") or ""), fields)
+            is_applied = one.get("operation") == "Apply"
+            yield _Entry(str(one.get("manager") or ""), str(one.get("time") or ""), fields, is_applied)
 
 
 def _authors(entries: Iterable[_Entry]) -> frozenset[str]:
