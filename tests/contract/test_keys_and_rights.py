@@ -47,13 +47,12 @@ from tests.contract.mirror import in_time
 from tests.contract.server import Server, write_kubeconfig
 from tests.contract.verb_objects import (
     BUILT_IN,
-    IDLE,
     KINDS,
-    NODES,
     SPACES,
     TABLES,
     everything,
     loose,
+    remove_everything,
     served,
 )
 
@@ -112,13 +111,7 @@ def kinds(admin: Api) -> Iterator[None]:
                 base = f"{RBAC}/namespaces/{space}" if space else RBAC
                 admin.request("POST", f"{base}/{tree['kind'].lower()}s", tree)
         yield
-        for name in (*NODES, *IDLE):
-            admin.request("DELETE", f"/api/v1/nodes/{name}")
-    for space in SPACES:
-        for resource in (BUILT_IN["jobs"], BUILT_IN["pods"]):
-            for tree in admin.items(resource.path(space)):
-                if tree["metadata"]["name"].startswith("k-"):
-                    admin.request("DELETE", resource.path(space, tree["metadata"]["name"]))
+    remove_everything(admin)
 
 
 @pytest.fixture(scope="module")

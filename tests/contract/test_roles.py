@@ -29,7 +29,7 @@ from tests.contract.role_session import (
     things_of,
 )
 from tests.contract.server import Server, write_kubeconfig
-from tests.contract.verb_objects import KINDS, SPACES, everything, loose
+from tests.contract.verb_objects import KINDS, SPACES, everything, loose, remove_everything
 from tests.reliability.figures import Tell
 
 ROLES = Path(__file__).resolve().parents[2] / "deploy" / "roles"
@@ -62,6 +62,7 @@ def made(admin: Api) -> Iterator[Any]:
         things = everything(admin)
         put_owned_pods(admin, SPACES[0])
         yield things_of(admin, things)
+    remove_everything(admin)
 
 
 @pytest.fixture(scope="module")

@@ -193,3 +193,17 @@ TABLES = {
     Pod: Kind.POD, Workload: Kind.WORKLOAD, LocalQueue: Kind.LOCAL_QUEUE, ClusterQueue: Kind.CLUSTER_QUEUE,
     PoolObject: Kind.POOL, Node: Kind.NODE, Machine: Kind.MACHINE,
 }  # fmt: skip
+
+
+def remove_everything(admin: Api) -> None:
+    """What `everything` put there of kinds that stay: another module puts it there again."""
+    for name in (*NODES, *IDLE):
+        admin.request("DELETE", f"/api/v1/nodes/{name}")
+    for space in SPACES:
+        for resource in (BUILT_IN["jobs"], BUILT_IN["pods"]):
+            for tree in admin.items(resource.path(space)):
+                if tree["metadata"]["name"].startswith(("k-", "o-")):
+                    path = resource.path(space, tree["metadata"]["name"])
+                    admin.request(
+                        "DELETE", path, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+                    )
