@@ -5,6 +5,7 @@ import select
 import signal
 import termios
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +14,8 @@ from cockpit_widgets.stand_ins import STAND_INS
 
 BEHIND_CHARACTERS = 32 << 10
 """With more than this on its way a terminal gets no frame until it has taken it; the next one has it all."""
+BEHIND_SECONDS = 0.05
+"""The same where something has been on its way for that long: a slow terminal shows nothing that is old."""
 PIECE_BYTES = 1024
 """A write that waits is not called off: what restores the terminal has to fit behind it, in 4 KiB."""
 LEAVE_SECONDS = 0.25
@@ -25,13 +28,22 @@ class TerminalWriter(threading.Thread):
     `when_caught_up` is called, from this thread, when everything was taken after `is_behind`.
     """
 
-    def __init__(self, descriptor: int, encoding: str, when_caught_up: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        encoding: str,
+        when_caught_up: Callable[[], None],
+        *,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         super().__init__(daemon=True, name="terminal output")
         self._descriptor = descriptor
         self._encoding = encoding
         self._when_caught_up = when_caught_up
         self._texts: deque[str] = deque()
         self._waiting = 0
+        self._waiting_since = 0.0
+        self._now = now
         self._number = self._first_kept = 0
         self._was_behind = False
         self._is_leaving = False
@@ -41,13 +53,16 @@ class TerminalWriter(threading.Thread):
     def is_behind(self) -> bool:
         """True while the terminal has not taken what it was sent."""
         with self._changed:
-            is_behind = self._waiting > BEHIND_CHARACTERS
+            is_late = self._waiting > 0 and self._now() - self._waiting_since > BEHIND_SECONDS
+            is_behind = is_late or self._waiting > BEHIND_CHARACTERS
             self._was_behind = self._was_behind or is_behind
             return is_behind
 
     def write(self, text: str) -> None:
         """Send it as soon as the terminal takes it."""
         with self._changed:
+            if not self._waiting:
+                self._waiting_since = self._now()
             self._texts.append(text)
             self._waiting += len(text)
             self._changed.notify_all()
