@@ -66,6 +66,7 @@ class PseudoTerminal:
         self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)
         self.sent = b""
+        self.most_bytes = READ_BYTES  # of one reading
         self.exit_code: int | None = None
 
     def __enter__(self) -> Self:
@@ -181,14 +182,14 @@ class PseudoTerminal:
         """Bytes that were sent and belong to no character and to no sequence that the cockpit uses."""
         return foreign_bytes(self.sent)
 
-    def take(self, seconds: float, most_bytes: int = READ_BYTES) -> bool:
+    def take(self, seconds: float) -> bool:
         """Take what comes next; False when nothing comes any more."""
         if self._fd < 0:
             return False
         if not self.is_readable(seconds):
             return True
         try:
-            chunk = os.read(self._fd, most_bytes)
+            chunk = os.read(self._fd, self.most_bytes)
         except OSError as error:
             if error.errno != errno.EIO:  # Linux says so when the other side is closed
                 raise

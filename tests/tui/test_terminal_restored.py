@@ -58,10 +58,11 @@ def test_a_slow_terminal_shows_nothing_old(figure: Tell) -> None:
     ages: list[float] = []
     with PseudoTerminal(["-c", CLOCK], (80, 24)) as terminal:
         terminal.shows(" now")
+        terminal.most_bytes = round(SLOW_BYTES_A_SECOND * SLICE_SECONDS)
         before, seconds = len(terminal.sent), whole(20, 1)
         end = time.monotonic() + seconds
         while (due := time.monotonic() + SLICE_SECONDS) < end:
-            terminal.take(SLICE_SECONDS, most_bytes=round(SLOW_BYTES_A_SECOND * SLICE_SECONDS))
+            terminal.take(SLICE_SECONDS)
             if found := re.match(r"\d+\.\d{3}", terminal.lines[0]):
                 ages.append(time.monotonic() - float(found[0]))
             time.sleep(max(0.0, due - time.monotonic()))
