@@ -20,6 +20,8 @@ from tests.contract import faults
 from tests.tui.pseudo_terminal import KEYS, READ_BYTES, PseudoTerminal
 
 LAST_BYTES = 1 << 16
+ANSWER_SECONDS = 60.0
+"""An app that does not answer for so long hangs."""
 REVIEWS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 
 
@@ -128,10 +130,11 @@ class Ground:
     # ---- the app
 
     async def hear(self, word: str = "tell") -> Holdings:
-        """What it holds now. Raises OSError where it is gone."""
-        reader, writer = await asyncio.open_unix_connection(self.socket, limit=1 << 26)
-        writer.write(f"{word}\n".encode())
-        told: dict[str, Any] = json.loads(await reader.readline())
+        """What it holds now. Raises OSError where it is gone, or does not answer."""
+        async with asyncio.timeout(ANSWER_SECONDS):
+            reader, writer = await asyncio.open_unix_connection(self.socket, limit=1 << 26)
+            writer.write(f"{word}\n".encode())
+            told: dict[str, Any] = json.loads(await reader.readline())
         writer.close()
         return Holdings(
             {uid: (version, key) for uid, (version, key) in told["records"].items()},

@@ -1,7 +1,9 @@
 """An estate in which something is made, changed and deleted all the time, until it is told to stand still."""
 
 import asyncio
+import http.client
 import random
+import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -21,17 +23,21 @@ class Moving:
         self._rng = rng
         self._pods: list[str] = []
         self._made = 0
+        self._lock = threading.RLock()
         self._goes = asyncio.Event()
         self._still = asyncio.Event()
 
     async def run(self) -> None:
         """Move until cancelled, while it may."""
-        while True:
-            self._still.set()
-            await self._goes.wait()
-            self._still.clear()
-            await asyncio.to_thread(self._step)
-            await asyncio.sleep(PAUSE_SECONDS)
+        try:
+            while True:
+                self._still.set()
+                await self._goes.wait()
+                self._still.clear()
+                await asyncio.to_thread(self._step)
+                await asyncio.sleep(PAUSE_SECONDS)
+        finally:
+            self._still.set()  # nothing moves any more
 
     def go(self) -> None:
         """Move from now on."""
@@ -68,10 +74,13 @@ class Moving:
 
     def _quietly(self, change: Callable[[], None]) -> None:
         try:
-            change()
+            with self._lock:  # a flood comes beside what moves anyway
+                change()
         except ApiError as error:
             if error.status not in (404, 409):  # another has been faster
                 raise
+        except (OSError, http.client.HTTPException):  # a server that is too busy for this one
+            self._api.close()
 
     def _make(self) -> None:
         if len(self._pods) >= MOST_PODS:

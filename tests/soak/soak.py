@@ -199,7 +199,8 @@ class Soak:
                 await self._count_lost(first)
         finally:
             moving.cancel()
-            await asyncio.gather(moving, return_exceptions=True)
+            (ended,) = await asyncio.gather(moving, return_exceptions=True)
+        assert isinstance(ended, asyncio.CancelledError), f"the estate stands still: {ended!r}"
         await self._end()
         return self.outcome
 
