@@ -17,6 +17,7 @@ CALM_SECONDS = 0.06
 """Nothing more is drawn for so long: the key has been answered."""
 LONGEST_SECONDS = 5.0
 PATIENCE_SECONDS = 120.0
+HOME = ("escape", "escape", "escape", "escape", "1")
 
 
 @dataclass
@@ -68,7 +69,7 @@ def keys() -> Iterator[str]:
         for page in PAGES:
             for way, _ in page.ways:
                 yield from way
-            yield from ("down", "down", "up", "escape", "escape", "escape", "escape")
+            yield from ("down", "down", "up", *HOME[:-1])
 
 
 def long_session(count: int, tell: Callable[[str], None]) -> LongSession:
@@ -79,6 +80,8 @@ def long_session(count: int, tell: Callable[[str], None]) -> LongSession:
         with Screen(arguments, SIZE, environment) as screen:
             _wait_for(screen, b"live")
             windows = _pressed(screen, count, tell)
+            for key in HOME:  # out of lines in which `q` is a letter
+                _answer(screen, key)
             began = time.monotonic()
             screen.write(b"q")
             code = screen.ends()

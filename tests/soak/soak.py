@@ -29,6 +29,7 @@ from tests.soak.ground import (
     since,
     state_hash,
 )
+from tests.soak.long_session import HOME
 from tests.soak.moving import Moving
 from tests.tui.embedded import embedded
 
@@ -248,7 +249,7 @@ class Soak:
 
     async def _go_home(self) -> None:
         """Out of dialogs, lines and pages, to the first place."""
-        for key in ("escape", "escape", "escape", "escape", "1"):
+        for key in HOME:
             self._send(key)
             await asyncio.sleep(ESCAPE_SECONDS)
 
