@@ -157,8 +157,14 @@ def _node(tree: Tree) -> Tree:
     return {
         "head": {**_head(tree), "labels": None},
         "conditions": _conditions(tree),
-        "taints": tree["spec"].get("taints"),
+        "taints": _taints(tree),
     }
+
+
+def _taints(tree: Tree) -> list[Tree] | None:
+    """In one order: two loops of the real controller manager write them, whichever comes first."""
+    taints: list[Tree] | None = tree["spec"].get("taints")
+    return taints and sorted(taints, key=lambda one: (one["key"], one["effect"]))
 
 
 def _conditions(tree: Tree) -> list[str]:

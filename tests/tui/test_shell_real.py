@@ -110,7 +110,7 @@ def test_a_gang_from_submit_to_kill(shell: Shell, estate: Bed) -> None:
     assert "read-only" in shell.submit("one", 4, code=2)
     assert left_of("one", estate) == []
     assert "Submitted mpijob team-a/one" in shell.submit("one", 4, "--write", "--yes")
-    assert "already exists: choose another name" in shell.submit("one", 4, "--write", "--yes", code=1)
+    assert "already exists: choose another name" in shell.submit("one", 4, "--write", "--yes", code=2)
     until(("running", ""), lambda: (shell.job("one")["state"], shell.job("one")["why"]))
     job = shell.job("one")
     assert (job["ready"], job["wanted"], job["gpus_allocated"]) == (4, 4, 8)

@@ -91,8 +91,12 @@ def test_a_broken_kubeconfig_is_one_sentence(fleet: Bed, tmp_path: Path, name: s
         (("get", "nodes", "--context", "nope"), 2, "There is no context 'nope' in "),
         (("get", "nodes", "--context", "expired"), 2, "the token or certificate has expired"),
         (("get", "nodes", "--context", "nobody"), 1, "You cannot list or watch nodes: ask for that right."),
-        (("get", "pods", "--context", "nobody"), 1, "You cannot list or watch pods in all namespaces: ask"),
-        (("get", "pods", "--context", "engineer"), 1, "ask for that right, or choose a namespace."),
+        (("get", "pods", "--context", "nobody"), 1, "You cannot list or watch pods in default: ask for"),
+        (
+            ("get", "pods", "--context", "engineer", "-n", "team-b"),
+            1,
+            "watch pods in team-b: ask for that right.",
+        ),
         (("get", "events", "--context", "nobody", "-n", "team-a"), 1, "You cannot list or watch events in"),
         (("get", "gpus", "--prometheus-url", "prom"), 2, "write http://host:port or namespace/service:port"),
         (("get", "nodes", "-n", "Team A"), 2, "--namespace: 'Team A' is not a valid namespace name"),
@@ -125,6 +129,9 @@ def test_what_a_person_may_read_is_printed_with_a_note_on_the_rest(fleet: Bed, t
     assert done.returncode == 0
     assert [one["name"] for one in json.loads(done.stdout)["items"]] == ["only-team-a"]
     assert "You cannot list or watch clusterqueues.kueue.x-k8s.io" in done.stderr
+    pods = shell.run("get", "pods", "--context", "engineer")
+    assert (pods.returncode, "only-team-a" in pods.stdout, "team-b" in pods.stdout) == (0, True, False)
+    assert "only namespace team-a: you cannot list pods in all namespaces; others with -n" in pods.stderr
     queues = shell.run("get", "queues", "--context", "engineer", "-n", "team-a")
     assert "● active" in queues.stdout
     assert "is not there" not in queues.stdout, "what may not be read is not called missing"
@@ -152,7 +159,7 @@ def test_a_cluster_that_cannot_be_used_is_told_in_place(
     if case == "nope":
         sentence = "There is no context 'nope'"
     elif case == "expired":
-        sentence = "the token or certificate has expired or is wrong; log in again."
+        sentence = "the token or certificate has expired or is wrong; log in again and renew the kubeconfig."
     elif case == "unreachable":
         kubeconfig = changed(fleet, tmp_path, server=f"https://127.0.0.1:{closed_port()}")
         arguments, sentence = [], "is the cluster running, is a VPN needed? Retrying automatically."
@@ -166,34 +173,41 @@ def test_a_cluster_that_cannot_be_used_is_told_in_place(
 
 def test_a_user_without_rights_reads_verb_and_resource_in_place(fleet: Bed, opened: Opened) -> None:
     terminal = opened(fleet.kubeconfig, "--context", "nobody")
-    terminal.until("nodes denied · ro", "Fleet by duty: You cannot list or watch nodes")
+    terminal.until(
+        "nodes denied · ro", "only namespace default", "Fleet by duty: You cannot list or watch nodes"
+    )
     said = {
-        "2": "pods in all namespaces",
+        "2": "pods in default",
         "3": "nodes",
-        "4": "localqueues.kueue.x-k8s.io in all namespaces",
+        "4": "localqueues.kueue.x-k8s.io in default",
         "5": "nodes",
-        "6": "events in all namespaces",
-        "7": "pods in all namespaces",
+        "6": "events in default",
+        "7": "pods in default",
     }
     visits(terminal, {key: f"You cannot list or watch {what}: ask" for key, what in said.items()})
     terminal.keys("1")
-    for what in ("nodes", "namespaces", "jobs.batch", "mpijobs.kubeflow.org", "workloads.kueue.x-k8s.io"):
+    for what in ("nodes", "namespaces", "clusterqueues.kueue.x-k8s.io"):
         terminal.until(f"You cannot list or watch {what}")
+    terminal.until("you cannot list events, jobs, localqueues, mpijobs, pods")
     quits(terminal)
 
 
-def test_a_namespace_is_the_remedy_for_who_may_read_no_more(fleet: Bed, opened: Opened) -> None:
+def test_who_may_read_no_more_sees_the_contexts_namespace(fleet: Bed, opened: Opened) -> None:
     terminal = opened(fleet.kubeconfig, "--context", "engineer")
     terminal.until("nodes denied")
     terminal.keys("7")
-    terminal.until_body("ask for that right, or choose a namespace.")
+    terminal.until("only namespace team-a", "team-a/only-team-a")
     # namespaces may not be listed: a name is typed
-    terminal.keys("C-n")
-    terminal.until("Namespace", "type to search")
-    terminal.type("team-a")
-    terminal.until("team-a")
-    terminal.keys("Enter")
-    terminal.until("namespace team-a", "team-a/only-team-a", without=("choose a namespace",))
+    for name, shown in (
+        ("team-b", "cannot list or watch pods in team-b: ask"),
+        ("team-a", "only-team-a"),
+    ):
+        terminal.keys("C-n")
+        terminal.until("Namespace", "type to search")
+        terminal.type(name)
+        terminal.until(name)
+        terminal.keys("Enter")
+        terminal.until(f"namespace {name}", shown, without=("type to search",))
     terminal.keys("Enter")
     seen = terminal.until("only-team-a", without=("type to search",))
     assert "Traceback" not in seen
@@ -284,7 +298,7 @@ def test_contexts_and_namespaces_are_never_mixed(fleet: Bed, opened: Opened) -> 
 
     # one that does not work, and back
     choose(terminal, "C-x", "Context", "expired")
-    terminal.until_body("log in again. To reconnect, press ctrl+x", without=both)
+    terminal.until_body("log in again and renew the kubeconfig. Retrying automatically.", without=both)
     choose(terminal, "C-x", "Context", "bed")
     seen = terminal.until("bed · ", *both, "live · ro")
     assert [seen.count(name) for name in both] == [1, 1]
