@@ -323,16 +323,19 @@ class Reflector:
         """True when it is time to hand over and to let others run."""
         return self._batcher.is_full()
 
-    def removed(self, wire: Wire, raw: bytes) -> None:
-        """Hand on that an object is gone."""
+    def removed(self, wire: Wire, raw: bytes) -> Ended | None:
+        """Hand on that an object is gone. Where it is not said which, the watch ends: a list tells."""
         try:
             uid, version = wire.identity(raw)
         except UndecodableError:
+            uid = version = ""
+        if not uid:
             self._batcher.skipped(1)
-            return
+            return Ended(How.EXPIRED, "which object is gone cannot be read; all are listed again")
         self._batcher.removed(uid)
         if version and self._version:
             self._version = self._known_version = version
+        return None
 
     def bookmark(self, version: str) -> None:
         """The server says how far we are."""

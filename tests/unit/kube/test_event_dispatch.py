@@ -51,11 +51,12 @@ class Noting:
         self.turns += 1
         return True
 
-    def removed(self, wire: Wire, raw: bytes) -> None:
+    def removed(self, wire: Wire, raw: bytes) -> Ended | None:
         try:
             self.told.append(("removed", wire.identity(raw)))
         except UndecodableError:
             self.told.append("skipped")
+        return None
 
     def bookmark(self, version: str) -> None:
         self.told.append(("bookmark", version))

@@ -157,6 +157,21 @@ async def test_410_lists_again(server: FakeServer, watcher: Watcher, as_event: b
     assert Phase.LIVE is watcher.phase
 
 
+@pytest.mark.parametrize("nameless", [{"metadata": {"uid": 5}}, {"metadata": {}}, {"kind": "Pod"}])
+async def test_what_is_gone_and_cannot_be_named_costs_a_list(
+    server: FakeServer, watcher: Watcher, nameless: dict[str, Any]
+) -> None:
+    server.on(
+        PATH,
+        stream(*INITIAL, event("DELETED", nameless), event("MODIFIED", pod("late")), stays=True),
+        stream(event("ADDED", pod("b")), bookmark("30", ends_list=True), stays=True),
+    )
+    await watcher.until(lambda: watcher.marks().count(ListMark.END) == 2)
+    assert watcher.names == ["b"]
+    assert "resourceVersion" not in server.queries(PATH)[-1]
+    assert Phase.LIVE is watcher.phase
+
+
 async def test_a_clean_end_goes_on_at_the_last_version(
     server: FakeServer, watcher: Watcher, clock: ManualClock
 ) -> None:
