@@ -494,6 +494,7 @@ def run(options: AppOptions) -> int:
     end_with_terminal()
     app = CockpitApp(replace(options, goes_on=True))
     code = app.run()
+    collector.leave()
     if app.fault is not None:
         raise app.fault
     return code or 0

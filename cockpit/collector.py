@@ -49,6 +49,12 @@ def settle() -> None:
     gc.set_threshold(*SETTLED)
 
 
+def leave() -> None:
+    """Call when the program ends: all that is left goes with the process, and is not gone through once more
+    (after a long session that took more than a second)."""
+    gc.freeze()
+
+
 class ClosedPages:
     """Collects closed pages while no page changes, so that the rounds above rarely fall on a key."""
 
