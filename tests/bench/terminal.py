@@ -40,6 +40,9 @@ class Terminal:
     """One program in a pseudo-terminal, started in a folder. `close` ends it."""
 
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
+        # A parent that runs several workers tells them another size by these.
+        environment = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
+        environment |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
         self.recording = Recording()
         self.started = time.monotonic()
         weight = _weight()
@@ -48,9 +51,7 @@ class Terminal:
             try:
                 _take_weight(weight)
                 os.chdir(folder)
-                os.execvpe(
-                    argv[0], list(argv), {**environment, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-                )
+                os.execvpe(argv[0], list(argv), environment)
             finally:
                 os._exit(127)
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))

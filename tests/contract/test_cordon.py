@@ -43,8 +43,16 @@ Capture = pytest.CaptureFixture[str]
 NONE = NoOptions()
 
 
+class Unread:
+    """A session by which nothing may be read."""
+
+    async def request(self, *_: Any, **__: Any) -> Any:
+        raise Refused("nothing is read here")
+
+
 def on(store: Any, session: Any = None) -> Planning:
-    return Planning(store, session, lambda *_: None, "prod")
+    unread: Any = Unread()
+    return Planning(store, session or unread, lambda *_: None, "prod")
 
 
 async def planned(verb: Verb, one: Node, *others: Any, **more: Any) -> Plan:

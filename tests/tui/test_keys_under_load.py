@@ -234,10 +234,14 @@ def opened(flood: Flood, folder: Path) -> Iterator[tuple[Terminal, Path]]:
     argv = [sys.executable, "-c", APP, config, str(state)]
     environment = {**os.environ, "HOME": str(folder), "XDG_STATE_HOME": str(folder), "LANG": "C.UTF-8"}
     terminal = Terminal(argv, environment, ROOT)
+    seen = bytearray()
+
+    def has_rows(chunk: bytes) -> bool:  # a row may come in two chunks, and its cells one by one
+        seen.extend(chunk)
+        return b"team-a" in seen
+
     try:
-        assert terminal.read_until(
-            PATIENCE_SECONDS, lambda chunk: screen.POD_ROW_BYTES.search(chunk) is not None
-        )
+        assert terminal.read_until(PATIENCE_SECONDS, has_rows)
         while not flood.has_listed:
             terminal.read_until(terminal.seconds + 0.5)
         comes_to_rest(terminal)
