@@ -126,8 +126,14 @@ class LogsScreen(Place):
 
     def _is_read(self) -> None:
         self._is_reading = False
-        self.log_view.set_placeholder(self._why_empty())
-        self.show()
+        if self._is_shown:
+            self.log_view.set_placeholder(self._why_empty())
+            self.show()
+
+    @property
+    def _is_shown(self) -> bool:
+        """False while the page is being closed: what was under way may still end."""
+        return self.is_attached and bool(self.query("#log"))
 
     def _why_empty(self) -> str:
         if not self._sources:
@@ -146,7 +152,7 @@ class LogsScreen(Place):
             self._pour.notify()
 
     def _show_waiting(self) -> None:
-        if self.is_attached and self._waiting:
+        if self._is_shown and self._waiting:
             self.log_view.append(self.book.add(self._waiting))
             self._waiting.clear()
 

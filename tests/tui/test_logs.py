@@ -142,6 +142,17 @@ async def test_members_that_come_later_are_read_too() -> None:
         assert "worker 2   OSError" in looking.text(app), "labels make room for the longest"
 
 
+async def test_a_read_that_ends_behind_a_closed_page_is_no_fault() -> None:
+    app = ScriptedApp(Estate())
+    async with app.run_test(size=(140, 60)) as pilot:
+        await shown(app, pilot, *TO_LOGS, has="4 members")
+        screen = app.screen
+        assert isinstance(screen, LogsScreen)
+        await screen.log_view.remove()  # as while its page is being closed
+        screen._is_read()
+        screen._show_waiting()
+
+
 def _renamed(pod: Any, name: str, rank: int) -> Any:
     import msgspec
 
