@@ -101,6 +101,7 @@ class Reflector:
         self._was_cut = False
         self._version = ""
         self._known_version = ""  # of the data that stands, also after it expired
+        self._has_gap = False
         self._pace = Backoff(clock, rng)
         self._where = _where(resource, namespace)
         self._polls_left = 0
@@ -350,8 +351,9 @@ class Reflector:
         self._batcher.end(phase)
 
     def skipped_frame(self) -> None:
-        """A frame was no event."""
+        """A frame was no event: after this watch a list tells what it would have."""
         self._batcher.skipped(1)
+        self._has_gap = True
 
     def error_event(self, status: ServerStatus) -> Ended:
         """The server ended the stream with a Status."""
@@ -406,6 +408,9 @@ class Reflector:
             self._unfinished_lists += 1
             if self._unfinished_lists >= UNFINISHED_LISTS:
                 self._has_streaming_list = False
+        if self._has_gap:  # what could not be read may have told of a deletion
+            self._has_gap = False
+            self._version = ""
         if how is How.NO_STREAMING_LIST:
             self._has_streaming_list = False
         elif how in _REFUSALS:

@@ -172,6 +172,19 @@ async def test_what_is_gone_and_cannot_be_named_costs_a_list(
     assert Phase.LIVE is watcher.phase
 
 
+async def test_after_a_watch_with_an_unreadable_frame_all_is_listed(
+    server: FakeServer, watcher: Watcher
+) -> None:
+    server.on(
+        PATH,
+        stream(*INITIAL, b"garbage where a deletion was\n", event("MODIFIED", pod("b", version="16"))),
+        stream(event("ADDED", pod("b")), bookmark("30", ends_list=True), stays=True),
+    )
+    await watcher.until(lambda: watcher.marks().count(ListMark.END) == 2)
+    assert watcher.names == ["b"]
+    assert Phase.LIVE is watcher.phase
+
+
 async def test_a_clean_end_goes_on_at_the_last_version(
     server: FakeServer, watcher: Watcher, clock: ManualClock
 ) -> None:
