@@ -36,6 +36,7 @@ _MODES = rb"(?:7|25|1000|1003|1004|1006|1015|1049|2004|2026|2048)"
 _OURS = (
     rb"\x1b\[(?:%s(?:;%s)*)?m" % (_COLOURS, _COLOURS),
     rb"\x1b\[[0-9;]*[ABCDHKLMXr]",  # the cursor, a line, lines that move
+    rb"\x1bM",  # lines that move down (widgets/cell_frame.py)
     rb"\x1b\[\?%s[hl]" % _MODES,
     rb"\x1b\[(?:\?\d+\$p|[<>=?][0-9;]*u)",  # questions, and the keyboard
     rb"\x1b\]22;[a-z-]*(?:\x07|\x1b\\)",  # the pointer's shape
