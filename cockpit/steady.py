@@ -35,7 +35,7 @@ async def kept_up(
         over = asyncio.get_running_loop().call_later(GOES_ON_SECONDS, tell, "") if attempt else None
         try:
             # A task of its own: on Python 3.11 a failure in nested groups leaves its task with a cancellation
-            # that nobody asked for.
+            # that was never asked for.
             await asyncio.create_task(_done(work), name=name)
             return
         except (Exception, asyncio.CancelledError) as error:  # the last resort, so that the others go on

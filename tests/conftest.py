@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from cockpit.collector import expect_many
-from tests.reliability.figures import figure, pytest_runtest_makereport
+from tests.reliability.figures import declare, figure, pytest_runtest_makereport
 
 __all__ = ["figure", "pytest_runtest_makereport"]
 
@@ -46,7 +46,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [*waiting[::2], *others[:second], *waiting[1::2], *others[second:]]
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Six thousand collected tests stay to the end: the collector need not look at them again and again."""
+    declare(session.items)
     gc.collect()
     gc.freeze()

@@ -220,7 +220,7 @@ def _runner(log: IO[bytes]) -> Run:
     def run(command: Sequence[str], surroundings: Mapping[str, str]) -> None:
         log.write(f"$ {' '.join(command)}\n".encode())
         log.flush()
-        # Stopped while it begins, the command would be known to nobody: a signal waits until it is.
+        # Stopped while it begins, the command would have no number here: a signal waits until it has.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         try:
             process = subprocess.Popen(

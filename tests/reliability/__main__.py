@@ -37,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command = [sys.executable, "-m", "pytest", "tests/contract", "tests", *chosen]
             surroundings = {**os.environ, figures.FILE_VARIABLE: str(kept), figures.WHOLE_VARIABLE: "1"}
             subprocess.run(command, cwd=ROOT, env=surroundings, check=False)
-        text = page(figures.read(kept), "Written by `python -m tests.reliability`.")
+        of_kept = " from the figures of several runs that were kept" if given.figures else ""
+        text = page(figures.read(kept), f"Written by `python -m tests.reliability`{of_kept}.")
     given.page.parent.mkdir(exist_ok=True)
     given.page.write_text(text)
     failed = [line.split(" | ")[0].strip("| ") for line in text.splitlines() if " | failed | " in line]

@@ -10,7 +10,7 @@ declares their number in the unit "cases": with the few the page does not pass t
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,10 @@ class Goal:
         return self.unit in (*TIMES, CASES)
 
 
+DECLARED = "declared"
+"""The outcome of a test that was chosen for a run, until it has another."""
+
+
 @dataclass(frozen=True)
 class Told:
     """What one test said about a figure: its value, or None where it told none, and how the test ended."""
@@ -99,6 +103,14 @@ def figure(request: pytest.FixtureRequest) -> Iterator[Tell]:
     assert told.keys() == goals.keys(), f"declared and not told: {sorted(goals.keys() - told.keys())}"
 
 
+def declare(items: Sequence[pytest.Item]) -> None:
+    """Keeps what a run is to tell, so that one that is ended early has gaps that show."""
+    if path := os.environ.get(FILE_VARIABLE):
+        told = [Told(goal, item.nodeid, None, DECLARED) for item in items for goal in goals_of(item)]
+        with Path(path).open("a") as lines:
+            lines.writelines(json.dumps(asdict(one)) + "\n" for one in told)
+
+
 TOLD = pytest.StashKey[dict[str, float]]()
 
 
@@ -116,6 +128,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def read(path: Path) -> list[Told]:
-    """Everything that runs appended to `path`."""
-    found = [json.loads(line) for line in path.read_text().splitlines()]
-    return [Told(Goal(**one["goal"]), one["test"], one["value"], one["outcome"]) for one in found]
+    """Everything that runs appended to `path`; what was only declared where no run got to it."""
+    trees = [json.loads(line) for line in path.read_text().splitlines()]
+    found = [Told(Goal(**one["goal"]), one["test"], one["value"], one["outcome"]) for one in trees]
+    ran = {(one.goal, one.test) for one in found if one.outcome != DECLARED}
+    open_ = dict.fromkeys(one for one in found if (one.goal, one.test) not in ran)
+    return [*(one for one in found if one.outcome != DECLARED), *open_]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reliability.figures import Goal, Told, read
+from tests.reliability.figures import DECLARED, Goal, Told, read
 from tests.reliability.page import MATRIX, rows, state
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -60,6 +60,8 @@ def test_a_row_that_ran_names_a_figure_with_its_bound_and_a_test_that_exists() -
         ([Told(GOAL, "t.py::a", 0, "failed")], "failed"),
         ([Told(RETURN, "t.py::a", 4.9), Told(GOAL, "t.py::a", None, "skipped")], "passed"),
         ([Told(GOAL, "t.py::a", None, "skipped")], "not run"),
+        ([Told(GOAL, "t.py::a", None, DECLARED)], "not run"),
+        ([Told(RETURN, "t.py::a", 4.9), Told(GOAL, "t.py::b", None, DECLARED)], "failed"),
         ([Told(RETURN, "t.py::a", 5.1)], "failed"),
     ],
 )
@@ -72,3 +74,8 @@ def test_what_a_run_kept_is_read_back(tmp_path: Path) -> None:
     told = [Told(GOAL, "t.py::a", 0.5), Told(RETURN, "t.py::b", None, "failed")]
     kept.write_text("".join(json.dumps(asdict(one)) + "\n" for one in told))
     assert read(kept) == told
+    declared = [Told(one.goal, one.test, None, DECLARED) for one in told]
+    gap = Told(RETURN, "t.py::c", None, DECLARED)
+    lines = [*declared, gap, *told, gap]  # each worker declares
+    kept.write_text("".join(json.dumps(asdict(one)) + "\n" for one in lines))
+    assert read(kept) == [*told, gap]
