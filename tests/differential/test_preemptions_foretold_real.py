@@ -8,12 +8,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import pytest
 
-from cockpit.kube.resource import NAMESPACES, WORKLOADS, Resource
-from cockpit.sim.resources import WORKLOAD_PRIORITY_CLASSES
+from cockpit.kube.resource import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, NAMESPACES, WORKLOADS, Resource
+from cockpit.sim.resources import RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
 from tests.bed import sandbox
 from tests.bed.api import Api
 from tests.bed.fixtures import fresh
@@ -28,11 +29,13 @@ from tests.unit.gangs.kueue.drawn_queues import (
     resumed,
     submitted,
 )
+from tests.unit.sim.queue.scene import cluster_queue, job
 
 pytestmark = [pytest.mark.real, pytest.mark.heavy]
 
 SEEDS = 12
 EVENTFUL = 1
+FENCES = "fences"
 AT_ONCE = 6
 QUIET_SECONDS = 4.0
 PATIENCE_SECONDS = 90.0
@@ -45,9 +48,8 @@ class RealQueues:
         self._api = api
         self.space = space
         self.prefix = f"{space}-"
-        self._send(
-            "POST", NAMESPACES.path(), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}
-        )
+        self._fences = count()
+        self._send("POST", NAMESPACES.path(), _tree(NAMESPACES, {"metadata": {"name": space}}))
 
     def _send(self, method: str, path: str, body: Any) -> None:
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
@@ -60,8 +62,8 @@ class RealQueues:
             time.sleep(0.5)
 
     async def make(self, resource: Resource, tree: dict[str, Any]) -> None:
-        body = {"apiVersion": resource.api_version, "kind": resource.kind, **tree}
-        await asyncio.to_thread(self._send, "POST", resource.path(self._where(resource)), body)
+        path = resource.path(self._where(resource))
+        await asyncio.to_thread(self._send, "POST", path, _tree(resource, tree))
         await asyncio.sleep(1.1)  # of jobs of one second any may be first
 
     async def patch(self, resource: Resource, name: str, body: dict[str, Any]) -> None:
@@ -77,7 +79,8 @@ class RealQueues:
         return self.space if resource.namespaced else ""
 
     async def rest(self) -> None:
-        """Until no workload was written for a while."""
+        """Until Kueue has come to what was written last, and no workload was written for a while since."""
+        await self._fence()
         until, quiet, seen = time.monotonic() + PATIENCE_SECONDS, time.monotonic(), None
         while time.monotonic() - quiet < QUIET_SECONDS:
             if time.monotonic() > until:
@@ -85,6 +88,18 @@ class RealQueues:
             now = sorted(one["metadata"]["resourceVersion"] for one in await self.list(WORKLOADS))
             if now != seen:
                 seen, quiet = now, time.monotonic()
+            await asyncio.sleep(0.3)
+
+    async def _fence(self) -> None:
+        """Makes a job in a queue where there is always room, and waits until it has quota: on a busy machine
+        Kueue may write nothing for seconds because it has not yet had its turn."""
+        name = f"{self.space}-{next(self._fences)}"
+        tree = job(name, gpus=1, namespace=FENCES, queue=FENCES)
+        await asyncio.to_thread(self._send, "POST", JOBS.path(FENCES), _tree(JOBS, tree))
+        until = time.monotonic() + PATIENCE_SECONDS
+        while (await asyncio.to_thread(self._api.get, JOBS.path(FENCES, name)))["spec"]["suspend"]:
+            if time.monotonic() > until:
+                raise NeverAtRest
             await asyncio.sleep(0.3)
 
     async def preempted(self) -> Counter[str]:
@@ -108,10 +123,20 @@ def api(request: pytest.FixtureRequest) -> Iterator[Api]:
     for bed in fresh({"kueue"}, request):
         found = bed.api()
         for name, value in CLASSES.items():
-            metadata = {"name": name}
-            tree = {"apiVersion": WORKLOAD_PRIORITY_CLASSES.api_version, "kind": "WorkloadPriorityClass"}
-            found.create(WORKLOAD_PRIORITY_CLASSES.path(), {**tree, "metadata": metadata, "value": value})
+            tree = {"metadata": {"name": name}, "value": value}
+            found.create(WORKLOAD_PRIORITY_CLASSES.path(), _tree(WORKLOAD_PRIORITY_CLASSES, tree))
+        fences = RealQueues(found, FENCES)
+        for resource, tree in (
+            (RESOURCE_FLAVORS, {"metadata": {"name": FENCES}, "spec": {}}),
+            (CLUSTER_QUEUES, cluster_queue(FENCES, gpus=1_000_000, flavors=(FENCES,))),
+            (LOCAL_QUEUES, {"metadata": {"name": FENCES}, "spec": {"clusterQueue": FENCES}}),
+        ):
+            asyncio.run(fences.make(resource, tree))
         yield found
+
+
+def _tree(resource: Resource, tree: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **tree}
 
 
 @pytest.mark.parametrize("change", [submitted, prioritised, resumed, lowered, opened])
