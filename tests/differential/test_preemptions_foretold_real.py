@@ -123,7 +123,7 @@ def api(request: pytest.FixtureRequest) -> Iterator[Api]:
     for bed in fresh({"kueue"}, request):
         found = bed.api()
         for name, value in CLASSES.items():
-            tree = {"metadata": {"name": name}, "value": value}
+            tree: dict[str, Any] = {"metadata": {"name": name}, "value": value}
             found.create(WORKLOAD_PRIORITY_CLASSES.path(), _tree(WORKLOAD_PRIORITY_CLASSES, tree))
         fences = RealQueues(found, FENCES)
         for resource, tree in (
