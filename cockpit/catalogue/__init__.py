@@ -1,39 +1,51 @@
 """The catalogue of causes as data: a row for each way in which a GPU job or pod waits or is broken.
 
-Levels, walked top down: A no pods, B queue or gang, C not scheduled, D on a node and not running, E runs and
-trains not. Components' wordings move between releases, so they are data: tolerant patterns, tried in order.
+A module for each gate that a job passes. Components' wordings move between releases, so they are data:
+tolerant patterns, tried in order.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cockpit.catalogue import level_a, level_b, level_c, level_d, level_e
-from cockpit.catalogue.row import CatalogueRow, TextPlace, Wording
+from cockpit.catalogue import creation, placement, progress, queue, start
+from cockpit.catalogue.cause import Cause
+from cockpit.catalogue.row import CatalogueRow, Gate, TextPlace, Wording
 
-__all__ = ["BY_ID", "ROWS", "CatalogueRow", "TextPlace", "Understood", "Wording", "understand"]
+__all__ = [
+    "BY_CAUSE",
+    "ROWS",
+    "CatalogueRow",
+    "Cause",
+    "Gate",
+    "TextPlace",
+    "Understood",
+    "Wording",
+    "gate_of",
+    "understand",
+]
 
 ROWS: tuple[CatalogueRow, ...] = (
-    *level_a.ROWS,
-    *level_b.ROWS,
-    *level_c.ROWS,
-    *level_d.ROWS,
-    *level_e.ROWS,
+    *creation.ROWS,
+    *queue.ROWS,
+    *placement.ROWS,
+    *start.ROWS,
+    *progress.ROWS,
 )
 
-BY_ID: Mapping[str, CatalogueRow] = {one.id: one for one in ROWS}
+BY_CAUSE: Mapping[str, CatalogueRow] = {row.cause: row for row in ROWS}
 
 
 class Understood(NamedTuple):
     """What a text means: the cause, the wording that fits, and the names that it holds ("" for a part left
     out)."""
 
-    cause: str
+    cause: Cause
     wording: Wording
     names: Mapping[str, str]
 
 
-_BY_PLACE: Mapping[TextPlace, tuple[tuple[str, Wording], ...]] = {
-    place: tuple((row.id, one) for row in ROWS for one in row.wordings if one.place is place)
+_BY_PLACE: Mapping[TextPlace, tuple[tuple[Cause, Wording], ...]] = {
+    place: tuple((row.cause, one) for row in ROWS for one in row.wordings if one.place is place)
     for place in TextPlace
 }
 
@@ -46,3 +58,9 @@ def understand(place: TextPlace, text: str) -> Understood | None:
             names = {name: (value or "").strip() for name, value in found.groupdict().items()}
             return Understood(cause, wording, names)
     return None
+
+
+def gate_of(cause: str) -> Gate | None:
+    """Where a cause holds a job; None for what the catalogue does not know."""
+    row = BY_CAUSE.get(cause)
+    return None if row is None else row.gate

@@ -6,6 +6,8 @@ from functools import cache
 
 import msgspec
 
+from cockpit.catalogue.cause import Cause
+
 
 class TextPlace(Enum):
     """Where a component writes a text."""
@@ -15,6 +17,16 @@ class TextPlace(Enum):
     CREATE = "an event about objects that a controller could not create"
     KUBELET = "what a kubelet says of a container or a pod: a message or an event"
     LOG = "the last line that a container wrote"
+
+
+class Gate(StrEnum):
+    """Where a job is held, in the order in which it passes them."""
+
+    CREATION = "its pods do not exist"
+    QUEUE = "a queue or its gang holds it"
+    PLACEMENT = "a pod has no node"
+    START = "on a node, and not running"
+    PROGRESS = "runs, and does not train"
 
 
 class Mender(StrEnum):
@@ -45,7 +57,8 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
     """One cause. `where` names the fields that show it; `remedy` is a sentence; `waits` tells that waiting
     alone may cure it."""
 
-    id: str
+    cause: Cause
+    gate: Gate
     where: str
     meaning: str
     remedy: str
@@ -53,11 +66,6 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
     waits: bool
     source: str
     wordings: tuple[Wording, ...] = ()
-
-    @property
-    def level(self) -> str:
-        """A: no pods; B: queue or gang; C: not scheduled; D: on a node, not running; E: runs, trains not."""
-        return self.id[0]
 
 
 @cache  # compiled when they are first asked for: not while the cockpit starts
@@ -91,7 +99,8 @@ def in_log(pattern: str, words: str) -> Wording:
 
 
 def row(  # noqa: PLR0917 - the columns of a table
-    id_: str,
+    cause: Cause,
+    gate: Gate,
     meaning: str,
     remedy: str,
     mender: Mender,
@@ -100,9 +109,10 @@ def row(  # noqa: PLR0917 - the columns of a table
     where: str,
     *wordings: Wording,
 ) -> CatalogueRow:
-    """A row by its columns, in the order in which a level's table has them."""
+    """A row by its columns, in the order in which a gate's table has them."""
     return CatalogueRow(
-        id=id_,
+        cause=cause,
+        gate=gate,
         where=where,
         meaning=meaning,
         remedy=remedy,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs.wording import say
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import Pod
@@ -64,4 +65,4 @@ def members_missing(group: PodGroup, pods: Iterable[Pod]) -> Told | None:
     if group.min_member is None or there >= group.min_member:
         return None
     facts = (("some", str(there)), ("all", str(group.min_member)), ("group", group.name))
-    return Told(f"its group has {there} of {group.min_member} pods", "B16", facts=facts)
+    return Told(f"its group has {there} of {group.min_member} pods", Cause.GANG_MEMBERS_MISSING, facts=facts)

@@ -39,7 +39,22 @@ _MAPS: Final = frozenset({"labels", "nodeSelector", "matchLabels", "nodeLabels"}
 _KEPT: Final = frozenset(
     {
         *("worker", "launcher", "master", "leader", "head", "driver", "coordinator", "chief", "main", "ps"),
-        *("job", "jobs", "pod", "pods", "node", "nodes", "gpu", "gpus", "cpu", "memory", "queue", "queues"),
+        *(
+            "job",
+            "jobs",
+            "pod",
+            "pods",
+            "node",
+            "nodes",
+            "nodepool",
+            "nodeclaim",
+            "gpu",
+            "gpus",
+            "cpu",
+            "memory",
+            "queue",
+            "queues",
+        ),
         *("ephemeral", "storage", "default", "kube", "system", "public", "true", "false", "null", "none"),
         *("mpi", "nvidia", "amd", "intel", "com", "io", "k8s", "kubernetes", "spot", "ready", "unknown"),
         *("low", "high", "normal", "batch", "local", "latest", "v1", "config", "map", "claim", "volume"),
@@ -95,8 +110,8 @@ class Redaction:
         if token in self._names:
             return self.name(token)
         parts = token.split("/")
-        if len(parts) == 2 and parts[1] in self._names and not self._is_public(token):
-            return "/".join(self.name(one) for one in parts)
+        if len(parts) == 2 and not self._names.isdisjoint(parts) and not self._is_public(token):
+            return "/".join(self.name(part) if part in self._names else part for part in parts)
         head, colon, tail = token.partition(":")
         if colon and head in self._names:
             return f"{self.name(head)}:{tail}"

@@ -25,7 +25,7 @@ class By(enum.Enum):
     UID = "uid"  # the object was deleted and recreated: its uid is another
 
 
-class Cause(msgspec.Struct, frozen=True):
+class StatusCause(msgspec.Struct, frozen=True):
     """One of Status.details.causes."""
 
     field: str = ""  # "spec.replicas"
@@ -53,7 +53,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 0
     reason: str = ""  # Status.reason: "Conflict", "AlreadyExists"
     message: str = ""  # the server's own words, cleaned
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[StatusCause, ...] = ()
     asked: ObjectRef = ObjectRef()
     subject: ObjectRef = ObjectRef()
     retry_after_seconds: float | None = None

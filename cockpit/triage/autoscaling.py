@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.catalogue.cause import Cause
 from cockpit.fit.node_filters import Block
 from cockpit.model.event import Event
 from cockpit.model.node import Node
@@ -32,14 +33,23 @@ NEWS_SECONDS: Final = 900.0
 _SAYING = frozenset(
     {"NotTriggerScaleUp", "TriggeredScaleUp", "Nominated", "FailedScheduling", "FailedToScaleUpGroup"}
 )
-_OF_ROOM = frozenset({"C1", "C2", "C3", "C20", "C25", "C32"})
-_OF_OTHER_NODES = frozenset({"C5", "C6", "C7", "C8"})
+_OF_ROOM = frozenset(
+    {
+        Cause.GPUS_SHORT,
+        Cause.RESOURCE_NOT_OFFERED,
+        Cause.OTHER_RESOURCE_SHORT,
+        Cause.NO_VICTIMS,
+        Cause.NO_NODES,
+        Cause.GPUS_IN_PIECES,
+    }
+)
+_OF_OTHER_NODES = frozenset({Cause.TAINT, Cause.NODES_NOT_READY, Cause.CORDONED, Cause.SELECTOR})
 """Causes that a new node of another kind than those there would mend: only what the autoscaler does for the
 pod counts there, and not that it finds no pool either."""
-_IN_SHORT: Final = {
-    "C27": "; the autoscaler adds no node",
-    "C28": "; a node is on its way",
-    "C29": "; the autoscaler cannot add a node",
+_IN_SHORT: Final[dict[str, str]] = {
+    Cause.POOL_AT_MAXIMUM: "; the autoscaler adds no node",
+    Cause.NODE_COMING: "; a node is on its way",
+    Cause.NO_MACHINE: "; the autoscaler cannot add a node",
 }
 _NO_CAPACITY = "InsufficientCapacityError"
 _MOST_NODES = 3
@@ -61,11 +71,15 @@ def said(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFound:
         known = understand(TextPlace.POD, event.message)
         if known is None or known.cause not in _IN_SHORT:
             continue
-        if found.cause in _OF_OTHER_NODES and (known.cause == "C29" or not _is_news(event, context)):
+        if found.cause in _OF_OTHER_NODES and (
+            known.cause == Cause.NO_MACHINE or not _is_news(event, context)
+        ):
             return found
-        if known.cause == "C28" and (none := _sold_out(known.names.get("node", ""), event, context)):
+        if known.cause == Cause.NODE_COMING and (
+            none := _sold_out(known.names.get("node", ""), event, context)
+        ):
             pool = none.object_name.rpartition("-")[0]
-            words, cause, names = "the cloud has no machine for pool {pool}", "C29", {"pool": pool}
+            words, cause, names = "the cloud has no machine for pool {pool}", Cause.NO_MACHINE, {"pool": pool}
             return _with(found, cause, words, names, none, event)
         names = {key: value for key, value in known.names.items() if value}
         return _with(found, known.cause, without_empty(known.wording.words, known.names), names, event)
@@ -136,7 +150,7 @@ def _without_gpus_yet(found: CauseFound, sifted: Sifted, context: PlacementConte
         what = "waits for node {node} to get ready" if len(waiting) == 1 else "waits for {node} to get ready"
     whom = waiting[0].name if len(waiting) == 1 else f"{len(waiting)} new nodes"
     return draft(
-        "C28",
+        Cause.NODE_COMING,
         f"needs {{asked}}: {what}",
         names={"asked": amount_words(resource, each), "node": whom},
         sureness=Sureness.INFERRED,

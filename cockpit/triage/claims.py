@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cockpit.catalogue.cause import Cause
 from cockpit.fit.surroundings import Surroundings
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -37,7 +38,7 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
         if around.claims is not None and claim not in around.claims and pod.scheduled != "True":
             names = {"claim": claim}
             return draft(
-                "C13",
+                Cause.CLAIM_MISSING,
                 "volume claim {claim} does not exist",
                 names=names,
                 sureness=Sureness.PROVED,
@@ -47,7 +48,7 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
         if event.reason == "FailedResourceClaimCreation":
             from_text = _claim_failure(event.message, pod)
             return draft(
-                "C16",
+                Cause.DEVICE_CLAIM_MISSING,
                 from_text[0],
                 names=from_text[1],
                 evidence=(of_event(event),),
@@ -58,7 +59,7 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
         is_gone = is_known and store.by_key(Kind.DEVICE_CLAIM, f"{pod.namespace}/{claim}") is None
         if is_gone or is_absent(trees, "ResourceClaim", pod.namespace, claim):
             return draft(
-                "C16",
+                Cause.DEVICE_CLAIM_MISSING,
                 "device claim {claim} does not exist",
                 names={"claim": claim},
                 sureness=Sureness.PROVED,
@@ -67,7 +68,7 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
     for template in pod.traits.wishes.claim_templates:
         if is_absent(trees, "ResourceClaimTemplate", pod.namespace, template):
             return draft(
-                "C16",
+                Cause.DEVICE_CLAIM_MISSING,
                 "device claim template {template} does not exist",
                 names={"template": template},
                 sureness=Sureness.PROVED,
@@ -96,7 +97,7 @@ def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> CauseFound:
         if own and classes is not None and own not in classes:
             names["storage_class"] = own
             return draft(
-                "C12",
+                Cause.CLAIM_UNBOUND,
                 "volume claim {claim} is not bound: StorageClass {storage_class} does not exist",
                 names=names,
                 sureness=Sureness.PROVED,
@@ -106,7 +107,7 @@ def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> CauseFound:
         if own and classes is not None and not classes[own].provisions:
             names["storage_class"] = own
             return draft(
-                "C12",
+                Cause.CLAIM_UNBOUND,
                 "volume claim {claim} is not bound: no free volume of class {storage_class}",
                 names=names,
                 evidence=(said, _claim_evidence(pod, name, f"storageClassName {own}")),
@@ -114,13 +115,15 @@ def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> CauseFound:
             )
         if not own:
             return draft(
-                "C12",
+                Cause.CLAIM_UNBOUND,
                 "volume claim {claim} is not bound: it names no StorageClass and no volume suits it",
                 names=names,
                 evidence=(said, _claim_evidence(pod, name, "no storageClassName")),
                 root=root,
             )
-    return draft("C12", "volume claim {claim} is not bound yet", names=names, evidence=(said,), root=root)
+    return draft(
+        Cause.CLAIM_UNBOUND, "volume claim {claim} is not bound yet", names=names, evidence=(said,), root=root
+    )
 
 
 def _claim_evidence(pod: Pod, name: str, value: str) -> Evidence:
@@ -145,7 +148,7 @@ def elsewhere(pod: Pod, context: PlacementContext, said: Evidence, sifted: Sifte
         where = ", ".join(dict.fromkeys(values))
         if where:
             return draft(
-                "C14",
+                Cause.VOLUME_ELSEWHERE,
                 "volume claim {claim} lies in {zone}; no node there takes the pod",
                 names={"claim": name, "zone": where},
                 evidence=(
@@ -157,7 +160,7 @@ def elsewhere(pod: Pod, context: PlacementContext, said: Evidence, sifted: Sifte
             )
     names: dict[str, object] = {"claim": ", ".join(pod.traits.claims) or "of the pod"}
     text = "the volume of claim {claim} cannot be reached from any node that suits the pod"
-    return draft("C14", text, names=names, evidence=(said,), funnel=sifted.funnel)
+    return draft(Cause.VOLUME_ELSEWHERE, text, names=names, evidence=(said,), funnel=sifted.funnel)
 
 
 def _zones_of_pools(sifted: Sifted) -> Iterator[Evidence]:
@@ -174,7 +177,7 @@ def _zones_of_pools(sifted: Sifted) -> Iterator[Evidence]:
 def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> CauseFound:
     """Devices by claim: how many are asked for and how many the nodes have, or who has the one that it
     names."""
-    if cause == "C18":
+    if cause == Cause.DEVICE_ELSEWHERE:
         for name in pod.traits.wishes.device_claims:
             tree = tree_named(context.trees, "ResourceClaim", pod.namespace, name)
             node = _node_of_claim(tree) if tree is not None else ""
@@ -187,13 +190,13 @@ def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> 
     asked = _devices_asked(pod, context.trees)
     most = max((len(context.store.devices_on(one.name)) for one in _nodes(context.store)), default=0)
     free = max((_free_devices(context.store, one.name) for one in _nodes(context.store)), default=0)
-    if cause == "C17" and asked and most:
+    if cause == Cause.DEVICES_SHORT and asked and most:
         words = "asks for {asked} devices on one node, no node has more than {largest}"
         names: dict[str, object] = {"asked": asked, "largest": most}
         if asked <= most:
             words = "asks for {asked} devices on one node, the best has {free} free"
             names = {"asked": asked, "free": free}
-        return draft("C17", words, names=names, evidence=(said,))
+        return draft(Cause.DEVICES_SHORT, words, names=names, evidence=(said,))
     return draft(cause, "no node can serve all its device claims", evidence=(said,))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.catalogue.cause import Cause
 from cockpit.clean import clean
 from cockpit.triage.cause_found import CauseFound, draft
 from cockpit.triage.claims import tree_named
@@ -41,7 +42,9 @@ def _failed(tree: Tree, kind: str, namespace: str) -> CauseFound | None:
         if reason == "TrainingRuntimeNotSupported":
             runtime = _text(_map(_map(tree.get("spec")).get("runtimeRef")).get("name")) or "?"
             text = "training runtime {runtime} is not supported: {why}"
-            return draft("A17", text, names={"runtime": runtime, "why": told}, evidence=(said,))
+            return draft(
+                Cause.RUNTIME_MISSING, text, names={"runtime": runtime, "why": told}, evidence=(said,)
+            )
     return None
 
 
@@ -61,7 +64,7 @@ def _waits(tree: Tree, namespace: str) -> CauseFound | None:
             end = "to be ready" if is_ready else "to complete"
             where = Evidence(f"JobSet {namespace}/{_name(tree)}", "replicatedJobsStatus", f"{first}: {done}")
             return draft(
-                "A15",
+                Cause.WAITS_FOR_DEPENDENCY,
                 f"{{part}} waits for {{first}} {end}: {{done}} of {{wanted}} so far",
                 names={"part": name, "first": first, "done": done, "wanted": wanted},
                 evidence=(where,),

@@ -1,10 +1,11 @@
-"""Level A: why the pods of a job do not exist. The refusal of the API server is the cause, its wrapper is
+"""Why the pods of a job do not exist. The refusal of the API server is the cause, its wrapper is
 not."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
 from cockpit.gangs.engine_of_job import admitted_by, needed_by
 from cockpit.gangs.verdict import GangVerdict
@@ -84,15 +85,22 @@ def _of_refusal(event: Event) -> CauseFound | None:
         return None
     evidence = (of_event(event),)
     names: dict[str, object] = dict(found.names)
-    if found.cause == "A1" and "limited" in names:
+    if found.cause == Cause.NAMESPACE_QUOTA_USED_UP and "limited" in names:
         return _quota(found.names, event)
-    if found.cause == "A11" and (words := field_error_words(event.message)):
+    if found.cause == Cause.REFUSED_BY_OPERATOR and (words := field_error_words(event.message)):
         given = {"why": words}
         facts = tuple((key, value) for key, value in found.names.items() if value)
         return draft(
-            "A11", "{why}", names=given, facts=facts, evidence=evidence, since_seconds=event.first_seconds
+            Cause.REFUSED_BY_OPERATOR,
+            "{why}",
+            names=given,
+            facts=facts,
+            evidence=evidence,
+            since_seconds=event.first_seconds,
         )
-    if found.cause == "A4" and (words := forbidden_words(found.names.get("what", ""))):
+    if found.cause == Cause.REFUSED_BY_POD_SECURITY and (
+        words := forbidden_words(found.names.get("what", ""))
+    ):
         names["what"] = words
     return draft(
         found.cause, found.wording.words, names=names, evidence=evidence, since_seconds=event.first_seconds
@@ -113,7 +121,13 @@ def _quota(names: Mapping[str, str], event: Event) -> CauseFound:
         "limit": limited.get(resource, "?"),
     }
     text = "quota {quota} of {resource}: asks {asked}, {used} of {limit} used"
-    return draft("A1", text, names=given, evidence=(of_event(event),), since_seconds=event.first_seconds)
+    return draft(
+        Cause.NAMESPACE_QUOTA_USED_UP,
+        text,
+        names=given,
+        evidence=(of_event(event),),
+        since_seconds=event.first_seconds,
+    )
 
 
 def _amounts(text: str) -> dict[str, str]:
@@ -179,10 +193,10 @@ def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Cau
     if not late:
         return CauseFound(cause="", sentence="waits for its launcher to be made")
     first = next((pod for pod in late if pod.node), late[0])
-    also = ("D17",) if first.node and first.phase == "Running" else ()
+    also = (Cause.NOT_READY,) if first.node and first.phase == "Running" else ()
     name = first.name
     return draft(
-        "A16",
+        Cause.LAUNCHER_NOT_MADE,
         "no launcher yet: worker {worker} is not ready",
         names={"worker": name},
         sureness=Sureness.INFERRED,
@@ -205,7 +219,7 @@ def counts_its_launcher(walk: Walk, gang: GangVerdict) -> CauseFound | None:
         return None
     wanted = dict(gang.facts).get("all", "?")
     return draft(
-        "A16",
+        Cause.LAUNCHER_NOT_MADE,
         "no launcher before its {workers} workers run; their group waits for {wanted} pods: deadlock",
         names={"workers": workers, "wanted": wanted},
         sureness=Sureness.INFERRED if tree is None else Sureness.PROVED,
@@ -213,7 +227,7 @@ def counts_its_launcher(walk: Walk, gang: GangVerdict) -> CauseFound | None:
             Evidence(f"{job.kind} {job.namespace}/{job.name}", "launcherCreationPolicy", str(policy or "")),
             Evidence(f"PodGroup {job.namespace}/{dict(gang.facts).get('group', '')}", "minimum", wanted),
         ),
-        also=("B16",),
+        also=(Cause.GANG_MEMBERS_MISSING,),
     )
 
 
@@ -236,7 +250,7 @@ def _untouched(
     manager = _manager(tree)
     if manager and not (tree or {}).get("status"):
         return draft(
-            "A10",
+            Cause.NO_CONTROLLER,
             "left to {manager} (managedBy), which does nothing",
             names={"manager": manager},
             evidence=(said,),
@@ -255,7 +269,7 @@ def _untouched(
     is_old = _is_older(job, now_seconds, UNTOUCHED_SECONDS)
     if is_old and not has_status and isinstance(object_, JobObject):
         return draft(
-            "A10",
+            Cause.NO_CONTROLLER,
             "no controller acts on this {kind}: is its operator running?",
             names={"kind": job.kind},
             sureness=Sureness.INFERRED,
@@ -295,7 +309,7 @@ def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: 
     if object_.failed <= 1:
         text = "waits to be tried again after a failed attempt" + (": {end}" if last is not None else "")
         names.pop("failed")
-    return draft("A18", text, names=names, evidence=(said,))
+    return draft(Cause.BETWEEN_ATTEMPTS, text, names=names, evidence=(said,))
 
 
 def _finished_early(
@@ -348,11 +362,16 @@ def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Tr
     if queue is not None and not job.workload_uid:
         found = refused((job.uid,), store)
         if found is not None:
-            return CauseFound(cause="A9", sentence=found.sentence, facts=found.facts, evidence=found.evidence)
+            return CauseFound(
+                cause=Cause.NOT_TAKEN_BY_QUEUE,
+                sentence=found.sentence,
+                facts=found.facts,
+                evidence=found.evidence,
+            )
         kind, _, needed = ("" if object_ is None else needed_by(object_.labels)).partition(" ")
         if needed and is_absent(trees, kind, "", needed):
             return draft(
-                "A9",
+                Cause.NOT_TAKEN_BY_QUEUE,
                 "{kind} {priority_class} does not exist",
                 names={"kind": kind, "priority_class": needed},
                 sureness=Sureness.PROVED,
@@ -364,12 +383,20 @@ def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Tr
             if needed:
                 text += ": does {kind} {priority_class} exist?"
                 names |= {"kind": kind, "priority_class": needed}
-            return draft("A9", text, names=names, evidence=(said,))
-        return draft("A8", "waits for {engine} to take it into queue {queue}", names=names, evidence=(said,))
+            return draft(Cause.NOT_TAKEN_BY_QUEUE, text, names=names, evidence=(said,))
+        return draft(
+            Cause.NOT_ADMITTED_YET,
+            "waits for {engine} to take it into queue {queue}",
+            names=names,
+            evidence=(said,),
+        )
     if isinstance(object_, JobObject):
         mark = condition(object_.conditions, "Suspended")
         since = None if mark is None else mark.changed_seconds
         return draft(
-            "A7", "suspended: it starts when somebody resumes it", evidence=(said,), since_seconds=since
+            Cause.SUSPENDED_BY_HAND,
+            "suspended: it starts when somebody resumes it",
+            evidence=(said,),
+            since_seconds=since,
         )
-    return draft("A7", "suspended: it starts when somebody resumes it", evidence=(said,))
+    return draft(Cause.SUSPENDED_BY_HAND, "suspended: it starts when somebody resumes it", evidence=(said,))

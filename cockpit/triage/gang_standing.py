@@ -1,5 +1,6 @@
 """Where the gang of a job stands: the engine that has yet to admit it, then the one that places its pods."""
 
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs import pod_group, registry
 from cockpit.gangs.told import Told
 from cockpit.gangs.verdict import GangVerdict
@@ -37,7 +38,7 @@ def standing(
     placed = pod_group.verdict(group, pods, job.position)
     if placed is None or not placed.is_waiting:
         return queued
-    if placed.cause == "A13":
+    if placed.cause == Cause.GROUP_NOT_LET_IN:
         why = _of_queue(group, trees) or _of_events(group, store)
         return placed if why is None else pod_group.as_verdict(why, group, job.position)
     return placed

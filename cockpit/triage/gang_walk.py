@@ -1,10 +1,11 @@
-"""Levels B and C of a gang: the engine that holds it, or the member that finds no node and why."""
+"""A gang that waits: the engine that holds it, or the member that finds no node and why."""
 
 import math
 
 import msgspec
 
-from cockpit.catalogue import BY_ID, TextPlace, understand
+from cockpit.catalogue import BY_CAUSE, Gate, TextPlace, gate_of, understand
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry, scheduler
 from cockpit.gangs.pod_group import SET_ASIDE, refused_why
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted
@@ -23,7 +24,7 @@ from cockpit.triage.walk import Walk
 def held_by_gang(walk: Walk, gang: GangVerdict) -> CauseFound:
     """The engine's own verdict; where it leaves the cause to the members, theirs."""
     found = None
-    if gang.cause == "B16":
+    if gang.cause == Cause.GANG_MEMBERS_MISSING:
         found = creation.counts_its_launcher(walk, gang) or _counts_a_later_part(walk, gang)
     elif not gang.reason or gang.cause in _OF_MEMBERS:
         found = _of_members(walk, gang)
@@ -33,29 +34,31 @@ def held_by_gang(walk: Walk, gang: GangVerdict) -> CauseFound:
 def _counts_a_later_part(walk: Walk, gang: GangVerdict) -> CauseFound | None:
     """A JobSet's group counts a part that is made only once another one, which the group holds, has come."""
     found = composed.not_made(walk.job.namespace, walk.job.name, walk.trees)
-    if found is None or found.cause != "A15":
+    if found is None or found.cause != Cause.WAITS_FOR_DEPENDENCY:
         return None
     made = joined(found, "", "; their group waits for {all} pods: deadlock", all=dict(gang.facts)["all"])
-    return msgspec.structs.replace(made, facts=(*found.facts, *gang.facts), also=("B16",))
+    return msgspec.structs.replace(
+        made, facts=(*found.facts, *gang.facts), also=(Cause.GANG_MEMBERS_MISSING,)
+    )
 
 
-_OF_MEMBERS = ("B15", "B22")
+_OF_MEMBERS = (Cause.GANG_FINDS_NO_ROOM, Cause.GANG_NOT_PLACED)
 """Rows that say no more than that the gang finds no room: what is missing stands on a member."""
-_SILENT = ("", "C24", "C31")
+_SILENT = ("", Cause.NO_SUCH_SCHEDULER, Cause.NOT_LOOKED_AT)
 """What is said of a pod that no scheduler has spoken of."""
 
 
 def _of_members(walk: Walk, gang: GangVerdict) -> CauseFound | None:
     """The member that finds no node, or what the group's own message says of one."""
     found = unplaced_member(walk)
-    if found is None or found.cause in _SILENT or found.cause.startswith("B"):
+    if found is None or found.cause in _SILENT or gate_of(found.cause) is Gate.QUEUE:
         found = _by_message(walk, gang) or found
     if found is None or gang.cause not in _OF_MEMBERS:
         return found
-    if found.cause in _SILENT or found.cause.startswith("B"):
+    if found.cause in _SILENT or gate_of(found.cause) is Gate.QUEUE:
         return None
-    if gang.cause == "B15":
-        return msgspec.structs.replace(found, also=(*found.also, "B15"))
+    if gang.cause == Cause.GANG_FINDS_NO_ROOM:
+        return msgspec.structs.replace(found, also=(*found.also, Cause.GANG_FINDS_NO_ROOM))
     made = _for_its_group(found, dict(gang.facts).get("all", "?"))
     also = (found.cause, *(one for one in found.also if one != gang.cause))
     return msgspec.structs.replace(made, cause=gang.cause, also=also, facts=(*found.facts, *gang.facts))
@@ -104,11 +107,11 @@ def _as_told(walk: Walk, gang: GangVerdict) -> CauseFound:
             if one.status != "True" or one.type in ("Evicted", "Preempted")
         )
     preempted = next((pod for pod in walk.pods if pod.disruption_reason), None)
-    also = ("B26",) if preempted is not None and gang.cause != "B26" else ()
+    also = (Cause.PREEMPTED,) if preempted is not None and gang.cause != Cause.PREEMPTED else ()
     also = (*also, *(value for key, value in gang.facts if key == "then"))
-    if gang.cause == "B16" and not any(pod.scheduled_message for pod in walk.pods):
-        also = (*also, "C30")
-    known = gang.cause in BY_ID
+    if gang.cause == Cause.GANG_MEMBERS_MISSING and not any(pod.scheduled_message for pod in walk.pods):
+        also = (*also, Cause.HELD_BEFORE_QUEUE)
+    known = gang.cause in BY_CAUSE
     minutes = _again(walk, gang)
     why, tail = gang.reason or _WORDLESS.get(gang.cause, "waits for its queue"), ""
     if minutes is not None:
@@ -124,7 +127,7 @@ def _as_told(walk: Walk, gang: GangVerdict) -> CauseFound:
     )
 
 
-_WORDLESS = {"B22": "its group cannot be placed as a whole"}
+_WORDLESS: dict[str, str] = {Cause.GANG_NOT_PLACED: "its group cannot be placed as a whole"}
 
 
 def unplaced_member(walk: Walk) -> CauseFound | None:
@@ -142,7 +145,7 @@ def unplaced_member(walk: Walk) -> CauseFound | None:
             if event.reason == "FailedScheduling" and not scheduler.is_consequence(event.message):
                 aside = any(registry.is_set_aside(one.scheduled_message) for one in told)
                 known = msgspec.structs.replace(pod, scheduled_message=event.message)
-                found = msgspec.structs.replace(unplaced(known, context), also=("B17",))
+                found = msgspec.structs.replace(unplaced(known, context), also=(Cause.GANG_REFUSED,))
                 if aside:
                     found = joined(found, "", f"; {SET_ASIDE}")
                 return msgspec.structs.replace(found, evidence=(of_event(event), *found.evidence[1:]))
@@ -154,17 +157,20 @@ def unplaced_member(walk: Walk) -> CauseFound | None:
 def _with_consequences(found: CauseFound, told: list[Pod]) -> CauseFound:
     """Beside the cause of one member what the others are told, who only wait for it."""
     waits = any(scheduler.is_consequence(pod.scheduled_message) for pod in told)
-    if not waits or found.cause[:1] != "C":
+    if not waits or gate_of(found.cause) is not Gate.PLACEMENT:
         return found
-    return msgspec.structs.replace(found, also=tuple(dict.fromkeys((*found.also, "B17"))))
+    return msgspec.structs.replace(found, also=tuple(dict.fromkeys((*found.also, Cause.GANG_REFUSED))))
 
 
 def _set_aside(told: list[Pod], waiting: list[Pod]) -> CauseFound:
     """All were refused for their group: it backs off after a failure, or one of them found no node."""
     meant = (understand(TextPlace.POD, pod.scheduled_message) for pod in told)
-    cause = next((one.cause for one in meant if one is not None and one.cause == "B19"), "B17")
+    cause = next(
+        (one.cause for one in meant if one is not None and one.cause == Cause.GANG_BACKS_OFF),
+        Cause.GANG_REFUSED,
+    )
     said = of_pod(told[0], "PodScheduled", told[0].scheduled_message)
-    sureness = Sureness.SAID if cause == "B19" else Sureness.INFERRED
+    sureness = Sureness.SAID if cause == Cause.GANG_BACKS_OFF else Sureness.INFERRED
     return CauseFound(cause=cause, sentence=refused_why(waiting), sureness=sureness, evidence=(said,))
 
 
@@ -181,14 +187,14 @@ def half_placed(walk: Walk, unbound: list[Pod]) -> CauseFound | None:
         return None
     gpus = sum(pod.gpus_allocated for pod in held)
     return draft(
-        "B25",
+        Cause.HALF_PLACED,
         "half placed, holds {gpus} for nothing: it and {other} wait for each other's GPUs",
         names={"gpus": counted(gpus, "GPU"), "other": other},
         sureness=Sureness.PROVED,
         evidence=tuple(
             of_pod(pod, "PodScheduled", pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2]
         ),
-        also=("C1",),
+        also=(Cause.GPUS_SHORT,),
     )
 
 

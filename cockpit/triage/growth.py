@@ -1,6 +1,6 @@
 """Why a job that runs with fewer pods than it asks for does not grow yet."""
 
-from cockpit.catalogue import BY_ID
+from cockpit.catalogue import BY_CAUSE
 from cockpit.gangs import registry
 from cockpit.gangs.wording import say
 from cockpit.jobs.row import SliceGrowth
@@ -17,7 +17,7 @@ def why_not_grown(growth: SliceGrowth, store: StoreReader) -> CauseFound:
     return CauseFound(
         cause=told.cause,
         sentence=say(text, why=told.reason),
-        sureness=told.sureness if told.cause in BY_ID else Sureness.SAID,
+        sureness=told.sureness if told.cause in BY_CAUSE else Sureness.SAID,
         facts=told.facts,
         evidence=(Evidence(f"Workload {growth.then.key}", "admission", told.message, told.since_seconds),),
         since_seconds=told.since_seconds,

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from cockpit.catalogue import Cause, Gate, gate_of
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import sees_all
@@ -18,7 +19,11 @@ from cockpit.triage.wanted import wanted_of
 def with_further(verdict: Verdict, view: ClusterView) -> Verdict:
     """The verdict with the causes that the nodes tell of pods that nobody has made, where its own cause is
     that they are not made or not admitted. Only where the job's object was read."""
-    if verdict.cause[:1] not in ("A", "B") or not view.trees or verdict.funnel is not None:
+    if (
+        gate_of(verdict.cause) not in (Gate.CREATION, Gate.QUEUE)
+        or not view.trees
+        or verdict.funnel is not None
+    ):
         return verdict
     wanted = wanted_of(verdict.subject, view)
     if wanted is None or wanted.pods or not sees_all(view.store, Kind.NODE):
@@ -31,5 +36,5 @@ def with_further(verdict: Verdict, view: ClusterView) -> Verdict:
             found |= dict.fromkeys(all_causes(sifted))
         offered = sum(amount(node, part.shape.gpu_resource) for node in nodes)
         if part.count * part.shape.gpus > offered:  # each pod may find a node, all of them never
-            found["C1"] = None
+            found[Cause.GPUS_SHORT] = None
     return msgspec.structs.replace(verdict, also=tuple(one for one in found if one != verdict.cause))

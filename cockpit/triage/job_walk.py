@@ -1,8 +1,9 @@
-"""A job from level A to level E, top down: the first level that holds it is the cause."""
+"""A job from gate to gate: the first one that holds it is the cause."""
 
 import msgspec
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.wording import say
@@ -90,7 +91,7 @@ def _left_running(walk: Walk) -> CauseFound | None:
         return None
     held = sum(pod.gpus_allocated for pod in walk.pods)
     return draft(
-        "E10",
+        Cause.WORKERS_LEFT,
         "ended, but {pods} still " + ("runs" if len(idle) == 1 else "run") + " with {gpus}",
         names={"pods": counted(len(idle), "pod"), "gpus": counted(held, "GPU")},
         sureness=Sureness.PROVED,
@@ -112,7 +113,7 @@ def _failed(walk: Walk) -> CauseFound:
                     f"{object_.kind} {object_.key}", "condition Failed", f"{one.reason}: {one.message}"
                 )
                 return draft(
-                    "E11",
+                    Cause.DEADLINE,
                     "ran into its deadline: {why}",
                     names={"why": one.message or "activeDeadlineSeconds"},
                     evidence=(said,),
@@ -166,7 +167,7 @@ def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> CauseFound:
     found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
     more = f", and {len(alike) - 1} more" if len(alike) > 1 else ""
     is_alone = len(walk.pods) == 1 and not pod.role
-    if found.cause in ("D14", ""):
+    if found.cause in (Cause.CRASHES, ""):
         return (
             joined(found, "", more) if is_alone else joined(found, "{member} ", more, member=short_name(pod))
         )
@@ -202,7 +203,7 @@ def _of_pods(walk: Walk) -> CauseFound | None:
     if unbound:
         found = half_placed(walk, unbound) or unplaced_member(walk)
         if found is not None and preempted:
-            return msgspec.structs.replace(found, also=(*found.also, "B26"))
+            return msgspec.structs.replace(found, also=(*found.also, Cause.PREEMPTED))
         return found
     late = [pod for pod in alive if not is_up(pod)]
     if late:
@@ -226,11 +227,11 @@ def _between(walk: Walk, failed: list[Pod]) -> CauseFound:
 
 def _tried_again(walk: Walk, found: CauseFound, attempts: JobObject) -> CauseFound:
     """The controller waits before it makes the pod again; a cause that the pod tells says more than that."""
-    if found.cause not in ("D14", ""):
-        return msgspec.structs.replace(found, also=(*found.also, "A18"))
+    if found.cause not in (Cause.CRASHES, ""):
+        return msgspec.structs.replace(found, also=(*found.also, Cause.BETWEEN_ATTEMPTS))
     said = Evidence(f"{attempts.kind} {attempts.key}", "status.failed", str(attempts.failed))
     waits = creation.between_attempts(walk.job, walk.pods, attempts, said)
-    return msgspec.structs.replace(waits, evidence=(*waits.evidence, *found.evidence), also=("D14",))
+    return msgspec.structs.replace(waits, evidence=(*waits.evidence, *found.evidence), also=(Cause.CRASHES,))
 
 
 def _has_failed(attempts: JobObject) -> bool:
@@ -244,8 +245,14 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> CauseFound:
     cause."""
     pod = _first_failed(failed)
     found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
-    if found.cause in ("D4", "D11", "D12", "D15", "B26"):
-        return msgspec.structs.replace(_member(walk, pod, failed), also=(*found.also, "E4"))
+    if found.cause in (
+        Cause.CANNOT_START,
+        Cause.DEVICES_UNAVAILABLE,
+        Cause.REFUSED_BY_KUBELET,
+        Cause.EVICTED_BY_KUBELET,
+        Cause.PREEMPTED,
+    ):
+        return msgspec.structs.replace(_member(walk, pod, failed), also=(*found.also, Cause.WORKER_FAILED))
     attempts = walk.store.get(Kind.JOB, pod.owner_uid) if pod.role in LEADERS else None
     if isinstance(attempts, JobObject) and len(failed) == 1 and not _has_failed(attempts):
         return _tried_again(walk, _prefixed(found, pod, walk), attempts)
@@ -254,7 +261,7 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> CauseFound:
     if walk.job.kind != "MPIJob":
         return _member(walk, pod, failed)
     return CauseFound(
-        cause="E4",
+        cause=Cause.WORKER_FAILED,
         sentence=say(
             "{worker}{more} failed and is not made again: {end}", worker=pod.name, more=more, end=ends
         ),
@@ -280,13 +287,13 @@ def _late(walk: Walk, late: list[Pod]) -> CauseFound:
     _, _, pod, top = min(found, key=lambda item: item[:2])
     if walk.job.kind == "MPIJob":
         launcher = creation.without_launcher(walk.job, walk.pods, walk.store)
-        if launcher is not None and top.cause in ("D17", ""):
+        if launcher is not None and top.cause in (Cause.NOT_READY, ""):
             return launcher
-    if _is_launcher(pod) and pod.waiting_reason == "CrashLoopBackOff" and top.cause == "D14":
+    if _is_launcher(pod) and pod.waiting_reason == "CrashLoopBackOff" and top.cause == Cause.CRASHES:
         worker = next((one for one in late if not _is_launcher(one)), None)
         if worker is not None:
             return draft(
-                "E1",
+                Cause.LAUNCHER_TOO_EARLY,
                 "launcher crashes ({end}) before worker {worker} is ready",
                 names={"end": end_words(pod), "worker": worker.name},
                 sureness=Sureness.INFERRED,
@@ -308,7 +315,7 @@ def _vagueness(pod: Pod) -> tuple[bool, bool, str]:
     return (is_vague, not pod.waiting_reason, pod.name)
 
 
-_VAGUE = ("", "D2", "D13", "D17")
+_VAGUE = ("", Cause.STARTING, Cause.INIT_CONTAINER, Cause.NOT_READY)
 
 
 def _specificity(found: CauseFound) -> int:
@@ -329,7 +336,12 @@ def _training(walk: Walk) -> CauseFound | None:
         line = walk.last_lines.get(pod.uid, "")
         for one in reversed(line.splitlines()):
             found = understand(TextPlace.LOG, one)
-            if found is not None and found.cause in ("E5", "E8", "E9", "E3"):
+            if found is not None and found.cause in (
+                Cause.RING_HANGS,
+                Cause.NO_RENDEZVOUS,
+                Cause.BELOW_MINIMUM,
+                Cause.TOO_FEW_SLOTS,
+            ):
                 names = dict.fromkeys(found.names, "?") | {k: v for k, v in found.names.items() if v}
                 made = draft(
                     found.cause,
@@ -359,7 +371,7 @@ def _hangs(walk: Walk) -> CauseFound | None:
     low, pod = min(means, key=lambda pair: (pair[0], pair[1].name))
     if low <= STALLED_RATIO and max(means, key=lambda pair: pair[0])[0] >= SPINNING_RATIO:
         return draft(
-            "E5",
+            Cause.RING_HANGS,
             "ring hangs: {member} is at {low} while the others spin at 100 %",
             names={"member": pod.name, "low": f"{low:.0%}"},
             sureness=Sureness.INFERRED,

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from cockpit.catalogue import BY_ID
+from cockpit.catalogue import BY_CAUSE, Gate, gate_of
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted, one_line
 from cockpit.gangs.verdict import GangState
@@ -41,7 +42,7 @@ STARVED_RATIO = 0.4
 FULL_RATIO = 0.3
 """Share of a card's memory that says that a job means to use it."""
 
-_TAKES_TIME = frozenset({"D17"})
+_TAKES_TIME = frozenset({Cause.NOT_READY})
 """No cause that waiting cures, by the catalogue; but every start looks like it for a while."""
 
 
@@ -65,13 +66,13 @@ def job_findings(
 
 def waiting_cures(verdict: Verdict) -> bool:
     """Whether the trouble may pass by itself. What is not understood may."""
-    row = BY_ID.get(verdict.cause)
-    if row is None or row.id in _TAKES_TIME:
+    row = BY_CAUSE.get(verdict.cause)
+    if row is None or row.cause in _TAKES_TIME:
         return True
     facts = dict(verdict.facts)
     never_fits = "largest" in facts  # more than any node has
     is_refused = facts.get("state") == "Rejected"
-    is_absent = row.id == "D6" and "object" in facts  # a mount of what does not exist
+    is_absent = row.cause == Cause.VOLUME_NOT_MOUNTED and "object" in facts  # a mount of what does not exist
     return row.waits and not (never_fits or is_refused or is_absent)
 
 
@@ -88,7 +89,10 @@ def _finding(
         )
     if job.state in (JobState.QUEUED, JobState.PENDING, JobState.STARTING):
         return _waits(job, verdict, store, jobs, now_seconds)
-    if job.state == JobState.SUSPENDED and verdict.cause in ("B7", "B13"):  # nobody meant it to
+    if job.state == JobState.SUSPENDED and verdict.cause in (
+        Cause.ADMISSION_CHECK,
+        Cause.EVICTED_IN_A_LOOP,
+    ):  # nobody meant it to
         return _waits(job, verdict, store, jobs, now_seconds)
     if job.state == JobState.DEGRADED:
         since = _last_change(job, jobs) or verdict.since_seconds
@@ -189,7 +193,7 @@ def _crashes(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) ->
     """Its pods count as running, and what they run does not stay up."""
     since = verdict.since_seconds or job.started_seconds
     is_log = verdict.cause in TOLD_BY_LOG and crashed_member(jobs.members(job.key)) is not None
-    if not (verdict.cause.startswith("D") or is_log) or waiting_cures(verdict):
+    if not (gate_of(verdict.cause) is Gate.START or is_log) or waiting_cures(verdict):
         return None
     if since is None or now_seconds - since < BLOCKED_SECONDS:
         return None
@@ -200,7 +204,7 @@ def _hangs(
     job: Job, verdict: Verdict, store: StoreReader, jobs: JobReader, now_seconds: float
 ) -> Attention | None:
     """It runs, and its members say that it does not train; for a while, for one sample is no trouble."""
-    if not verdict.cause.startswith("E"):
+    if gate_of(verdict.cause) is not Gate.PROGRESS:
         return None
     idle = [
         since

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs.sentence import counted
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
@@ -94,7 +95,7 @@ def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | No
         text = "{lost} of {expected} GPUs are unhealthy"
         if errors:
             text += ": " + _error_words(errors)
-        return draft("D10", text, names=names, sureness=Sureness.PROVED, evidence=(said,))
+        return draft(Cause.GPUS_UNHEALTHY, text, names=names, sureness=Sureness.PROVED, evidence=(said,))
     if not expected and not shown and is_labelled(node):
         return _dark(node, store, now_seconds, 0)
     if errors:
@@ -103,7 +104,7 @@ def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | No
         if one.type in PRESSURE and one.status == "True":
             said = Evidence(name, f"condition {one.type}", one.message or one.reason, one.changed_seconds)
             return draft(
-                "D19",
+                Cause.NODE_PRESSURE,
                 "short of {what}: {why}",
                 names={"what": PRESSURE[one.type], "why": one.message or one.reason},
                 evidence=(said,),
@@ -120,7 +121,7 @@ def is_labelled(node: Node) -> bool:
 def _of_xid(cards: list[Gpu], node: str) -> CauseFound:
     said = Evidence(f"Node {node}", "DCGM_FI_DEV_XID_ERRORS", ", ".join(str(one.xid) for one in cards))
     advice = xid_class(cards[0].xid or 0).value
-    return draft("D10", f"{_error_words(cards)}: {advice}", evidence=(said,))
+    return draft(Cause.GPUS_UNHEALTHY, f"{_error_words(cards)}: {advice}", evidence=(said,))
 
 
 def _error_words(cards: list[Gpu]) -> str:
@@ -151,7 +152,7 @@ def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> CauseFound
         f"Node {node.name}", "condition Ready", why, None if ready is None else ready.changed_seconds
     )
     return draft(
-        "D8",
+        Cause.NODE_NOT_READY,
         words,
         names={"why": why, "gpus": counted(held, "GPU")},
         evidence=(said,),
@@ -171,7 +172,7 @@ def _dark(node: Node, store: StoreReader, now_seconds: float, expected: int) -> 
     if plugin:
         names["pod"] = plugin
         text = "ready, but offers none of {gpus}: {pod} does not run"
-    return draft("D9", text, names=names, sureness=Sureness.INFERRED, evidence=(said,))
+    return draft(Cause.GPU_STACK_DOWN, text, names=names, sureness=Sureness.INFERRED, evidence=(said,))
 
 
 def _broken_plugin(node: Node, store: StoreReader) -> str:

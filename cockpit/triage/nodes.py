@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from cockpit.catalogue.cause import Cause
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.record import Kind, label
@@ -17,7 +18,11 @@ from cockpit.triage.finding import DRAIN, OPEN, WHY, Attention, Rooted
 from cockpit.triage.left_over import CLEAN, LEFT, marked_nodes
 from cockpit.triage.node_signs import Budgets
 
-_FINDING = {"D8": "node-not-ready", "D9": "node-gpus-lost", "D19": "node-pressure"}
+_FINDING: dict[str, str] = {
+    Cause.NODE_NOT_READY: "node-not-ready",
+    Cause.GPU_STACK_DOWN: "node-gpus-lost",
+    Cause.NODE_PRESSURE: "node-pressure",
+}
 _BAD_SIGNS = (node_signs.RECLAIMED, node_signs.BLOCKED)
 
 
@@ -82,7 +87,7 @@ def _is_plain(node: Node, cards: tuple[Gpu, ...]) -> bool:
 
 def _broken(node: Node, found: CauseFound, store: StoreReader) -> Attention:
     expected, shown = node_walk.gpus_expected(node), node.gpu_allocatable or 0
-    gpus = max(1, expected - shown) if found.cause == "D10" else expected
+    gpus = max(1, expected - shown) if found.cause == Cause.GPUS_UNHEALTHY else expected
     own = "node-gpus-lost" if shown < expected else "node-xid"
     return _about(
         node, _FINDING.get(found.cause, own), found, gpus=gpus, drains=store.requests_on(node.name).gpus > 0

@@ -5,6 +5,7 @@ elsewhere."""
 from collections.abc import Iterable
 
 from cockpit.catalogue import ROWS, TextPlace
+from cockpit.catalogue.cause import Cause
 from cockpit.fit.surroundings import Budget
 from cockpit.model.broken_write import BrokenWrite, EndedDrain
 from cockpit.model.job_reader import JobReader
@@ -19,7 +20,11 @@ from cockpit.triage.idle_jobs import IdleJobs
 MOST_LOGS = 20
 """So many logs are read at a time: a screen has about as many rows."""
 TOLD_BY_LOG = frozenset(
-    {"D14", "A18", *(row.id for row in ROWS if any(one.place is TextPlace.LOG for one in row.wordings))}
+    {
+        Cause.CRASHES,
+        Cause.BETWEEN_ATTEMPTS,
+        *(row.cause for row in ROWS if any(one.place is TextPlace.LOG for one in row.wordings)),
+    }
 )
 """Causes of which the last line of a log says more than the exit code, or that it is what told them."""
 _STAYS = ("DaemonSet", "Node")

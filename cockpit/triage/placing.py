@@ -1,4 +1,4 @@
-"""Level C: why a pod has no node. The scheduler's text, crossed with what the nodes really have.
+"""Why a pod has no node. The scheduler's text, crossed with what the nodes really have.
 
 What both say is proved; where they disagree the scheduler's newest condition counts, for it has looked at
 more than is known here (reservations, nominated pods, devices of claims).
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cockpit.catalogue import TextPlace, Understood, understand
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry, scheduler
 from cockpit.gangs.sentence import counted
 from cockpit.model.batch import Phase
@@ -61,13 +62,15 @@ def _unplaced(pod: Pod, context: PlacementContext) -> CauseFound:
     if not message:
         return _without_group(pod, store) or _unseen(pod, context)
     if pod.scheduled_reason == "SchedulerError":
-        return draft("C26", "the scheduler failed: {why}", names={"why": message}, evidence=(said,))
+        return draft(
+            Cause.SCHEDULER_FAILED, "the scheduler failed: {why}", names={"why": message}, evidence=(said,)
+        )
     text = scheduler.parse(message)
     if not text.parts:
         return _whole(pod, text, message, said, context)
     if scheduler.is_consequence(message):
         found = understand(TextPlace.POD, message)
-        cause = "B17" if found is None else found.cause
+        cause = Cause.GANG_REFUSED if found is None else found.cause
         return CauseFound(cause=cause, sentence=scheduler.plain(message, gpus=pod.gpus), evidence=(said,))
     return _parted(pod, text, said, context)
 
@@ -90,13 +93,13 @@ def _without_group(pod: Pod, store: StoreReader) -> CauseFound | None:
     if not name or groups is None or store.pod_groups_named(f"{pod.namespace}/{name}"):
         return None
     return draft(
-        "B20",
+        Cause.GANG_MISSING,
         "its pod group {group} does not exist",
         names={"group": name},
         sureness=Sureness.INFERRED,
         evidence=(of_pod(pod, "its group", name, pod.created_seconds),),
         since_seconds=pod.created_seconds,
-        also=("C30",),
+        also=(Cause.HELD_BEFORE_QUEUE,),
     )
 
 
@@ -121,7 +124,7 @@ def _last_told(pod: Pod, store: StoreReader) -> float | None:
 def _gated(pod: Pod, context: PlacementContext) -> CauseFound:
     gates = ", ".join(pod.traits.wishes.gates)
     found = draft(
-        "C23",
+        Cause.SCHEDULING_GATE,
         "held by scheduling gate {gate}" if len(pod.traits.wishes.gates) == 1 else "held by gates {gate}",
         names={"gate": gates},
         evidence=(of_pod(pod, "spec.schedulingGates", gates, pod.created_seconds),),
@@ -139,14 +142,14 @@ def _waits_for_victims(pod: Pod, store: StoreReader) -> CauseFound:
     if held:
         names["finalizer"] = held[0]
     return draft(
-        "C22",
+        Cause.VICTIMS_ENDING,
         "waits for {victim} to end on node {node}, which it preempts" + tail,
         names=names,
         evidence=(
             of_pod(pod, "status.nominatedNodeName", pod.nominated_node),
             *(of_pod(one, "metadata.deletionTimestamp", one.name, one.deleting_seconds) for one in going),
         ),
-        also=("C1",),
+        also=(Cause.GPUS_SHORT,),
     )
 
 
@@ -162,7 +165,7 @@ def _unseen(pod: Pod, context: PlacementContext) -> CauseFound:
     evidence = (of_pod(pod, "spec.schedulerName", who, pod.created_seconds),)
     if waited is not None and waited >= UNSEEN_SECONDS and pod.scheduler not in DEFAULT_SCHEDULERS:
         found = draft(
-            "C24",
+            Cause.NO_SUCH_SCHEDULER,
             "no scheduler called {scheduler} looks at it",
             names=names,
             sureness=Sureness.INFERRED,
@@ -171,7 +174,7 @@ def _unseen(pod: Pod, context: PlacementContext) -> CauseFound:
         )
         return _with_more(found, pod, context)
     return draft(
-        "C31",
+        Cause.NOT_LOOKED_AT,
         "not yet processed by scheduler {scheduler}",
         names=names,
         sureness=Sureness.INFERRED,
@@ -188,7 +191,7 @@ def _whole(
     if found is None:
         short = _only_room(pod, text, said, context)
         return short if short is not None else not_understood(text.rest or message, said)
-    if found.cause == "C12":
+    if found.cause == Cause.CLAIM_UNBOUND:
         return claims.unbound(pod, context, said)
     words, names = _group_words(found, pod)
     made = CauseFound(
@@ -196,16 +199,21 @@ def _whole(
         sentence=draft("", words, names=names).sentence,
         facts=tuple((key, value) for key, value in found.names.items() if value),
         evidence=(said, *_of_scaler(pod, context.store)),
-        also=("C30",) if pod.scheduled_reason == "NotReadyForScheduling" else (),
+        also=(Cause.HELD_BEFORE_QUEUE,) if pod.scheduled_reason == "NotReadyForScheduling" else (),
     )
-    return autoscaling.said(pod, made, context) if made.cause == "C25" else made
+    return autoscaling.said(pod, made, context) if made.cause == Cause.NO_NODES else made
 
 
 def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
     """The wording, with the name of the pod's group where its text has none."""
     names: dict[str, object] = dict(found.names)
     group = registry.group_of_pod(pod)
-    if found.cause in ("B18", "B19", "B20") and group and not names.get("group") and found.cause == "B20":
+    if (
+        found.cause in (Cause.GANG_TIMED_OUT, Cause.GANG_BACKS_OFF, Cause.GANG_MISSING)
+        and group
+        and not names.get("group")
+        and found.cause == Cause.GANG_MISSING
+    ):
         return "its pod group {group} does not exist", {"group": group}
     return found.wording.words, names
 
@@ -231,15 +239,23 @@ def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Pl
     """Counts of nodes: which filter is the one that matters is told by the nodes themselves."""
     told = frozenset(shortage.id_of(reason) for _, reason in text.parts)
     only = next(iter(told)) if len(told) == 1 else ""
-    if "C12" in told:
+    if Cause.CLAIM_UNBOUND in told:
         return claims.unbound(pod, context, said)
-    if "C17" in told or "C18" in told:
-        return claims.devices(pod, context, said, "C18" if "C18" in told else "C17")
+    if Cause.DEVICES_SHORT in told or Cause.DEVICE_ELSEWHERE in told:
+        return claims.devices(
+            pod,
+            context,
+            said,
+            Cause.DEVICE_ELSEWHERE if Cause.DEVICE_ELSEWHERE in told else Cause.DEVICES_SHORT,
+        )
     sifted = context.sifted(pod)
-    if only in ("C10", "C15") or (told & {"C10", "C15"} and sifted.stopped in ("", "gpus", "offers")):
-        cause = "C10" if "C10" in told else "C15"
+    if only in (Cause.TOPOLOGY_SPREAD, Cause.VOLUME_NOT_ATTACHABLE) or (
+        told & {Cause.TOPOLOGY_SPREAD, Cause.VOLUME_NOT_ATTACHABLE}
+        and sifted.stopped in ("", "gpus", "offers")
+    ):
+        cause = Cause.TOPOLOGY_SPREAD if Cause.TOPOLOGY_SPREAD in told else Cause.VOLUME_NOT_ATTACHABLE
         return _named(pod, cause, text.parts, said, sifted)
-    if "C14" in told:
+    if Cause.VOLUME_ELSEWHERE in told:
         return claims.elsewhere(pod, context, said, sifted)
     return shortage.verdict(pod, sifted, context, said, text.preemption, told, text.parts)
 
@@ -249,7 +265,7 @@ def _named(
 ) -> CauseFound:
     count = next(number for number, reason in parts if shortage.id_of(reason) == cause)
     names: dict[str, object] = {"count": count, "nodes": counted(count, "node")}
-    if cause == "C10":
+    if cause == Cause.TOPOLOGY_SPREAD:
         spreads = pod.traits.wishes.spreads
         key = spreads[0].key if spreads else "its topology"
         is_bare = any("missing required label" in reason for _, reason in parts)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs.sentence import counted
 from cockpit.model.job import Job
 from cockpit.model.pool import Pool
@@ -15,7 +16,7 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.node_walk import by_node, of_node
 from cockpit.triage.verdict import Evidence, Subject, Verdict
 
-_FULL, _FAILED = "C27", "C29"
+_FULL, _FAILED = Cause.POOL_AT_MAXIMUM, Cause.NO_MACHINE
 _MOST_JOBS = 3
 
 

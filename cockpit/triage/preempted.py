@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.catalogue.cause import Cause
 from cockpit.model.event import Event
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -17,7 +18,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage.cause_found import CauseFound, joined, of_event
 
-_OF_ROOM = ("C1", "C20", "C32")
+_OF_ROOM = (Cause.GPUS_SHORT, Cause.NO_VICTIMS, Cause.GPUS_IN_PIECES)
 """Causes that a preemption explains: room is all that is missing."""
 _Preemptions = Mapping[tuple[str, str], Event]
 _LAST: WeakKeyDictionary[StoreReader, tuple[int, _Preemptions]] = WeakKeyDictionary()
@@ -30,17 +31,17 @@ def took_its_place(found: CauseFound, pod: Pod, store: StoreReader) -> CauseFoun
         return found
     event = _event_of(pod, store)
     known = None if event is None else understand(TextPlace.POD, event.message)
-    if event is None or known is None or known.cause != "B26":
+    if event is None or known is None or known.cause != Cause.PREEMPTED:
         return found
     named = known.names["preemptor"]
     other: Pod | None = store.get(Kind.POD, named) or store.by_key(Kind.POD, named)
     if other is None or other.is_finished:
-        return msgspec.structs.replace(found, also=(*found.also, "B26"))
+        return msgspec.structs.replace(found, also=(*found.also, Cause.PREEMPTED))
     whom = other.owner_name or other.name
     whom = whom if other.namespace == pod.namespace else f"{other.namespace}/{whom}"
     return msgspec.structs.replace(
         joined(found, "preempted by {preemptor}; ", preemptor=whom),
-        cause="B26",
+        cause=Cause.PREEMPTED,
         sureness=Sureness.SAID,
         facts=(("preemptor", whom), ("node", known.names["node"]), *found.facts),
         evidence=(of_event(event), *found.evidence),

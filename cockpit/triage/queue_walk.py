@@ -1,5 +1,6 @@
 """Queues: why one takes no jobs, or what its head waits for."""
 
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Queue
 from cockpit.model.sureness import Sureness
@@ -18,7 +19,7 @@ def of_queue(subject: Subject, view: ClusterView) -> Verdict:
         return Verdict(subject=subject, sureness=Sureness.SAID)
     waits = len(registry.engine_of_queue(queue).waiting(view.store, queue.uid))
     said = Evidence(f"{type(queue).__name__} {queue.key}", "state", state.why)
-    cause = "B5" if state.state == "stopped" else "B4"
+    cause = Cause.QUEUE_STOPPED if state.state == "stopped" else Cause.QUEUE_UNUSABLE
     text = "{why}" + (f": {waits} jobs wait" if waits > 1 else ": 1 job waits" if waits else "")
     return finished(draft(cause, text, names={"why": state.why}, evidence=(said,)), subject)
 

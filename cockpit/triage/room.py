@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.node import Node
@@ -46,10 +47,16 @@ def of_others(sifted: Sifted, context: PlacementContext) -> CauseFound:
         if not largest and (unknown := _offered_by_nobody(context, resource)):
             return unknown
         if not largest:
-            return draft("C3", "needs {asked}: no node that suits it offers any", names=names)
+            return draft(
+                Cause.OTHER_RESOURCE_SHORT, "needs {asked}: no node that suits it offers any", names=names
+            )
         names["largest"] = amount_words(resource, largest)
         tail = f"; short of {', '.join(others)}, too" if others else ""
-        return draft("C3", "needs {asked} on one node, no node has more than {largest}" + tail, names=names)
+        return draft(
+            Cause.OTHER_RESOURCE_SHORT,
+            "needs {asked} on one node, no node has more than {largest}" + tail,
+            names=names,
+        )
     names["free"] = amount_words(resource, best.free[resource])
     text = "needs {asked} on one node: best node {node} has {free} free"
     hog = _hog(context, rooms, resource)
@@ -60,7 +67,7 @@ def of_others(sifted: Sifted, context: PlacementContext) -> CauseFound:
         text += f"; short of {', '.join(others)}, too" if others else ""
         names |= {"hog": hog.name, "held": amount_words(resource, held), "node": hog.node}
         root = Subject("pod", hog.namespace, hog.name)
-    return draft("C3", text, names=names, root=root)
+    return draft(Cause.OTHER_RESOURCE_SHORT, text, names=names, root=root)
 
 
 def _offered_by_nobody(context: PlacementContext, resource: str) -> CauseFound | None:
@@ -71,7 +78,7 @@ def _offered_by_nobody(context: PlacementContext, resource: str) -> CauseFound |
     vendor = f"{resource.partition('/')[0]}/"
     alike = sorted({one.gpu_resource for one in nodes if one.gpu_resource.startswith(vendor)})
     text = "no node offers {resource}; nodes offer {offered}" if alike else "no node offers {resource}"
-    return draft("C2", text, names={"resource": resource, "offered": ", ".join(alike)})
+    return draft(Cause.RESOURCE_NOT_OFFERED, text, names={"resource": resource, "offered": ", ".join(alike)})
 
 
 def _hog(context: PlacementContext, rooms: Sequence[Room], resource: str) -> Pod | None:
@@ -111,13 +118,15 @@ def of_gpus(sifted: Sifted, context: PlacementContext) -> CauseFound:
     names |= {"free": free, "best": best.free[resource], "node": best.name}
     if free >= each * max(1, context.waiting):
         text = "needs {asked} on one node: {free} free in pieces, best node {node} has {best}"
-        return draft("C32", text, names=names, also=("C1",))
+        return draft(Cause.GPUS_IN_PIECES, text, names=names, also=(Cause.GPUS_SHORT,))
     if not free:
         total = sum(amount(one.look.node, resource) for one in rooms)
         names |= {"total": total, "nodes": counted(len(rooms), "node")}
         what = resource_word(resource, total)
-        return draft("C1", "needs {asked}: all {total} " + what + " on {nodes} are allocated", names=names)
-    return draft("C1", "needs {asked} on one node: best node {node} has {best} free", names=names)
+        return draft(
+            Cause.GPUS_SHORT, "needs {asked}: all {total} " + what + " on {nodes} are allocated", names=names
+        )
+    return draft(Cause.GPUS_SHORT, "needs {asked} on one node: best node {node} has {best} free", names=names)
 
 
 def too_few_seats(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound | None:
@@ -133,7 +142,11 @@ def too_few_seats(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseF
     if not 0 < seats < alike:
         return None
     names: dict[str, object] = {"pods": alike, "asked": amount_words(resource, each), "seats": seats}
-    return draft("C1", "{pods} pods need {asked} each: the nodes have room for {seats} of them", names=names)
+    return draft(
+        Cause.GPUS_SHORT,
+        "{pods} pods need {asked} each: the nodes have room for {seats} of them",
+        names=names,
+    )
 
 
 _ROOM = ("pods", "cpu_memory", "gpus")
@@ -161,14 +174,14 @@ def _terminating(
             whom = first.name if len(everywhere) == 1 else counted(len(everywhere), "pod")
             sum_ = sum(one.gpus_allocated for one in everywhere)
             return draft(
-                "C33",
+                Cause.HOLDERS_TERMINATING,
                 "{held} of the GPUs are occupied by {holder}, terminating for {minutes} min",
                 names={"held": sum_, "holder": whom, "minutes": minutes},
                 evidence=tuple(
                     of_pod(one, "metadata.deletionTimestamp", ", ".join(one.finalizers), one.deleting_seconds)
                     for one in everywhere
                 ),
-                also=("C1", "D16"),
+                also=(Cause.GPUS_SHORT, Cause.STUCK_TERMINATING),
                 root=Subject("pod", first.namespace, first.name),
             )
     return None

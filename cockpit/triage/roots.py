@@ -5,6 +5,7 @@ from functools import cached_property
 
 from msgspec import structs
 
+from cockpit.catalogue import Cause, Gate, gate_of
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
 from cockpit.model.gang import LocalQueue
@@ -17,14 +18,48 @@ from cockpit.triage.finding import Attention, Rooted
 from cockpit.triage.verdict import Verdict
 
 _SHARED = (
-    *("A1", "A2", "A3", "A4", "A5", "A6", "A10", "A14", "A17", "A19"),
-    *("B1", "B3", "B7", "B11", "B21", "B24"),
-    *("C1", "C2", "C5", "C6", "C7", "C8", "C12", "C13", "C19", "C24", "C25", "C27", "C29", "C31", "C32"),
-    *("D1", "D3"),
+    *(
+        Cause.NAMESPACE_QUOTA_USED_UP,
+        Cause.LIMITS_NOT_STATED,
+        Cause.OUTSIDE_LIMIT_RANGE,
+        Cause.REFUSED_BY_POD_SECURITY,
+        Cause.REFUSED_BY_WEBHOOK,
+        Cause.NAMED_OBJECT_MISSING,
+        Cause.NO_CONTROLLER,
+        Cause.GROUP_QUEUE_CLOSED,
+        Cause.RUNTIME_MISSING,
+        Cause.NAMESPACE_GOING,
+    ),
+    *(
+        Cause.QUOTA_IN_USE,
+        Cause.NO_FLAVOR_FITS,
+        Cause.ADMISSION_CHECK,
+        Cause.ADMISSION_GATED,
+        Cause.ELASTIC_QUOTA_USED_UP,
+        Cause.QUEUE_OVER_LIMIT,
+    ),
+    *(
+        Cause.GPUS_SHORT,
+        Cause.RESOURCE_NOT_OFFERED,
+        Cause.TAINT,
+        Cause.NODES_NOT_READY,
+        Cause.CORDONED,
+        Cause.SELECTOR,
+        Cause.CLAIM_UNBOUND,
+        Cause.CLAIM_MISSING,
+        Cause.DEVICE_CLASS_MISSING,
+        Cause.NO_SUCH_SCHEDULER,
+        Cause.NO_NODES,
+        Cause.POOL_AT_MAXIMUM,
+        Cause.NO_MACHINE,
+        Cause.NOT_LOOKED_AT,
+        Cause.GPUS_IN_PIECES,
+    ),
+    *(Cause.IMAGE_NOT_PULLED, Cause.CONFIG_MISSING),
 )
 """Causes that lie outside of the job: jobs of which the same names are told have the same."""
-_OWN_SPACE = "AD"
-"""Levels whose names are those of objects in the job's namespace."""
+_OWN_SPACE = (Gate.CREATION, Gate.START)
+"""Gates whose names are those of objects in the job's namespace."""
 
 
 class Roots:
@@ -46,16 +81,16 @@ class Roots:
             return f"node/{verdict.root.name}"
         if verdict.root is not None and verdict.root.kind == "pod":
             return self._of_pod(verdict.root.key, job)
-        if verdict.cause in ("B4", "B5"):
+        if verdict.cause in (Cause.QUEUE_UNUSABLE, Cause.QUEUE_STOPPED):
             return self._of_queue(job)
-        if verdict.cause == "B25":
+        if verdict.cause == Cause.HALF_PLACED:
             both = sorted((job.name, verdict.fact("other")))
             return f"half placed/{both[0]}/{both[1]}"
         before = verdict.fact("head") or verdict.fact("twin")
         if before and before in self._by_name:
             return f"job/{self._by_name[before].key}"
         if verdict.cause in _SHARED and verdict.facts:
-            space = job.namespace if verdict.cause[0] in _OWN_SPACE else ""
+            space = job.namespace if gate_of(verdict.cause) in _OWN_SPACE else ""
             return f"{verdict.cause}/{space}/{verdict.facts}"
         return f"job/{job.key}"
 

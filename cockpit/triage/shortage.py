@@ -1,11 +1,12 @@
 """Which filter keeps a pod off every node, with names and numbers: shortage is not fragmentation, *never
 fits* is not *no room now*, and GPUs of pods that are terminating are not in use."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.catalogue.cause import Cause
 from cockpit.fit.inter_pod_affinity import concerns
 from cockpit.gangs import scheduler
 from cockpit.gangs.sentence import counted
@@ -27,18 +28,18 @@ from cockpit.triage.room import amount, amount_words, of_gpus, of_others, too_fe
 from cockpit.triage.verdict import Evidence, Subject
 
 _CAUSES = {
-    "selector": "C8",
-    "offers": "C2",
-    "ready": "C6",
-    "cordoned": "C7",
-    "taints": "C5",
-    "volume": "C14",
-    "ports": "C11",
-    "company": "C9",
-    "spread": "C10",
-    "pods": "C4",
-    "cpu_memory": "C3",
-    "gpus": "C1",
+    "selector": Cause.SELECTOR,
+    "offers": Cause.RESOURCE_NOT_OFFERED,
+    "ready": Cause.NODES_NOT_READY,
+    "cordoned": Cause.CORDONED,
+    "taints": Cause.TAINT,
+    "volume": Cause.VOLUME_ELSEWHERE,
+    "ports": Cause.HOST_PORT,
+    "company": Cause.POD_AFFINITY,
+    "spread": Cause.TOPOLOGY_SPREAD,
+    "pods": Cause.POD_LIMIT,
+    "cpu_memory": Cause.OTHER_RESOURCE_SHORT,
+    "gpus": Cause.GPUS_SHORT,
 }
 _MOST_NAMES = 3
 
@@ -70,21 +71,21 @@ def _of_nodes(  # noqa: PLR0917 - as above
     parts: Parts,
 ) -> CauseFound:
     never = _never(sifted)
-    if never is not None and (not told or "C1" in told):
+    if never is not None and (not told or Cause.GPUS_SHORT in told):
         return msgspec.structs.replace(
             never,
             sureness=Sureness.PROVED if told else Sureness.INFERRED,
             evidence=(said,),
             funnel=sifted.funnel,
             since_seconds=said.since_seconds,
-            also=tuple(sorted(_besides(told, sifted) - {"C1"})),
+            also=tuple(sorted(_besides(told, sifted) - {Cause.GPUS_SHORT})),
         )
     computed = _CAUSES.get(sifted.stopped, "")
     if not computed or not _agrees(computed, told, sifted):
-        few = too_few_seats(pod, sifted, context) if "C1" in told else None
+        few = too_few_seats(pod, sifted, context) if Cause.GPUS_SHORT in told else None
         if few is None:
             return _as_told(pod, sifted, said, told, parts)
-        also = tuple(sorted(_besides(told, sifted) - {"C1"}))
+        also = tuple(sorted(_besides(told, sifted) - {Cause.GPUS_SHORT}))
         since = said.since_seconds
         return msgspec.structs.replace(
             few, evidence=(said,), funnel=sifted.funnel, since_seconds=since, also=also
@@ -117,14 +118,14 @@ def _never(sifted: Sifted) -> CauseFound | None:
     if not largest or largest >= each:
         return None
     names: dict[str, object] = {"asked": amount_words(resource, each), "largest": largest}
-    return draft("C1", "needs {asked} on one node, no node has more than {largest}", names=names)
+    return draft(Cause.GPUS_SHORT, "needs {asked} on one node, no node has more than {largest}", names=names)
 
 
 def _besides(told: frozenset[str], sifted: Sifted) -> frozenset[str]:
     """What the scheduler counts nodes for, as causes that hold besides: a selector that leaves nodes holds
     nothing up."""
     is_left = any(one.filter == "selector" and one.nodes for one in sifted.funnel.steps)
-    return told - ({"", "C8"} if is_left else {""})
+    return told - ({"", Cause.SELECTOR} if is_left else {""})
 
 
 def _agrees(computed: str, told: frozenset[str], sifted: Sifted) -> bool:
@@ -132,10 +133,10 @@ def _agrees(computed: str, told: frozenset[str], sifted: Sifted) -> bool:
     it."""
     if not told or computed in told:
         return True
-    if computed == "C2":
-        return "C1" in told
+    if computed == Cause.RESOURCE_NOT_OFFERED:
+        return Cause.GPUS_SHORT in told
     # the scheduler stops at a node's first filter, and names a node's own taints as taints
-    return computed == "C6" and bool(told & {"C5", "C6"})
+    return computed == Cause.NODES_NOT_READY and bool(told & {Cause.TAINT, Cause.NODES_NOT_READY})
 
 
 def further(sifted: Sifted, cause: str) -> list[str]:
@@ -175,10 +176,12 @@ def _of_selector(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFo
     nodes = [look.node for look in sifted.dropped.get("selector", ())]  # none where there is no node
     labels = [dict(node.labels) for node in nodes]
     if not nodes:
-        return draft("C25", "the cluster has no node at all")
+        return draft(Cause.NO_NODES, "the cluster has no node at all")
     if sifted.shape.node_name:
         return draft(
-            "C8", "node {node}, which it names, does not exist", names={"node": sifted.shape.node_name}
+            Cause.SELECTOR,
+            "node {node}, which it names, does not exist",
+            names={"node": sifted.shape.node_name},
         )
     for key, value in sifted.shape.node_selector:
         if not any(one.get(key) == value for one in labels):
@@ -188,13 +191,13 @@ def _of_selector(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFo
             if others:
                 names["others"] = ", ".join(others[:_MOST_NAMES])
                 tail = "; nodes have " + "{others}"
-            return draft("C8", "no node has label {selector}" + tail, names=names)
+            return draft(Cause.SELECTOR, "no node has label {selector}" + tail, names=names)
     if len(sifted.shape.node_selector) > 1 and sifted.shape.node_terms is None:
         both = ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector)
-        return draft("C8", "no node has all of the labels {selector}", names={"selector": both})
+        return draft(Cause.SELECTOR, "no node has all of the labels {selector}", names={"selector": both})
     terms = sifted.shape.node_terms or ()
     words = _terms_words(terms) or ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector)
-    return draft("C8", "no node matches its affinity {selector}", names={"selector": words})
+    return draft(Cause.SELECTOR, "no node matches its affinity {selector}", names={"selector": words})
 
 
 def _terms_words(terms: Sequence[NodeTerm]) -> str:
@@ -215,24 +218,26 @@ def _of_offers(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFoun
     if is_offered:
         labels = ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector) or "its affinity"
         names: dict[str, object] = {"selector": labels, "resource": resource}
-        return draft("C8", "none of the nodes with {selector} offers {resource}", names=names)
+        return draft(Cause.SELECTOR, "none of the nodes with {selector} offers {resource}", names=names)
     offered = sorted({name for node in everywhere for name in _gpus(node)})
     names = {"resource": resource, "offered": ", ".join(offered)}
     if offered and _is_other_unit(resource, offered):
         text = "asks for {resource}, nodes offer {offered}"
-        return draft("C34", text, names=names, also=("C2",))
+        return draft(Cause.OTHER_GPU_UNIT, text, names=names, also=(Cause.RESOURCE_NOT_OFFERED,))
     if dark:
         text = "no node offers {resource}: GPU driver or device plugin is down on {node}"
         return draft(
-            "C2",
+            Cause.RESOURCE_NOT_OFFERED,
             text,
             names={"resource": resource, "node": _named(dark)},
-            also=("D9",),
+            also=(Cause.GPU_STACK_DOWN,),
             root=Subject("node", "", dark[0].name),
         )
     if offered:
-        return draft("C2", "no node offers {resource}; nodes offer {offered}", names=names)
-    return draft("C2", "no node offers {resource}", names={"resource": resource})
+        return draft(
+            Cause.RESOURCE_NOT_OFFERED, "no node offers {resource}; nodes offer {offered}", names=names
+        )
+    return draft(Cause.RESOURCE_NOT_OFFERED, "no node offers {resource}", names={"resource": resource})
 
 
 def _is_other_unit(resource: str, offered: Sequence[str]) -> bool:
@@ -270,9 +275,15 @@ def _of_ready(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound
     state, most = max(states.items(), key=lambda pair: len(pair[1]))
     many = "are" if len(most) > 1 else "is"
     words = f"{_all_of(most)} {many} {state}: " + "{node}"
-    also = ("D8",) if state == "not ready" else ("D19",) if "pressure" in state else ()
+    also = (
+        (Cause.NODE_NOT_READY,)
+        if state == "not ready"
+        else (Cause.NODE_PRESSURE,)
+        if "pressure" in state
+        else ()
+    )
     root = Subject("node", "", most[0].name) if len(most) == 1 else None
-    return draft("C6", words, names={"node": _named(most)}, also=also, root=root)
+    return draft(Cause.NODES_NOT_READY, words, names={"node": _named(most)}, also=also, root=root)
 
 
 def _state(node: Node) -> str:
@@ -292,7 +303,7 @@ def _of_cordoned(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFo
     nodes = [look.node for look in sifted.dropped["cordoned"]]
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} cordoned: " + "{node}"
     root = Subject("node", "", nodes[0].name) if len(nodes) == 1 else None
-    return draft("C7", words, names={"node": _named(nodes)}, root=root)
+    return draft(Cause.CORDONED, words, names={"node": _named(nodes)}, root=root)
 
 
 def _of_taints(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
@@ -305,7 +316,7 @@ def _of_taints(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFoun
     taint = max(taints, key=lambda one: (taints[one], one))
     nodes = [look.node for look in looks]
     words = f"{_all_of(nodes)} {'have' if len(nodes) > 1 else 'has'} taint " + "{taint}, not tolerated"
-    return draft("C5", words, names={"taint": taint, "node": _named(nodes)})
+    return draft(Cause.TAINT, words, names={"taint": taint, "node": _named(nodes)})
 
 
 def _of_ports(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
@@ -313,7 +324,7 @@ def _of_ports(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound
     ports = sorted({block.detail for look in looks for block in look.blocks if block.kind == "port"})
     names: dict[str, object] = {"port": ", ".join(ports)}
     words = f"host port {{port}} is taken on {counted(len(looks), 'node')}"
-    return draft("C11", words, names=names)
+    return draft(Cause.HOST_PORT, words, names=names)
 
 
 def _of_company(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
@@ -323,18 +334,20 @@ def _of_company(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFou
     count = counted(len(looks), "node")
     if "pod_affinity" in kinds and shape.near:
         words = f"{count} lack the pods that it wants beside it: {{term}}"
-        return draft("C9", words, names={"term": _term_words(shape.near)})
+        return draft(Cause.POD_AFFINITY, words, names={"term": _term_words(shape.near)})
     if "pod_anti_affinity" in kinds and shape.keeps_away:
         words = f"its anti-affinity to {{term}} leaves none of {count}"
-        return draft("C9", words, names={"term": _term_words(shape.keeps_away)})
+        return draft(Cause.POD_AFFINITY, words, names={"term": _term_words(shape.keeps_away)})
     labels = dict(shape.labels)
     for other in context.store.restrictive_pods():
         minded = [one for one in other.traits.keeps_away if concerns(one, shape.namespace, labels, {})]
         if minded and other.node and not other.is_finished:
             words = f"{{other}} and its like keep it off {count}: anti-affinity to {{term}}"
             names = {"other": other.name, "term": _term_words(minded)}
-            return draft("C9", words, names=names, root=Subject("pod", other.namespace, other.name))
-    return draft("C9", f"pods with anti-affinity keep it off {count}")
+            return draft(
+                Cause.POD_AFFINITY, words, names=names, root=Subject("pod", other.namespace, other.name)
+            )
+    return draft(Cause.POD_AFFINITY, f"pods with anti-affinity keep it off {count}")
 
 
 def _term_words(terms: Sequence[object]) -> str:
@@ -355,7 +368,9 @@ def _of_volume(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFoun
     ]
     claim = ", ".join(pod.traits.claims)
     return draft(
-        "C14", "volume claim {claim}: {why}", names={"claim": claim, "why": details[0] if details else ""}
+        Cause.VOLUME_ELSEWHERE,
+        "volume claim {claim}: {why}",
+        names={"claim": claim, "why": details[0] if details else ""},
     )
 
 
@@ -363,7 +378,7 @@ def _of_pods(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
     nodes = [look.node for look in sifted.dropped["pods"]]
     limit = dict(nodes[0].allocatable).get("pods", 0)
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} full of pods: limit {{limit}} a node"
-    return draft("C4", words, names={"limit": limit, "node": _named(nodes)})
+    return draft(Cause.POD_LIMIT, words, names={"limit": limit, "node": _named(nodes)})
 
 
 def _of_others(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
@@ -374,36 +389,36 @@ def _of_gpus(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
     return of_gpus(sifted, context)
 
 
-_MADE = {
-    "C8": _of_selector,
-    "C2": _of_offers,
-    "C6": _of_ready,
-    "C7": _of_cordoned,
-    "C5": _of_taints,
-    "C14": _of_volume,
-    "C11": _of_ports,
-    "C9": _of_company,
-    "C4": _of_pods,
-    "C3": _of_others,
-    "C1": _of_gpus,
-    "C10": _of_company,
+_MADE: dict[str, Callable[[Pod, Sifted, PlacementContext], CauseFound]] = {
+    Cause.SELECTOR: _of_selector,
+    Cause.RESOURCE_NOT_OFFERED: _of_offers,
+    Cause.NODES_NOT_READY: _of_ready,
+    Cause.CORDONED: _of_cordoned,
+    Cause.TAINT: _of_taints,
+    Cause.VOLUME_ELSEWHERE: _of_volume,
+    Cause.HOST_PORT: _of_ports,
+    Cause.POD_AFFINITY: _of_company,
+    Cause.POD_LIMIT: _of_pods,
+    Cause.OTHER_RESOURCE_SHORT: _of_others,
+    Cause.GPUS_SHORT: _of_gpus,
+    Cause.TOPOLOGY_SPREAD: _of_company,
 }
 
 
 def _preempting(pod: Pod, found: CauseFound, preemption: str, said: Evidence, sifted: Sifted) -> CauseFound:
     """What the scheduler says of preemption, where it would be the way out: room is all that misses."""
-    if found.cause not in ("C1", "C3", "C4"):
+    if found.cause not in (Cause.GPUS_SHORT, Cause.OTHER_RESOURCE_SHORT, Cause.POD_LIMIT):
         return found
     if not pod.traits.wishes.preempts and (
         not preemption or understand(TextPlace.POD, preemption) is not None
     ):
         text = "PriorityClass {priority_class} may not preempt; "
         names: dict[str, object] = {"priority_class": pod.priority_class or "of the pod"}
-        cause = "C21"
+        cause = Cause.MAY_NOT_PREEMPT
     elif (pod.priority or 0) > 0 and _finds_no_victims(preemption):
         text = "nobody below its priority {priority} to preempt; "
         names = {"priority": pod.priority or 0}
-        cause = "C20"
+        cause = Cause.NO_VICTIMS
     else:
         return found
     return msgspec.structs.replace(
@@ -449,13 +464,28 @@ def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], par
     )
 
 
-_MOST_SPECIFIC = ("C10", "C9", "C11", "C14", "C15", "C18", "C17", "C8", "C5", "C7", "C6", "C4", "C3", "C1")
+_MOST_SPECIFIC = (
+    Cause.TOPOLOGY_SPREAD,
+    Cause.POD_AFFINITY,
+    Cause.HOST_PORT,
+    Cause.VOLUME_ELSEWHERE,
+    Cause.VOLUME_NOT_ATTACHABLE,
+    Cause.DEVICE_ELSEWHERE,
+    Cause.DEVICES_SHORT,
+    Cause.SELECTOR,
+    Cause.TAINT,
+    Cause.CORDONED,
+    Cause.NODES_NOT_READY,
+    Cause.POD_LIMIT,
+    Cause.OTHER_RESOURCE_SHORT,
+    Cause.GPUS_SHORT,
+)
 
 
 def id_of(reason: str) -> str:
     """The cause that a part of the scheduler's sentence names, "" where it is not understood."""
     short = scheduler.short_of(reason)
     if short:
-        return "C1" if is_gpu_resource(short) else "C3"
+        return Cause.GPUS_SHORT if is_gpu_resource(short) else Cause.OTHER_RESOURCE_SHORT
     found = understand(TextPlace.NODES, reason)
     return "" if found is None else found.cause

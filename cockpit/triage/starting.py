@@ -1,10 +1,11 @@
-"""Level D: why a pod that has a node does not run, or is not ready."""
+"""Why a pod that has a node does not run, or is not ready."""
 
 from collections.abc import Mapping
 
 import msgspec
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.catalogue.cause import Cause
 from cockpit.jobs.members import end_words
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.k8s.waiting_reasons import CRASHING, START_FAILED, Severity, waiting_reason
@@ -67,7 +68,7 @@ def lost_node(pod: Pod, store: StoreReader) -> CauseFound | None:
     if node is None or node.ready in ("True", ""):
         return None
     return draft(
-        "D8",
+        Cause.NODE_NOT_READY,
         "node {node} is not ready",
         names={"node": pod.node},
         evidence=(Evidence(f"Node {pod.node}", "condition Ready", node.ready),),
@@ -105,9 +106,9 @@ def _waiting(pod: Pod, store: StoreReader) -> CauseFound:
     if pod.waiting_reason in _PULLS:
         for event in store.events_of(pod.uid):
             found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
-            if event.reason == "Failed" and found is not None and found.cause == "D1":
-                return _understood(pod, f"Failed: {event.message}", of_event(event), "D1")
-        return _understood(pod, text, said, "D1")
+            if event.reason == "Failed" and found is not None and found.cause == Cause.IMAGE_NOT_PULLED:
+                return _understood(pod, f"Failed: {event.message}", of_event(event), Cause.IMAGE_NOT_PULLED)
+        return _understood(pod, text, said, Cause.IMAGE_NOT_PULLED)
     if waiting_reason(pod.waiting_reason).severity is Severity.PROGRESS:
         return _starting(pod, store, NO_TREES)
     return _understood(pod, text, said)
@@ -126,11 +127,15 @@ def ended(pod: Pod, line: str) -> CauseFound:
     if reason:
         text = f"{reason}: {message}"
         found = understand(TextPlace.KUBELET, text)
-        if found is not None and found.cause in ("D11", "D12", "D15"):
+        if found is not None and found.cause in (
+            Cause.DEVICES_UNAVAILABLE,
+            Cause.REFUSED_BY_KUBELET,
+            Cause.EVICTED_BY_KUBELET,
+        ):
             return _understood(pod, text, of_pod(pod, "status", text, pod.finished_seconds))
         if reason == "DeadlineExceeded":
             return draft(
-                "E11",
+                Cause.DEADLINE,
                 "it ran into its deadline (activeDeadlineSeconds)",
                 evidence=(of_pod(pod, "status", text, pod.finished_seconds),),
             )
@@ -142,7 +147,10 @@ def ended(pod: Pod, line: str) -> CauseFound:
         return _understood(pod, text, of_pod(pod, "state.terminated", text, pod.finished_seconds))
     if pod.terminated_reason in START_FAILED:
         return draft(
-            "D4", "the container cannot start: {why}", names={"why": end_words(pod)}, evidence=(said,)
+            Cause.CANNOT_START,
+            "the container cannot start: {why}",
+            names={"why": end_words(pod)},
+            evidence=(said,),
         )
     return _of_end(pod, line, said, f"failed: {end_words(pod)}")
 
@@ -151,7 +159,7 @@ def preempted(pod: Pod) -> CauseFound:
     """Somebody of higher priority took its place."""
     said = of_pod(pod, "DisruptionTarget", f"{pod.disruption_reason}: {pod.disruption_message}")
     return draft(
-        "B26",
+        Cause.PREEMPTED,
         "preempted on node {node}: {why}",
         names={"node": pod.node, "why": pod.disruption_message},
         evidence=(said,),
@@ -173,7 +181,7 @@ def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> CauseFound:
             )
     if pod.exit_code == 135:
         return draft(
-            "E6",
+            Cause.SHARED_MEMORY,
             "bus error (exit 135), {restarts} restarts: /dev/shm is too small",
             names={"restarts": pod.restarts},
             sureness=Sureness.INFERRED,
@@ -186,7 +194,7 @@ def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> CauseFound:
         names["line"] = lines[-1]
         text = "{words}: {line}"
         evidence = (said, Evidence(said.object, "last log line", lines[-1]))
-    made = draft("D14", text, names=names, evidence=evidence)
+    made = draft(Cause.CRASHES, text, names=names, evidence=evidence)
     return msgspec.structs.replace(
         made, facts=(("exit", str(pod.exit_code)), ("restarts", str(pod.restarts)))
     )
@@ -203,7 +211,7 @@ def _starting(pod: Pod, store: StoreReader, trees: Trees) -> CauseFound:
     for name in pod.traits.wishes.config_maps:
         if claims.is_absent(trees, "ConfigMap", pod.namespace, name):
             return draft(
-                "D6",
+                Cause.VOLUME_NOT_MOUNTED,
                 "ConfigMap {object}, which it mounts, does not exist",
                 names={"object": name},
                 sureness=Sureness.PROVED,
@@ -212,7 +220,7 @@ def _starting(pod: Pod, store: StoreReader, trees: Trees) -> CauseFound:
     pulling = _pulling(events)
     if pulling is not None:
         return draft(
-            "D2",
+            Cause.STARTING,
             "image {image} is being pulled on node {node}",
             names=_texts(pod),
             evidence=(of_event(pulling),),
@@ -226,7 +234,9 @@ def _starting(pod: Pod, store: StoreReader, trees: Trees) -> CauseFound:
         if pod.waiting_reason
         else "node {node} has not started it yet"
     )
-    return draft("D2", words, names={"node": pod.node}, sureness=Sureness.INFERRED, evidence=(said,))
+    return draft(
+        Cause.STARTING, words, names={"node": pod.node}, sureness=Sureness.INFERRED, evidence=(said,)
+    )
 
 
 def _by_claim(found: CauseFound, pod: Pod, trees: Trees) -> CauseFound:
@@ -270,19 +280,22 @@ def _initialising(pod: Pod, events: tuple[Event, ...]) -> CauseFound:
     containers = pod.traits.wishes.init_containers
     name = started if started in containers else ", ".join(containers)
     if not name:
-        return draft("D13", "its init container has not finished", evidence=(said,))
+        return draft(Cause.INIT_CONTAINER, "its init container has not finished", evidence=(said,))
     return draft(
-        "D13", "init container {container} has not finished", names={"container": name}, evidence=(said,)
+        Cause.INIT_CONTAINER,
+        "init container {container} has not finished",
+        names={"container": name},
+        evidence=(said,),
     )
 
 
 def _unready(pod: Pod, store: StoreReader) -> CauseFound:
     for event in store.events_of(pod.uid):
         found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
-        if event.reason == "Unhealthy" and found is not None and found.cause == "D17":
-            return _understood(pod, f"Unhealthy: {event.message}", of_event(event), "D17")
+        if event.reason == "Unhealthy" and found is not None and found.cause == Cause.NOT_READY:
+            return _understood(pod, f"Unhealthy: {event.message}", of_event(event), Cause.NOT_READY)
     said = of_pod(pod, "condition Ready", "False")
-    return draft("D17", "it runs, but is not ready", sureness=Sureness.INFERRED, evidence=(said,))
+    return draft(Cause.NOT_READY, "it runs, but is not ready", sureness=Sureness.INFERRED, evidence=(said,))
 
 
 def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> CauseFound:
@@ -290,7 +303,7 @@ def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> Cau
     said = of_pod(pod, "metadata.deletionTimestamp", ", ".join(pod.finalizers), since)
     if pod.finalizers and (now_seconds is None or since is None or now_seconds - since >= STUCK_SECONDS):
         return draft(
-            "D16",
+            Cause.STUCK_TERMINATING,
             "terminating: waits for finalizer {finalizer}",
             names={"finalizer": ", ".join(pod.finalizers)},
             evidence=(said,),
@@ -299,18 +312,18 @@ def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> Cau
     lost = lost_node(pod, store)
     if lost is not None:
         return draft(
-            "D16",
+            Cause.STUCK_TERMINATING,
             "terminating: node {node} is not ready and cannot end it",
             names={"node": pod.node},
             evidence=(said, *lost.evidence),
             since_seconds=since,
             root=lost.root,
-            also=("D8",),
+            also=(Cause.NODE_NOT_READY,),
         )
     if now_seconds is not None and since is not None and now_seconds - since >= STUCK_SECONDS:
         minutes = int((now_seconds - since) // 60)
         return draft(
-            "D16",
+            Cause.STUCK_TERMINATING,
             "stuck terminating for {minutes} min on node {node}",
             names={"minutes": minutes, "node": pod.node},
             evidence=(said,),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from cockpit.catalogue.cause import Cause
 from cockpit.model.remembered import Acknowledgement, ProblemKey, SeenProblem
 from cockpit.triage.finding import Attention
 
@@ -38,7 +39,7 @@ SAME_SECONDS = 12 * 3_600.0
 FIRST_SIGHT_SECONDS = 30.0
 """What shows up so soon was there before us, it only had to be measured: no news."""
 
-_SAYS_LESS = frozenset({"", "D14", "A18"})
+_SAYS_LESS = frozenset({"", Cause.CRASHES, Cause.BETWEEN_ATTEMPTS})
 """No cause, or a crash by its exit code, as every one is told until its log was read: not another one."""
 
 IsKnown = Callable[[Attention], bool]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cockpit_widgets.types import Cell, Column, ToneLine
 
-from cockpit.catalogue import BY_ID
+from cockpit.catalogue import BY_CAUSE
 from cockpit.catalogue.row import Mender
 from cockpit.k8s.waiting_reasons import waiting_reason
 from cockpit.model.job import Job, JobState
@@ -83,16 +83,16 @@ def _head(verdict: Verdict, now_seconds: float) -> list[str]:
     text: list[str] = [ToneLine(verdict.sentence or nothing or "nothing is wrong with it", "strong")]
     if verdict.is_trouble:
         text.append(ToneLine(_standing(verdict, now_seconds), "warn"))
-    row = BY_ID.get(verdict.cause)
+    row = BY_CAUSE.get(verdict.cause)
     if row is not None:
-        text.append(ToneLine(f"{row.id} {row.meaning}.", "dim"))
+        text.append(ToneLine(f"{row.meaning[:1].upper()}{row.meaning[1:]}.", "dim"))
         text.append(ToneLine(remedy_line(verdict.fact("remedy") or row.remedy, row.mender), "dim"))
     elif (sign := SIGN_REMEDIES.get(verdict.fact("sign"))) is not None:
         text.append(ToneLine(remedy_line(*sign), "dim"))
     if verdict.root is not None:
         text.append(f"It follows from {verdict.root.text}.")
-    more = (BY_ID[one] for one in verdict.also if one in BY_ID)
-    text += (ToneLine(f"Besides: {one.id} {one.meaning}.", "warn") for one in more)
+    more = (BY_CAUSE[one] for one in verdict.also if one in BY_CAUSE)
+    text += (ToneLine(f"Besides: {one.meaning}.", "warn") for one in more)
     if verdict.funnel is not None and verdict.funnel.steps:
         text.append(funnel_line(verdict.funnel))
     return text

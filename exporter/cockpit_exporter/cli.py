@@ -18,7 +18,7 @@ from cockpit_exporter.collector import CollectorPace
 
 if TYPE_CHECKING:
     from cockpit_exporter.agent import Agent
-    from cockpit_exporter.passwords import Gate
+    from cockpit_exporter.passwords import PasswordGate
     from cockpit_exporter.web import Tls
 
 SOCKET = "/var/lib/kubelet/pod-resources/kubelet.sock"
@@ -29,7 +29,7 @@ CHECK_PAUSE_SECONDS = 1.0
 class Guards(NamedTuple):
     """Who may come in, and how."""
 
-    gate: "Gate | None" = None
+    gate: "PasswordGate | None" = None
     tls: "Tls | None" = None
 
 
@@ -169,10 +169,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _guards(told: argparse.Namespace) -> Guards:
-    from cockpit_exporter.passwords import BadFile, Gate, read_users
+    from cockpit_exporter.passwords import BadFile, PasswordGate, read_users
     from cockpit_exporter.web import Tls
 
-    gate: Gate | None = None
+    gate: PasswordGate | None = None
     tls: Tls | None = None
     if bool(told.tls_cert) != bool(told.tls_key):
         fail("--tls-cert and --tls-key go together: give both or neither")
@@ -186,7 +186,7 @@ def _guards(told: argparse.Namespace) -> Guards:
             fail(f"--tls-cert {told.tls_cert} with --tls-key {told.tls_key} cannot be used: {problem}")
     if told.basic_auth_file:
         try:
-            gate = Gate(read_users(Path(told.basic_auth_file)))
+            gate = PasswordGate(read_users(Path(told.basic_auth_file)))
         except BadFile as problem:
             fail(f"--basic-auth-file {problem}")
     return Guards(gate, tls)

@@ -79,7 +79,7 @@ def _is_usable(told: str) -> bool:
         return False
 
 
-class Gate:
+class PasswordGate:
     """Says whether an Authorization header opens. Remembers good headers, so that hashing is done once."""
 
     def __init__(self, users: dict[str, str]) -> None:

@@ -25,7 +25,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from cockpit_exporter.connections import ClientConnection, ConnectionSlots, Limits
-from cockpit_exporter.passwords import Gate
+from cockpit_exporter.passwords import PasswordGate
 
 LEAST_TO_COMPRESS = 1024
 RETRY_SECONDS = 1
@@ -82,7 +82,7 @@ class Server(HTTPServer):
         is_healthy: Callable[[], str],
         encoding: Encoding = choose_encoder,
         *,
-        gate: Gate | None = None,
+        gate: PasswordGate | None = None,
         tls: Tls | None = None,
         limits: Limits | None = None,
         clock: Callable[[], float] = time.monotonic,

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from cockpit.catalogue import BY_ID
+from cockpit.catalogue import BY_CAUSE
 from tests.real import commit, seed_of
 from tests.triage import judge, offer_plays, recorder, table
 from tests.triage.case import CASES, Case, read_cases, report_case, write_case
@@ -235,8 +235,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command == "nightshift":
         return _nights(given.seeds, given.terminals)
     if given.command == "take":
-        if not given.place.is_dir() and given.top not in BY_ID:
-            took.error(f"--top {given.top!r}: give the row of the catalogue that was the cause, such as C5")
+        if not given.place.is_dir() and given.top not in BY_CAUSE:
+            took.error(
+                f"--top {given.top!r}: give the row of the catalogue that was the cause, such as taint"
+            )
         return _take(given.place, given.top)
     found = judge.judged(read_cases())
     watched = judge.judged(read_cases(), watched_view_of)

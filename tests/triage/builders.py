@@ -208,7 +208,7 @@ def elsewhere(stage: Stage) -> Tree:
 
 def also_elsewhere(stage: Stage) -> tuple[str, ...]:
     """The row of `elsewhere`, where it was drawn."""
-    return ("C8",) if stage.draw.has_second else ()
+    return ("selector",) if stage.draw.has_second else ()
 
 
 def ask(stage: Stage, spec: Tree, *, labels: Mapping[str, str] | None = None) -> Subject:

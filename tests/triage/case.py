@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from cockpit.catalogue import Cause
 from cockpit.triage.verdict import Subject
 
 Tree = dict[str, Any]
@@ -87,9 +88,14 @@ def read_cases(folder: Path = CASES) -> list[Case]:
     return sorted(found, key=lambda one: (row_order(one.file.top), one.name))
 
 
-def row_order(row: str) -> tuple[str, int]:
-    """C2 before C10."""
-    return row[:1], int(row[1:])
+def row_order(row: str) -> int:
+    """As in the catalogue."""
+    return list(Cause).index(Cause(row))
+
+
+def row_of(script: str) -> Cause:
+    """The cause that a script injects, by which its name begins."""
+    return max((one for one in Cause if script.startswith(f"{one}-")), key=len)
 
 
 def write_case(case: Case, folder: Path = CASES) -> Path:

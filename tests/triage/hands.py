@@ -25,7 +25,7 @@ class Hands(NamedTuple):
 
 @cache
 def all_hands() -> dict[str, Hands]:
-    """By row (`C5`), and by script (`D6-configmap-not-there`) where one differs from its row."""
+    """By row, and by script (`volume-not-mounted-configmap-not-there`) where one differs from its row."""
     found = {}
     for line in FILE.read_text().splitlines():
         if line and not line.startswith("#"):

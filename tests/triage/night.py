@@ -25,21 +25,59 @@ from tests.triage.stage import SCRIPTS
 from tests.triage.world import store_of
 
 PLAYED = (
-    *("A16-group-counts-the-launcher", "A19-namespace-going", "B11-admission-gated", "B13-evicted-in-a-loop"),
-    *("B16-members-missing", "B20-no-such-group", "B23-two-schedulers", "D1-image-absent"),
-    *("D1-image-unauthorized", "D10-unhealthy-gpus", "D11-devices-unavailable", "D12-numa"),
-    *("D13-init-container", "D15-evicted", "D17-not-ready", "D19-pressure", "D3-config-missing"),
-    *("D4-driver-not-loaded", "D4-no-such-command", "D5-sandbox", "D6-configmap-not-there", "D6-mount"),
-    *("D7-prepare-devices", "D8-not-ready", "D9-plugin-down", "E1-launcher-too-early"),
     *(
-        "B10-waits-for-victims",
-        "B21-elastic-quota",
-        "B24-over-quota",
-        "D14-crash-loop",
-        "D18-node-lost-under-kueue",
+        "launcher-not-made-group-counts-the-launcher",
+        "namespace-going-namespace-going",
+        "admission-gated-admission-gated",
+        "evicted-in-a-loop-evicted-in-a-loop",
     ),
-    *("E2-ssh-refused", "E3-not-enough-slots", "E6-shared-memory", "E7-horovod-not-built", "E8-rendezvous"),
-    *("E9-too-few-slots",),
+    *(
+        "gang-members-missing-members-missing",
+        "gang-missing-no-such-group",
+        "several-schedulers-two-schedulers",
+        "image-not-pulled-image-absent",
+    ),
+    *(
+        "image-not-pulled-image-unauthorized",
+        "gpus-unhealthy-unhealthy-gpus",
+        "devices-unavailable-devices-unavailable",
+        "refused-by-kubelet-numa",
+    ),
+    *(
+        "init-container-init-container",
+        "evicted-by-kubelet-evicted",
+        "not-ready-not-ready",
+        "node-pressure-pressure",
+        "config-missing-config-missing",
+    ),
+    *(
+        "cannot-start-driver-not-loaded",
+        "cannot-start-no-such-command",
+        "no-sandbox-sandbox",
+        "volume-not-mounted-configmap-not-there",
+        "volume-not-mounted-mount",
+    ),
+    *(
+        "devices-not-prepared-prepare-devices",
+        "node-not-ready-not-ready",
+        "gpu-stack-down-plugin-down",
+        "launcher-too-early-launcher-too-early",
+    ),
+    *(
+        "quota-victims-ending-waits-for-victims",
+        "elastic-quota-used-up-elastic-quota",
+        "queue-over-limit-over-quota",
+        "crashes-crash-loop",
+        "lost-with-node-node-lost-under-kueue",
+    ),
+    *(
+        "ssh-refused-ssh-refused",
+        "too-few-slots-not-enough-slots",
+        "shared-memory-shared-memory",
+        "horovod-not-built-horovod-not-built",
+        "no-rendezvous-rendezvous",
+    ),
+    *("below-minimum-too-few-slots",),
 )
 """Scripts that need nothing but what the cockpit watches."""
 

@@ -26,17 +26,17 @@ from tests.adapters.threaded_server import threaded
 from tests.bed.api import Api, ApiError
 from tests.triage.applied import OfferGround, outcome
 from tests.triage.bed_stage import BedStage, Served
-from tests.triage.case import Case, Tree, row_order
+from tests.triage.case import Case, Tree, row_of, row_order
 from tests.triage.draw import Draw
 from tests.triage.judge import Judgement, judged
 from tests.triage.recorder import Asked, BedGround, beds, case_of, say
 
 SPEED = 5.0
 NOT_IMITATED = {
-    "B8": "the embedded queue waits for nobody's readiness",
-    "B11": "the embedded queue knows no gates",
-    "D3": "the embedded kubelet reads no ConfigMaps",
-    "D6": "the embedded kubelet mounts nothing",
+    "others-not-ready": "the embedded queue waits for nobody's readiness",
+    "admission-gated": "the embedded queue knows no gates",
+    "config-missing": "the embedded kubelet reads no ConfigMaps",
+    "volume-not-mounted": "the embedded kubelet mounts nothing",
 }
 """Rows whose component the embedded cluster does not play: their offers are not done."""
 
@@ -97,7 +97,7 @@ def page(found: Sequence[OfferPlay], seed: int) -> str:
 
 
 def _of(one: Judgement, words: str, told: str) -> OfferPlay:
-    return OfferPlay(one.case.name, one.case.file.recorded.script.partition("-")[0], words, told)
+    return OfferPlay(one.case.name, row_of(one.case.file.recorded.script), words, told)
 
 
 # ---- on a bed
@@ -144,7 +144,7 @@ def _on_bed(one: Asked, ground: BedGround, number: int) -> tuple[list[OfferPlay]
 def played_embedded(cases: Sequence[Case]) -> Iterator[OfferPlay]:
     """Each offer of these cases done on an embedded cluster that holds the case's objects."""
     for one in judged(cases):
-        row = one.case.file.recorded.script.partition("-")[0]
+        row = row_of(one.case.file.recorded.script)
         why_not = NOT_IMITATED.get(row) or _strange_scheduler(one.case)
         for offer in one.verdict.changes:
             if why_not:

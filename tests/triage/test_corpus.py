@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.catalogue import BY_ID
+from cockpit.catalogue import BY_CAUSE, Cause
 from cockpit.catalogue.row import Mender
 from tests.triage.case import CASES, read_cases
 from tests.triage.hands import HANDS, all_hands
@@ -19,7 +19,6 @@ from tests.triage.judge import (
 )
 from tests.triage.scripts import ALL
 from tests.triage.stage import SCRIPTS
-from tests.triage.table import ROWS
 
 LISTED = Path(__file__).parent / "not_right.txt"
 MOST_BYTES = 6_000_000
@@ -51,20 +50,20 @@ def test_offers_are_made_where_the_remedy_is_in_somebodys_hands(found: list[Judg
 
 def test_every_row_says_whose_hands_its_remedy_is_in() -> None:
     known = all_hands()
-    assert set(ROWS) <= set(known)
+    assert set(Cause) <= set(known)
     assert all(one.whose in HANDS and one.why for one in known.values())
-    for row in ROWS:  # who is not named as mending it has nothing to be offered
-        assert known[row].whose in (BY_ID[row].mender, "nobody")
-        if BY_ID[row].mender is Mender.INFRA:
+    for row in Cause:  # who is not named as mending it has nothing to be offered
+        assert known[row].whose in (BY_CAUSE[row].mender, "nobody")
+        if BY_CAUSE[row].mender is Mender.INFRA:
             assert known[row].whose == "nobody"
-    others = set(known) - set(ROWS)
+    others = set(known) - set(Cause)
     assert others <= set(SCRIPTS)
 
 
 def test_every_case_is_of_a_row_and_of_a_script_that_is_there() -> None:
     assert ALL
     for one in read_cases():
-        assert one.file.top in ROWS
+        assert one.file.top in set(Cause)
         assert one.file.recorded.script in SCRIPTS
         assert one.name == f"{one.file.recorded.script}-{one.file.recorded.seed}"
 

@@ -7,7 +7,18 @@ import pytest
 from tests.triage.case import read_cases
 from tests.triage.offer_plays import played_embedded
 
-ROWS = ("C1-", "C5-", "C7-", "C8-", "C9-", "C11-", "C32-", "B16-members", "B20-no-such", "C30-")
+ROWS = (
+    "gpus-short-",
+    "taint-",
+    "cordoned-",
+    "selector-",
+    "pod-affinity-",
+    "host-port-",
+    "gpus-in-pieces-",
+    "gang-members-missing-members",
+    "gang-missing-no-such",
+    "held-before-queue-",
+)
 """What the embedded cluster plays as the real one does: a case of each is drawn."""
 SEED = 16
 

@@ -127,7 +127,7 @@ def test_fresh_cases_reach_what_the_committed_ones_reach() -> None:
 
 def test_a_volume_elsewhere_is_told_with_its_zone_and_those_of_the_pools(cases: list[Case]) -> None:
     """Where the volume lies, where the nodes lie that would do without it, and what to do about it."""
-    found = [_verdict(one) for one in cases if one.name.startswith("C14-other-zone")]
+    found = [_verdict(one) for one in cases if one.name.startswith("volume-elsewhere-other-zone")]
     assert found
     for verdict in found:
         told = {one.field: one.value for one in verdict.evidence}

@@ -30,7 +30,7 @@ class _Stage(BedStage):
 
 @pytest.fixture(scope="module")
 def ground() -> Iterator[OfferGround]:
-    file = CaseFile((), "C1", (), Subject("job", "a", "b"), (), NOW, Recorded("fixture", "none", 1))
+    file = CaseFile((), "gpus-short", (), Subject("job", "a", "b"), (), NOW, Recorded("fixture", "none", 1))
     with embedded(Case("recreated", file, {})) as made:
         yield made
 

@@ -33,7 +33,7 @@ def _cockpit(ground: OfferGround, home: Path, *words: str) -> str:
 
 def test_a_recreated_job_is_created_again_as_it_was(tmp_path: Path) -> None:
     file = CaseFile(
-        (), "C1", (), Subject("job", "a", "b"), (), 1_800_000_000.0, Recorded("fixture", "none", 1)
+        (), "gpus-short", (), Subject("job", "a", "b"), (), 1_800_000_000.0, Recorded("fixture", "none", 1)
     )
     with embedded(Case("restored", file, {})) as ground:
         tree = job("fit", pod_spec(gpus=1, nodeSelector={"zone": "a"}))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cockpit.catalogue import Cause
 from tests.bed import builder
 from tests.bed.binaries import BINARIES, KUBERNETES_VERSION
 from tests.triage.__main__ import drawn
@@ -12,7 +13,6 @@ from tests.triage.case import CASES, Case, read_case, write_case
 from tests.triage.recorder import played, version_of
 from tests.triage.scripts import ALL
 from tests.triage.stage import SCRIPTS, Script
-from tests.triage.table import ROWS
 from tests.triage.world import view_of
 
 SEED = 77
@@ -38,7 +38,7 @@ def test_a_fixture_plays_the_same_for_the_same_seed_and_names_what_is_there(one:
 
 def test_every_row_of_the_catalogue_has_a_script() -> None:
     assert ALL
-    assert {one.row for one in SCRIPTS.values()} == set(ROWS)
+    assert {one.row for one in SCRIPTS.values()} == set(Cause)
 
 
 def test_a_draw_is_real_the_same_for_a_seed_and_a_fifth_of_it_has_a_second_cause() -> None:
@@ -70,7 +70,7 @@ def test_what_is_not_an_engine_has_the_version_of_kubernetes() -> None:
 
 
 def test_a_case_is_written_once_and_read_as_it_was(tmp_path: Path) -> None:
-    case = _on_paper(next(one for one in FIXTURES if one.row == "E1"))
+    case = _on_paper(next(one for one in FIXTURES if one.row == "launcher-too-early"))
     folder = write_case(case, tmp_path)
     assert read_case(folder) == case
     with pytest.raises(FileExistsError):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
 from cockpit.gangs.engine import ClusterList, ControllerSigns, Engine
 from cockpit.gangs.manifests import Attached, copied, label_pods, refuse_without_pods, set_scheduler
@@ -74,12 +75,14 @@ class Kai(Engine):
 def _told(reason: str, message: str, queue: str) -> Told:
     places = _PLACES.search(message)
     if places is not None:
-        return told("B15", "nodes found for {some} of {all} pods of its group", places.groupdict())
+        return told(
+            Cause.GANG_FINDS_NO_ROOM, "nodes found for {some} of {all} pods of its group", places.groupdict()
+        )
     if reason not in _WORDS:
         return Told(message, sureness=Sureness.UNKNOWN)
     words, tail = _WORDS[reason]
     amounts = _AMOUNTS.search(message)
     if amounts is None:
-        return told("B24", words, {"queue": queue})
+        return told(Cause.QUEUE_OVER_LIMIT, words, {"queue": queue})
     text = "asks {asked} {resource}, the {bound} of queue {queue} is {most}" + tail
-    return told("B24", text, {**amounts.groupdict(), "queue": queue or amounts["queue"]})
+    return told(Cause.QUEUE_OVER_LIMIT, text, {**amounts.groupdict(), "queue": queue or amounts["queue"]})

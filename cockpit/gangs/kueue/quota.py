@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs.kueue import texts
 from cockpit.gangs.sentence import counted, listed
 from cockpit.gangs.told import Told, plain, told
@@ -55,7 +56,7 @@ def _in_no_flavor(workload: Workload, short: Sequence[_Short], least: _Short) ->
     facts = tuple((f"missing in {one.flavor}", one.raw) for one in short)
     return Told(
         listed(head, lacking),
-        "B1",
+        Cause.QUOTA_IN_USE,
         facts=facts,
         missing=least.missing,
         flavor=least.flavor,
@@ -72,19 +73,27 @@ def _in_one_flavor(workload: Workload, store: StoreReader, cluster_queue: str, s
     if needed is None or row is None or row.used is None:
         whose = " of quota {queue}/{flavor}" if cluster_queue else " of flavor {flavor}"
         noun = plain(resource_word(resource, needed))
-        return told("B1", f"needs {asks}{whose}: {more} more {noun} needed", names, missing=needed)
+        return told(
+            Cause.QUOTA_IN_USE, f"needs {asks}{whose}: {more} more {noun} needed", names, missing=needed
+        )
     free = max(0, row.nominal - row.used)
     asked = _amount(workload, resource)
     cohort = _cohort(store, cluster_queue)
     has = f"quota {{queue}}/{{flavor}} has {figure(resource, free)} unused"
     if asked and free >= asked and not cohort:
         text = f"{has} now: starts at Kueue's next look"
-        return told("B1", text, names, sureness=Sureness.INFERRED, missing=0)
+        return told(Cause.QUOTA_IN_USE, text, names, sureness=Sureness.INFERRED, missing=0)
     left = max(0, asked - needed)
     if asked and cohort and free > left:
         return _lent_out(asks, store, cohort, names, _Room(free, left, needed))
     sureness = Sureness.PROVED if asked and free < asked else Sureness.SAID
-    return told("B1", f"needs {asks}, {has}: {more} more needed", names, sureness=sureness, missing=needed)
+    return told(
+        Cause.QUOTA_IN_USE,
+        f"needs {asks}, {has}: {more} more needed",
+        names,
+        sureness=sureness,
+        missing=needed,
+    )
 
 
 class _Room(NamedTuple):
@@ -108,7 +117,7 @@ def _lent_out(asks: str, store: StoreReader, cohort: str, names: Mapping[str, st
         f" {{queue}}/{{flavor}} lent to {{borrower}}{more}, {back}"
     )
     found = told(
-        "B1",
+        Cause.QUOTA_IN_USE,
         text,
         {**names, "borrower": loans[0].borrower if loans else f"cohort {cohort}"},
         sureness=Sureness.PROVED if loans else Sureness.INFERRED,
@@ -151,7 +160,7 @@ def too_large(store: StoreReader, cluster_queue: str, exceeds: re.Match[str]) ->
     row = _quota_row(store, cluster_queue, flavor, resource)
     is_proved = row is not None and total is not None and most is not None and row.nominal <= most < total
     return told(
-        "B2",
+        Cause.ABOVE_QUOTA,
         text,
         {"queue": cluster_queue, "flavor": flavor, "resource": resource},
         is_blocked=True,
@@ -170,7 +179,7 @@ def not_offered(workload: Workload, store: StoreReader, cluster_queue: str) -> T
         for resource, amount in part.resources:
             if amount and is_gpu_resource(resource) and resource not in covered:
                 return told(
-                    "B3",
+                    Cause.NO_FLAVOR_FITS,
                     "ClusterQueue {queue} offers no {resource}",
                     {"queue": cluster_queue, "resource": resource},
                     is_blocked=True,

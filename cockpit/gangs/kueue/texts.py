@@ -9,6 +9,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from cockpit.catalogue.cause import Cause
+
 
 class KueueText(NamedTuple):
     """`words` may use the pattern's named groups, and {namespace}, {queue}, {cluster_queue}, {selector} and
@@ -68,132 +70,171 @@ def is_about_pods_ready(reason: str, message: str) -> bool:
 
 QUEUED_TEXTS: tuple[KueueText, ...] = (
     KueueText(
-        "B4",
+        Cause.QUEUE_UNUSABLE,
         r"LocalQueue (?P<queue>\S+) doesn't exist",
         "queue {queue} does not exist in namespace {namespace}",
         True,
     ),
     KueueText(
-        "B4",
+        Cause.QUEUE_UNUSABLE,
         r"ClusterQueue (?P<cluster_queue>\S+) (?:doesn't exist|not found)",
         "ClusterQueue {cluster_queue} does not exist",
         True,
     ),
-    KueueText("B5", r"LocalQueue (?P<queue>\S+) is (?:inactive|stopped)", "queue {queue} is stopped", True),
     KueueText(
-        "B5",
+        Cause.QUEUE_STOPPED,
+        r"LocalQueue (?P<queue>\S+) is (?:inactive|stopped)",
+        "queue {queue} is stopped",
+        True,
+    ),
+    KueueText(
+        Cause.QUEUE_STOPPED,
         r"ClusterQueue (?P<cluster_queue>\S+) is stopped",
         "ClusterQueue {cluster_queue} is stopped",
         True,
     ),
     KueueText(
-        "B4",
+        Cause.QUEUE_UNUSABLE,
         r"ClusterQueue (?P<cluster_queue>\S+) is inactive",
         "ClusterQueue {cluster_queue} is not active",
         True,
     ),
     KueueText(
-        "B4",
+        Cause.QUEUE_UNUSABLE,
         r"namespace doesn't match ClusterQueue selector",
         "ClusterQueue {cluster_queue} takes no jobs from namespace {namespace}",
         True,
     ),
     KueueText(
-        "B9",
+        Cause.TOPOLOGY_FULL,
         r'topology "(?P<topology>[^"]+)" allows to fit only (?P<fits>\d+) out of (?P<pods>\d+) (?:pod|slice)'
         r"(?:[^;]*; excluded: (?P<excluded>[^;]+))?",
         "topology {topology} has room for {fits} of {pods} pods in one place",
     ),
     KueueText(
-        "B9",
+        Cause.TOPOLOGY_FULL,
         r'topology "(?P<topology>[^"]+)" doesn\'t allow to fit any of (?P<pods>\d+) (?:pod|slice)'
         r"(?:[^;]*; excluded: (?P<excluded>[^;]+))?",
         "topology {topology} has room for none of {pods} pods",
     ),
     KueueText(
-        "B3",
+        Cause.NO_FLAVOR_FITS,
         r"untolerated taint \{(?P<taint>[^\s}:]+)(?: (?P<value>(?!No|Prefer)[^\s}]+))?[^}]*\} in flavor"
         r" (?P<flavor>[^\s,]+)",
         "flavor {flavor} has taint {taint} that the pods do not tolerate",
         True,
     ),
     KueueText(
-        "B3",
+        Cause.NO_FLAVOR_FITS,
         r"flavor (?P<flavor>\S+) doesn't match node affinity",
         "node selector {selector} rules out flavor {flavor}",
         True,
     ),
-    KueueText("B3", r"flavor (?P<flavor>\S+) not found", "ResourceFlavor {flavor} does not exist", True),
     KueueText(
-        "B3",
+        Cause.NO_FLAVOR_FITS,
+        r"flavor (?P<flavor>\S+) not found",
+        "ResourceFlavor {flavor} does not exist",
+        True,
+    ),
+    KueueText(
+        Cause.NO_FLAVOR_FITS,
         r"resource (?P<resource>\S+) unavailable in ClusterQueue",
         "ClusterQueue {cluster_queue} offers no {resource}",
         True,
     ),
     KueueText(
-        "B3",
+        Cause.NO_FLAVOR_FITS,
         r"pod set (?P<pod_set>[^\s:;]+): no (?:TAS )?flavor assigned",
         "pod set {pod_set} asks for nothing that queue {cluster_queue} covers: give it a CPU request",
         True,
     ),
     KueueText(
-        "B9",
+        Cause.TOPOLOGY_FULL,
         r'flavor "?(?P<flavor>[^\s"]+)"? does not contain the requested level',
         "the topology of flavor {flavor} has no level {level}",
         True,
     ),
     KueueText(
-        "B9", r"no requested topology level: (?P<level>\S+)", "its topology has no level {level}", True
+        Cause.TOPOLOGY_FULL,
+        r"no requested topology level: (?P<level>\S+)",
+        "its topology has no level {level}",
+        True,
     ),
     KueueText(
-        "B9",
+        Cause.TOPOLOGY_FULL,
         r'flavor "?(?P<flavor>[^\s"]+)"? does not support TopologyAwareScheduling',
         "it asks for a topology, and flavor {flavor} has none",
         True,
     ),
     KueueText(
-        "B9",
+        Cause.TOPOLOGY_FULL,
         r"cannot find replacement assignment for unhealthy node: (?P<node>[^\s,;]+)",
         "node {node} is lost, and its topology has no other place for the pods",
     ),
-    KueueText("B10", r"Pending the preemption of 1 workload", "waits for 1 preempted job to end"),
     KueueText(
-        "B10", r"Pending the preemption of (?P<count>\d+) workload", "waits for {count} preempted jobs to end"
+        Cause.QUOTA_VICTIMS_ENDING,
+        r"Pending the preemption of 1 workload",
+        "waits for 1 preempted job to end",
     ),
     KueueText(
-        "B1",
+        Cause.QUOTA_VICTIMS_ENDING,
+        r"Pending the preemption of (?P<count>\d+) workload",
+        "waits for {count} preempted jobs to end",
+    ),
+    KueueText(
+        Cause.QUOTA_IN_USE,
         r"no longer fits after processing another workload",
         "another job took the quota: waits for its next turn",
     ),
     KueueText(
-        "B8",
+        Cause.OTHERS_NOT_READY,
         r"waiting for all admitted workloads to be in PodsReady",
         "waits until the pods of another admitted job are ready",
     ),
-    KueueText("B26", r"Preempted to accommodate a workload", "waits for Kueue to look at it again"),
-    KueueText("B6", r"workload is deactivated", "suspended: its workload is deactivated"),
-    KueueText("B13", r"exceeded the PodsReady timeout", "its pods were not ready in time: it was put back"),
-    KueueText("B11", r"admission is gated by: *(?P<holder>[^\s].*)", GATED),
-    KueueText("B11", r"admission.?gated", "held by an admission gate: its controller has to lift it"),
-    KueueText("B7", r"has failed admission checks", "an admission check took its place back"),
-    KueueText("B12", r"backoff", "waits out a back-off before the next attempt"),
+    KueueText(Cause.PREEMPTED, r"Preempted to accommodate a workload", "waits for Kueue to look at it again"),
+    KueueText(Cause.SWITCHED_OFF, r"workload is deactivated", "suspended: its workload is deactivated"),
+    KueueText(
+        Cause.EVICTED_IN_A_LOOP,
+        r"exceeded the PodsReady timeout",
+        "its pods were not ready in time: it was put back",
+    ),
+    KueueText(Cause.ADMISSION_GATED, r"admission is gated by: *(?P<holder>[^\s].*)", GATED),
+    KueueText(
+        Cause.ADMISSION_GATED, r"admission.?gated", "held by an admission gate: its controller has to lift it"
+    ),
+    KueueText(
+        Cause.ADMISSION_CHECK, r"has failed admission checks", "an admission check took its place back"
+    ),
+    KueueText(Cause.BACKS_OFF, r"backoff", "waits out a back-off before the next attempt"),
 )
 
 REASON_WORDS: dict[str, tuple[str, str, bool]] = {
     # reason of QuotaReserved=False -> row of the catalogue, words where the message says nothing known, and
     # whether it is blocked
-    "WaitingForQuota": ("B1", "waits for free quota in {cluster_queue}", False),
-    "ExceedsMaxQuota": ("B2", "asks more than {cluster_queue} can ever give", True),
-    "NoMatchingFlavor": ("B3", "no flavor of {cluster_queue} matches its pods", True),
-    "Misconfigured": ("B4", "queue {queue} is missing or not usable", True),
-    "Suspended": ("B5", "queue {queue} is stopped", True),
-    "AdmissionGated": ("B11", "held by an admission gate: its controller has to lift it", False),
-    "WaitingForPodsReady": ("B8", "waits until the pods of another admitted job are ready", False),
-    "TopologyPlacementFailed": ("B9", "no place in the topology is large enough now", False),
-    "WaitingForPreemptedWorkloads": ("B10", "waits for preempted jobs to end", False),
-    "PendingEvaluation": ("A8", "waits for Kueue to look at it in queue {cluster_queue}", False),
+    "WaitingForQuota": (Cause.QUOTA_IN_USE, "waits for free quota in {cluster_queue}", False),
+    "ExceedsMaxQuota": (Cause.ABOVE_QUOTA, "asks more than {cluster_queue} can ever give", True),
+    "NoMatchingFlavor": (Cause.NO_FLAVOR_FITS, "no flavor of {cluster_queue} matches its pods", True),
+    "Misconfigured": (Cause.QUEUE_UNUSABLE, "queue {queue} is missing or not usable", True),
+    "Suspended": (Cause.QUEUE_STOPPED, "queue {queue} is stopped", True),
+    "AdmissionGated": (
+        Cause.ADMISSION_GATED,
+        "held by an admission gate: its controller has to lift it",
+        False,
+    ),
+    "WaitingForPodsReady": (
+        Cause.OTHERS_NOT_READY,
+        "waits until the pods of another admitted job are ready",
+        False,
+    ),
+    "TopologyPlacementFailed": (Cause.TOPOLOGY_FULL, "no place in the topology is large enough now", False),
+    "WaitingForPreemptedWorkloads": (Cause.QUOTA_VICTIMS_ENDING, "waits for preempted jobs to end", False),
+    "PendingEvaluation": (
+        Cause.NOT_ADMITTED_YET,
+        "waits for Kueue to look at it in queue {cluster_queue}",
+        False,
+    ),
     "OnHold": ("", "put on hold by Kueue", False),
-    "Deactivated": ("B6", "suspended: its workload is deactivated", False),
+    "Deactivated": (Cause.SWITCHED_OFF, "suspended: its workload is deactivated", False),
 }
 
 FINISHED_WORDS: dict[str, str] = {
@@ -207,16 +248,19 @@ FINISHED_BEFORE = "Kueue has declared its Workload finished"
 
 EVICTED_WORDS: dict[str, tuple[str, str]] = {
     # reason of Evicted=True -> row of the catalogue and words
-    "PodsReadyTimeout": ("B13", "its pods were not ready in time: it was put back"),
-    "AdmissionCheck": ("B7", "an admission check took its place back"),
-    "ClusterQueueStopped": ("B5", "its ClusterQueue was stopped and drained"),
-    "LocalQueueStopped": ("B5", "its queue was stopped and drained"),
-    "NodeFailures": ("D18", "put back after node failures"),
+    "PodsReadyTimeout": (Cause.EVICTED_IN_A_LOOP, "its pods were not ready in time: it was put back"),
+    "AdmissionCheck": (Cause.ADMISSION_CHECK, "an admission check took its place back"),
+    "ClusterQueueStopped": (Cause.QUEUE_STOPPED, "its ClusterQueue was stopped and drained"),
+    "LocalQueueStopped": (Cause.QUEUE_STOPPED, "its queue was stopped and drained"),
+    "NodeFailures": (Cause.LOST_WITH_NODE, "put back after node failures"),
     "FlavorMigration": ("", "moves to another flavor"),
 }
 
-_RETRIED_OUT = ("B13", "deactivated after too many retries: its pods were never ready in time")
-_RAN_OUT = ("B6", "deactivated: it ran longer than it was allowed to")
+_RETRIED_OUT = (
+    Cause.EVICTED_IN_A_LOOP,
+    "deactivated after too many retries: its pods were never ready in time",
+)
+_RAN_OUT = (Cause.SWITCHED_OFF, "deactivated: it ran longer than it was allowed to")
 DEACTIVATED_WORDS: dict[str, tuple[str, str]] = {
     "DeactivatedDueToRequeuingLimitExceeded": _RETRIED_OUT,
     "RequeuingLimitExceeded": _RETRIED_OUT,

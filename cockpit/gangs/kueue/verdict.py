@@ -6,6 +6,7 @@ reason carries its row of the catalogue of causes, the values behind it and how 
 
 from collections.abc import Mapping
 
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs.kueue import texts
 from cockpit.gangs.kueue.quota import figure
 from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, gang_state
@@ -64,7 +65,7 @@ def verdict(
         sureness=why.sureness,
         message="" if said is None else said.message,
         since_seconds=None if said is None else said.changed_seconds,
-        again_seconds=workload.requeue_at_seconds if why.cause == "B12" else None,
+        again_seconds=workload.requeue_at_seconds if why.cause == Cause.BACKS_OFF else None,
     )
 
 
@@ -78,7 +79,9 @@ def finished_early(workload: Workload) -> Told | None:
         return None
     words = texts.FINISHED_WORDS.get(mark.reason, texts.FINISHED_BEFORE)
     facts = (("reason", mark.reason), ("workload", workload.key))
-    found = Told(f"{words}: it never starts; recreate it", "B27", is_blocked=True, facts=facts)
+    found = Told(
+        f"{words}: it never starts; recreate it", Cause.DECLARED_FINISHED, is_blocked=True, facts=facts
+    )
     return found._replace(message=mark.message, since_seconds=mark.changed_seconds)
 
 
@@ -112,14 +115,16 @@ def _deactivated(workload: Workload) -> Told:
     if rejected:
         return _rejected(rejected[0].name, rejected[0].message)
     if reason == "DeactivatedDueToAdmissionCheck":
-        return Told("an admission check rejected it", "B7")
-    cause, words = texts.DEACTIVATED_WORDS.get(reason, ("B6", texts.DEACTIVATED_BY_PERSON))
+        return Told("an admission check rejected it", Cause.ADMISSION_CHECK)
+    cause, words = texts.DEACTIVATED_WORDS.get(reason, (Cause.SWITCHED_OFF, texts.DEACTIVATED_BY_PERSON))
     return Told(words, cause)
 
 
 def _rejected(check: str, message: str) -> Told:
     tail = f": {plain(message)}" if message else ""
-    found = told("B7", "admission check {check} rejected it" + tail, {"check": check}, is_blocked=True)
+    found = told(
+        Cause.ADMISSION_CHECK, "admission check {check} rejected it" + tail, {"check": check}, is_blocked=True
+    )
     return found._replace(facts=(*found.facts, ("state", "Rejected"), ("message", message)))
 
 
@@ -140,14 +145,14 @@ def _checking(workload: Workload) -> Told:
     """Quota is reserved: which check is not through, and what it says."""
     admitted = condition(workload.conditions, "Admitted")
     if admitted is not None and admitted.reason == "PendingDelayedTopologyRequests":
-        return Told("quota is reserved; Kueue still looks for a place in the topology", "B9")
+        return Told("quota is reserved; Kueue still looks for a place in the topology", Cause.TOPOLOGY_FULL)
     waiting = [one for one in workload.checks if one.state in _CHECK_ORDER]
     if waiting:
         return _check_words(min(waiting, key=lambda one: _CHECK_ORDER.index(one.state)), len(waiting))
     detail = "" if admitted is None else admitted.message
     known = ("", "The workload has no reservation", "The workload has failed admission checks")
     tail = "" if detail in known else f": {detail}"
-    return Told(f"quota is reserved; waits for admission checks{tail}", "B7")
+    return Told(f"quota is reserved; waits for admission checks{tail}", Cause.ADMISSION_CHECK)
 
 
 def _check_words(check: AdmissionCheck, count: int) -> Told:
@@ -156,7 +161,9 @@ def _check_words(check: AdmissionCheck, count: int) -> Told:
     verb = "is retried" if check.state == "Retry" else "is pending"
     more = f" (and {count - 1} more)" if count > 1 else ""
     tail = f": {plain(check.message)}" if check.message else ""
-    found = told("B7", f"admission check {{check}} {verb}{more}{tail}", {"check": check.name})
+    found = told(
+        Cause.ADMISSION_CHECK, f"admission check {{check}} {verb}{more}{tail}", {"check": check.name}
+    )
     return found._replace(facts=(*found.facts, ("state", check.state), ("message", check.message)))
 
 
@@ -164,7 +171,7 @@ def _admitted(workload: Workload, state: str) -> Told:
     """What is worth knowing of one that may run: a lost node, fewer pods than it asked for."""
     if workload.unhealthy_nodes:
         text = "node {node} is lost: Kueue looks for another place in the topology"
-        return told("D18", text, {"node": ", ".join(workload.unhealthy_nodes)})
+        return told(Cause.LOST_WITH_NODE, text, {"node": ", ".join(workload.unhealthy_nodes)})
     fewer = [part for part in workload.pod_sets if part.asked > part.count]
     if fewer:
         got, asked = sum(part.count for part in fewer), sum(part.asked for part in fewer)
@@ -184,20 +191,24 @@ def _with_past(workload: Workload, why: Told, store: StoreReader) -> Told:
     past = _past(evicted, store)
     if past is None:
         return why
-    if why.cause == past.cause == "B13" and workload.requeue_count:
+    if why.cause == past.cause == Cause.EVICTED_IN_A_LOOP and workload.requeue_count:
         tries = (("tries", str(workload.requeue_count)),)
         times = counted(workload.requeue_count, "time")
         return why._replace(sentence=f"put back {times}: its pods were not ready in time", facts=tries)
-    if past.cause == "D18" and not why.cause:  # Kueue says the same of the eviction and of the wait
+    if (
+        past.cause == Cause.LOST_WITH_NODE and not why.cause
+    ):  # Kueue says the same of the eviction and of the wait
         return past._replace(facts=(*past.facts, ("evicted", evicted.reason)))
     sentence = f"{past.sentence}; {why.sentence}"
-    if len(sentence) > SENTENCE_LIMIT and why.cause == "B1" and why.missing:
+    if len(sentence) > SENTENCE_LIMIT and why.cause == Cause.QUOTA_IN_USE and why.missing:
         noun = resource_word(why.resource, why.missing)
         sentence = f"{past.sentence}; needs {figure(why.resource, why.missing)} more {noun}"
     sentence = one_line(sentence)
     facts = (*why.facts, ("evicted", evicted.reason), *past.facts)
     # what took its place is the cause, the quota what follows; a lost node is while nothing else is told
-    if (past.cause == "B26" and why.cause in ("B1", "A8", "")) or (past.cause == "D18" and why.cause == "A8"):
+    if (past.cause == Cause.PREEMPTED and why.cause in (Cause.QUOTA_IN_USE, Cause.NOT_ADMITTED_YET, "")) or (
+        past.cause == Cause.LOST_WITH_NODE and why.cause == Cause.NOT_ADMITTED_YET
+    ):
         then = (("then", why.cause),) if why.cause else ()
         return why._replace(
             sentence=sentence, cause=past.cause, sureness=past.sureness, facts=(*facts, *then)
@@ -208,16 +219,16 @@ def _with_past(workload: Workload, why: Told, store: StoreReader) -> Told:
 def _past(evicted: Condition, store: StoreReader) -> Told | None:
     """ "preempted by team-a/urgent", as the message names the job by uid; None for what needs no words."""
     if evicted.reason == "PodsReadyTimeout":
-        return Told("put back: pods not ready in time", "B13")
+        return Told("put back: pods not ready in time", Cause.EVICTED_IN_A_LOOP)
     if evicted.reason == "NodeFailures":
         lost = texts.LOST_NODES.search(evicted.message)
         if lost is not None:
-            return told("D18", texts.LOST_WORDS, {"node": lost["node"]})
-        return Told("put back after node failures", "D18")
+            return told(Cause.LOST_WITH_NODE, texts.LOST_WORDS, {"node": lost["node"]})
+        return Told("put back after node failures", Cause.LOST_WITH_NODE)
     if evicted.reason != "Preempted":
         return None
     named = texts.PREEMPTED_BY.search(evicted.message)
     for other in store.workloads_of(named["uid"]) if named is not None else ():
         if other.owner is not None:
-            return told("B26", "preempted by {preemptor}", {"preemptor": job_of(other)})
-    return Told("preempted by a job that goes first", "B26")
+            return told(Cause.PREEMPTED, "preempted by {preemptor}", {"preemptor": job_of(other)})
+    return Told("preempted by a job that goes first", Cause.PREEMPTED)

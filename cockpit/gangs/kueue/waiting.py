@@ -4,6 +4,7 @@ Kueue counts quota; a message is the news of one scheduling pass and may be old:
 the queue shows now.
 """
 
+from cockpit.catalogue.cause import Cause
 from cockpit.gangs.kueue import quota, texts
 from cockpit.gangs.kueue.line import head_before, is_unheard, lines_of, twin_of
 from cockpit.gangs.kueue.queue_state import queue_state
@@ -25,21 +26,23 @@ def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> To
     """The reason of a workload in line."""
     stopped = _stopped(workload, store, cluster_queue)
     if stopped is not None:
-        then = (("then", "B2"),) if quota.is_beyond(workload, store, cluster_queue) else ()
+        then = (("then", Cause.ABOVE_QUOTA),) if quota.is_beyond(workload, store, cluster_queue) else ()
         return stopped._replace(facts=(*stopped.facts, *then))
     if _backs_off(workload):
         tries = counted(workload.requeue_count, "try", "tries")
         text = f"backs off after {tries} before it queues again"
         at = f"{workload.requeue_at_seconds:.0f}"  # epoch seconds: how long that is depends on who asks when
-        return Told(text, "B12", facts=(("tries", str(workload.requeue_count)), ("queues again at", at)))
+        return Told(
+            text, Cause.BACKS_OFF, facts=(("tries", str(workload.requeue_count)), ("queues again at", at))
+        )
     reserved = condition(workload.conditions, "QuotaReserved")
     is_gated = reserved is None or reserved.reason == "AdmissionGated"
     if workload.gated_by and is_gated:
-        return told("B11", texts.GATED, {"holder": workload.gated_by})
+        return told(Cause.ADMISSION_GATED, texts.GATED, {"holder": workload.gated_by})
     if reserved is None or is_unheard(workload):
         return _by_others(workload, store, cluster_queue, reserved)
     own = _as_told(workload, store, cluster_queue, reserved)
-    if own.cause == "B1":  # also what it could have has to wait until the head has gone
+    if own.cause == Cause.QUOTA_IN_USE:  # also what it could have has to wait until the head has gone
         return _behind_head(workload, store, cluster_queue) or own
     return own
 
@@ -116,7 +119,7 @@ def _unseen(workload: Workload, cluster_queue: str) -> Told:
     if not queue:
         return _UNHEARD
     text = "waits for Kueue to look at it in queue {queue}"
-    return told("A8", text, {"queue": queue}, sureness=Sureness.INFERRED)
+    return told(Cause.NOT_ADMITTED_YET, text, {"queue": queue}, sureness=Sureness.INFERRED)
 
 
 def _like(
@@ -127,7 +130,11 @@ def _like(
     if told_of_twin is None:
         return _unseen(workload, cluster_queue)
     if texts.PREEMPTING.search(told_of_twin.message):
-        return told("B1", "waits its turn behind {twin}, which asks for the same", {"twin": job_of(twin)})
+        return told(
+            Cause.QUOTA_IN_USE,
+            "waits its turn behind {twin}, which asks for the same",
+            {"twin": job_of(twin)},
+        )
     found = _as_told(workload, store, cluster_queue, told_of_twin)
     is_said = reserved is not None and texts.PASSED_OVER.search(reserved.message) is not None
     sureness = Sureness.SAID if is_said else Sureness.INFERRED
@@ -146,11 +153,11 @@ def _behind_head(workload: Workload, store: StoreReader, cluster_queue: str) -> 
     reserved = condition(head.conditions, "QuotaReserved")
     of_head = _UNHEARD
     if head.gated_by and (reserved is None or reserved.reason == "AdmissionGated"):
-        of_head = told("B11", texts.GATED, {"holder": head.gated_by})
+        of_head = told(Cause.ADMISSION_GATED, texts.GATED, {"holder": head.gated_by})
     elif reserved is not None:
         of_head = _as_told(head, store, cluster_queue_name(head, store), reserved)
     made = told(
-        "B14",
+        Cause.BEHIND_THE_HEAD,
         "behind {head} in StrictFIFO {queue}" + plain(_short_words(of_head)),
         {"head": job_of(head), "queue": cluster_queue},
         is_blocked=of_head.is_blocked,
@@ -173,7 +180,7 @@ def _is_strict(store: StoreReader, cluster_queue: str) -> bool:
 def _short_words(of_head: Told) -> str:
     if of_head.sureness is Sureness.UNKNOWN:
         return ""
-    if of_head.cause == "B1" and of_head.missing:
+    if of_head.cause == Cause.QUOTA_IN_USE and of_head.missing:
         amount = quota.figure(of_head.resource, of_head.missing)
         return f", which needs {amount} more {resource_word(of_head.resource, of_head.missing)}"
     return f": {of_head.sentence}"
@@ -187,10 +194,10 @@ def _until_ready(store: StoreReader) -> Told:
         if is_true(one, "Admitted") and not is_true(one, "PodsReady") and not one.is_finished
     ]
     if not late:
-        return Told("waits until the pods of another admitted job are ready", "B8")
+        return Told("waits until the pods of another admitted job are ready", Cause.OTHERS_NOT_READY)
     first: Workload = min(late, key=lambda one: (one.created_seconds or 0.0, one.key))
     text = "waits until the pods of {other} are ready: nothing is admitted before"
-    return told("B8", text, {"other": job_of(first)})
+    return told(Cause.OTHERS_NOT_READY, text, {"other": job_of(first)})
 
 
 def _backs_off(workload: Workload) -> bool:
@@ -203,11 +210,13 @@ def _stopped(workload: Workload, store: StoreReader, cluster_queue: str) -> Told
     queue = local_queue_of(workload, store)
     if queue is not None and queue_state(queue).state in ("stopped", "ending"):
         why = queue_state(queue).why or "stopped"
-        return told("B5", f"queue {{queue}} is {plain(why)}", {"queue": queue.name}, is_blocked=True)
+        return told(
+            Cause.QUEUE_STOPPED, f"queue {{queue}} is {plain(why)}", {"queue": queue.name}, is_blocked=True
+        )
     target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, cluster_queue) if cluster_queue else None
     if target is not None and queue_state(target).state in ("stopped", "inactive", "ending"):
         state, why = queue_state(target)
-        cause = "B4" if state == "inactive" else "B5"
+        cause = Cause.QUEUE_UNUSABLE if state == "inactive" else Cause.QUEUE_STOPPED
         return told(cause, f"ClusterQueue {{queue}}: {plain(why)}", {"queue": target.name}, is_blocked=True)
     return None
 

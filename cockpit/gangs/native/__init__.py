@@ -8,6 +8,7 @@ A gate that is off drops the pod field without a word: what was stored is compar
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
 from cockpit.gangs import scheduler as sentences
 from cockpit.gangs.engine import ControllerSigns, Engine, InstalledEngine, NewJob, Suited
@@ -81,7 +82,9 @@ class NativeGang(Engine):
         schedulers = sorted({pod.scheduler or usual for pod in pods if not pod.is_finished})
         if len(schedulers) > 1:
             names = {"schedulers": " and ".join(schedulers)}
-            return told("B23", "pods of its group name several schedulers: {schedulers}", names)
+            return told(
+                Cause.SEVERAL_SCHEDULERS, "pods of its group name several schedulers: {schedulers}", names
+            )
         short = members_missing(group, pods)
         if short is not None:
             return short
@@ -89,9 +92,9 @@ class NativeGang(Engine):
             mark = condition(group.conditions, type_)
             if mark is not None and mark.status == "False":
                 facts = (("all", str(group.min_member or len(pods))),)
-                why = sentences.told(mark.message, "B22")
+                why = sentences.told(mark.message, Cause.GANG_NOT_PLACED)
                 sentence = "" if sentences.is_consequence(mark.message) else why.sentence
-                made = Told(sentence, "B22", facts=(*why.facts, *facts), message=mark.message)
+                made = Told(sentence, Cause.GANG_NOT_PLACED, facts=(*why.facts, *facts), message=mark.message)
                 return made._replace(since_seconds=mark.changed_seconds)
         return Told("")
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.catalogue.cause import Cause
 from cockpit.clean import clean
 from cockpit.gangs import scheduler as sentences
 from cockpit.gangs.engine import (
@@ -53,7 +54,10 @@ JOBS: Final = "volcanojobs"
 GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
 QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
 _QUEUE_LABEL: Final = "volcano.sh/queue-name"
-_CAUSES: Final = {"NotEnoughTasks": "B16", "NotEnoughPodsOfTask": "B16"}
+_CAUSES: Final = {
+    "NotEnoughTasks": Cause.GANG_MEMBERS_MISSING,
+    "NotEnoughPodsOfTask": Cause.GANG_MEMBERS_MISSING,
+}
 """Reason of the condition Unschedulable to the row of the catalogue; for others the gang finds no room."""
 _ENDS: Final = (
     ("Completed", JobState.SUCCEEDED),
@@ -162,31 +166,39 @@ class Volcano(Engine):
         mark = condition(group.conditions, "Unschedulable")
         if mark is not None and mark.status == "True" and mark.message:
             why = self.reason_of_event(group, mark.message)
-            why = why or sentences.told(mark.message, _CAUSES.get(mark.reason, "B15"))
+            why = why or sentences.told(mark.message, _CAUSES.get(mark.reason, Cause.GANG_FINDS_NO_ROOM))
             return why._replace(message=mark.message, since_seconds=mark.changed_seconds)
         if group.phase in ("", "Pending"):
             names = {"queue": group.queue or "default"}
-            return told("A13", "queue {queue} has not admitted it yet", names)
-        return Told("in its queue, waits for nodes", "B15")
+            return told(Cause.GROUP_NOT_LET_IN, "queue {queue} has not admitted it yet", names)
+        return Told("in its queue, waits for nodes", Cause.GANG_FINDS_NO_ROOM)
 
     def reason_of_event(self, group: PodGroup, message: str) -> Told | None:
         """Why its queue does not let it in: the plugin that said no."""
         found = understand(TextPlace.CREATE, message)
-        if found is None or found.cause != "A13":
+        if found is None or found.cause != Cause.GROUP_NOT_LET_IN:
             return None
         names = {"queue": group.queue or "default", **found.names}
         words = found.wording.words if found.names.get("why") else found.wording.words.partition(":")[0]
-        return told("A13", words, {key: value for key, value in names.items() if f"{{{key}}}" in words})
+        return told(
+            Cause.GROUP_NOT_LET_IN,
+            words,
+            {key: value for key, value in names.items() if f"{{{key}}}" in words},
+        )
 
     def reason_of_queue(self, group: PodGroup, queue: Mapping[str, Any] | None) -> Told | None:
         """Closed, gone, or short of what the group needs at least."""
         name = group.queue or "default"
         if queue is None:
-            return told("A14", "queue {queue} does not exist", {"queue": name}, is_blocked=True)
+            return told(
+                Cause.GROUP_QUEUE_CLOSED, "queue {queue} does not exist", {"queue": name}, is_blocked=True
+            )
         state = clean(str(mapping(queue.get("status")).get("state") or "Open"))
         if state != "Open":
             text = "queue {queue} is {state}: it takes no jobs until it is opened"
-            return told("A14", text, {"queue": name, "state": state.lower()}, is_blocked=True)
+            return told(
+                Cause.GROUP_QUEUE_CLOSED, text, {"queue": name, "state": state.lower()}, is_blocked=True
+            )
         return _used_up(name, queue)
 
     def never_preempts(self, config: Mapping[str, Any]) -> bool:
@@ -219,7 +231,9 @@ def _used_up(name: str, queue: Mapping[str, Any]) -> Told | None:
             words = "queue {queue} has not admitted it: {used} of {limit} {resource} in use"
             noun = resource_word(resource, bound)
             return told(
-                "A13", words, {"queue": name, "used": str(used), "limit": str(bound), "resource": noun}
+                Cause.GROUP_NOT_LET_IN,
+                words,
+                {"queue": name, "used": str(used), "limit": str(bound), "resource": noun},
             )
     return None
 

@@ -12,7 +12,7 @@ from cockpit.kube.decode.frames import Frames, FramingError, LengthFrames, LineF
 from cockpit.kube.decode.shapes import AnyObject, WireShape
 from cockpit.kube.proto import meta_pb2
 from cockpit.mask import clean_message
-from cockpit.model.refusal import Cause
+from cockpit.model.refusal import StatusCause
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON = "application/json"
@@ -30,7 +30,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     reason: str = ""
     message: str = ""
     retry_after_seconds: float | None = None
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[StatusCause, ...] = ()
     name: str = ""  # of the object that it speaks of
     group: str = ""
     kind: str = ""  # its plural resource, as Status.details has it
@@ -85,9 +85,9 @@ def _guarded(read: Callable[[bytes], Any], raw: bytes) -> Any:
         raise UndecodableError(f"not readable as protobuf ({type(error).__name__})") from None
 
 
-def _causes(told: Iterable[Any]) -> tuple[Cause, ...]:
+def _causes(told: Iterable[Any]) -> tuple[StatusCause, ...]:
     return tuple(
-        Cause(clean(one.field), clean_message(one.message), clean(one.reason, SHORT)) for one in told
+        StatusCause(clean(one.field), clean_message(one.message), clean(one.reason, SHORT)) for one in told
     )
 
 

@@ -1,6 +1,7 @@
 """Pods that have their node and do not run, or have ended: nothing but making what they name, or making them
 anew, helps."""
 
+from cockpit.catalogue.cause import Cause
 from cockpit.fit.what_if import WhatIf
 from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.json_patch import Operation, edited
@@ -11,22 +12,22 @@ from cockpit.triage.verdict import Change, Subject, Verdict
 from cockpit.triage.wanted import Tree, job_of, tree_of
 
 _CREATED = {"configmap": ("create", "configmap"), "secret": ("create", "secret", "generic")}
-_FINAL = ("D11", "D12", "D15")
-_FINISHED_EARLY = "B27"
+_FINAL = (Cause.DEVICES_UNAVAILABLE, Cause.REFUSED_BY_KUBELET, Cause.EVICTED_BY_KUBELET)
+_FINISHED_EARLY = Cause.DECLARED_FINISHED
 _DEADLINE = "activeDeadlineSeconds"
-RUNS_AGAIN = (*_FINAL, "E11")
+RUNS_AGAIN = (*_FINAL, Cause.DEADLINE)
 """Causes that may have ended the job, and after which it can be made to run again."""
 
 
 def of_begun(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:
     """Changes after which what has a node already, or has ended, runs; () where none is known."""
-    if verdict.cause in ("D3", "D6"):
+    if verdict.cause in (Cause.CONFIG_MISSING, Cause.VOLUME_NOT_MOUNTED):
         return _object_made(verdict)
     if verdict.cause in _FINAL:
         return _anew(verdict, view, (), "made anew: its pod is final")
     if verdict.cause == _FINISHED_EARLY:
         return _recreated(verdict, view)
-    if verdict.cause == "E11":
+    if verdict.cause == Cause.DEADLINE:
         return _later_deadline(verdict, view)
     return ()
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
 from cockpit.fit.shape import Part
 from cockpit.fit.what_if import WhatIf
@@ -344,15 +345,15 @@ def _group_spec(engine: str, members: int) -> tuple[str, dict[str, Any]] | None:
 
 
 ADMISSIONS: Final[Mapping[str, Callable[[Desk, Verdict], ChangeOffers]]] = {
-    "A16": group_of_its_size,
-    "B3": flavor_for_it,
-    "B4": usable_queue,
-    "B7": passed_check,
-    "B8": without_the_one_before,
-    "B9": laxer_topology,
-    "B11": ungated,
-    "B14": past_the_head,
-    "B16": group_of_its_size,
-    "B20": group_of_its_size,
+    Cause.LAUNCHER_NOT_MADE: group_of_its_size,
+    Cause.NO_FLAVOR_FITS: flavor_for_it,
+    Cause.QUEUE_UNUSABLE: usable_queue,
+    Cause.ADMISSION_CHECK: passed_check,
+    Cause.OTHERS_NOT_READY: without_the_one_before,
+    Cause.TOPOLOGY_FULL: laxer_topology,
+    Cause.ADMISSION_GATED: ungated,
+    Cause.BEHIND_THE_HEAD: past_the_head,
+    Cause.GANG_MEMBERS_MISSING: group_of_its_size,
+    Cause.GANG_MISSING: group_of_its_size,
 }
 """By the row of the catalogue that the verdict names."""

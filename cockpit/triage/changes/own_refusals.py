@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from cockpit.catalogue.cause import Cause
 from cockpit.fit.quota import shortage
 from cockpit.fit.shape import Part
 from cockpit.fit.what_if import WhatIf
@@ -304,17 +305,17 @@ def smaller_for_quota(desk: Desk) -> ChangeOffers:
 
 
 REFUSALS: Final[Mapping[str, Callable[[Desk, Verdict], ChangeOffers]]] = {
-    "A2": limits_stated,
-    "A3": within_range,
-    "A4": laxer_namespace,
-    "A9": queue_priority,
-    "A10": own_controller,
-    "A11": other_name,
-    "A12": other_name,
-    "C2": offered_resource,
-    "C3": less_besides,
-    "C23": without_gate,
-    "C24": usual_scheduler,
-    "C34": offered_resource,
+    Cause.LIMITS_NOT_STATED: limits_stated,
+    Cause.OUTSIDE_LIMIT_RANGE: within_range,
+    Cause.REFUSED_BY_POD_SECURITY: laxer_namespace,
+    Cause.NOT_TAKEN_BY_QUEUE: queue_priority,
+    Cause.NO_CONTROLLER: own_controller,
+    Cause.REFUSED_BY_OPERATOR: other_name,
+    Cause.NAME_TAKEN: other_name,
+    Cause.RESOURCE_NOT_OFFERED: offered_resource,
+    Cause.OTHER_RESOURCE_SHORT: less_besides,
+    Cause.SCHEDULING_GATE: without_gate,
+    Cause.NO_SUCH_SCHEDULER: usual_scheduler,
+    Cause.OTHER_GPU_UNIT: offered_resource,
 }
 """By the row of the catalogue that the verdict names."""

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from cockpit.catalogue.cause import Cause
 from cockpit.fit.gang import fit
 from cockpit.fit.what_if import changed_store
 from cockpit.model.record import Kind
@@ -38,7 +39,15 @@ _ALIKE: Final = {
     "raise_maximum": "nodes",
 }
 """Kinds of which the smallest makes the others superfluous; every other kind stands for itself."""
-CURED_BY_WAITING: Final = frozenset(("B10", "B12", "C22", "C28", "C31"))
+CURED_BY_WAITING: Final = frozenset(
+    (
+        Cause.QUOTA_VICTIMS_ENDING,
+        Cause.BACKS_OFF,
+        Cause.VICTIMS_ENDING,
+        Cause.NODE_COMING,
+        Cause.NOT_LOOKED_AT,
+    )
+)
 """Causes of the catalogue that go by themselves: victims that end, a back-off, machines that come."""
 _QUEUE_KINDS: Final = frozenset(("create", "other_queue", "resume_queue"))
 
@@ -75,7 +84,7 @@ def changes_for(
     return _that_start(offers, desk, most) or pairs(offers, desk, most)
 
 
-_STARVED: Final = "B25"
+_STARVED: Final = Cause.HALF_PLACED
 """The other half of what waits would take whatever room comes: only its end helps."""
 _OF_OTHERS: Final = frozenset(("wait_for", "suspend", "kill"))
 
@@ -86,25 +95,53 @@ def _order(offer: ChangeOffer) -> tuple[int, str]:
 
 _UNSEEN: Final = frozenset(
     (
-        *("A2", "A3", "A4", "A5", "A8", "A9", "A10", "A11", "A12", "A13", "A14", "A15", "A16", "A17", "A18"),
         *(
-            "A19",
-            "B3",
-            "B7",
-            "B8",
-            "B9",
-            "B11",
-            "B13",
-            "B14",
-            "B16",
-            "B18",
-            "B19",
-            "B20",
-            "B21",
-            "B23",
-            "B24",
+            Cause.LIMITS_NOT_STATED,
+            Cause.OUTSIDE_LIMIT_RANGE,
+            Cause.REFUSED_BY_POD_SECURITY,
+            Cause.REFUSED_BY_WEBHOOK,
+            Cause.NOT_ADMITTED_YET,
+            Cause.NOT_TAKEN_BY_QUEUE,
+            Cause.NO_CONTROLLER,
+            Cause.REFUSED_BY_OPERATOR,
+            Cause.NAME_TAKEN,
+            Cause.GROUP_NOT_LET_IN,
+            Cause.GROUP_QUEUE_CLOSED,
+            Cause.WAITS_FOR_DEPENDENCY,
+            Cause.LAUNCHER_NOT_MADE,
+            Cause.RUNTIME_MISSING,
+            Cause.BETWEEN_ATTEMPTS,
         ),
-        *("C12", "C14", "C15", "C16", "C17", "C18", "C19", "C23", "C24", "C26", "C30"),
+        *(
+            Cause.NAMESPACE_GOING,
+            Cause.NO_FLAVOR_FITS,
+            Cause.ADMISSION_CHECK,
+            Cause.OTHERS_NOT_READY,
+            Cause.TOPOLOGY_FULL,
+            Cause.ADMISSION_GATED,
+            Cause.EVICTED_IN_A_LOOP,
+            Cause.BEHIND_THE_HEAD,
+            Cause.GANG_MEMBERS_MISSING,
+            Cause.GANG_TIMED_OUT,
+            Cause.GANG_BACKS_OFF,
+            Cause.GANG_MISSING,
+            Cause.ELASTIC_QUOTA_USED_UP,
+            Cause.SEVERAL_SCHEDULERS,
+            Cause.QUEUE_OVER_LIMIT,
+        ),
+        *(
+            Cause.CLAIM_UNBOUND,
+            Cause.VOLUME_ELSEWHERE,
+            Cause.VOLUME_NOT_ATTACHABLE,
+            Cause.DEVICE_CLAIM_MISSING,
+            Cause.DEVICES_SHORT,
+            Cause.DEVICE_ELSEWHERE,
+            Cause.DEVICE_CLASS_MISSING,
+            Cause.SCHEDULING_GATE,
+            Cause.NO_SUCH_SCHEDULER,
+            Cause.SCHEDULER_FAILED,
+            Cause.HELD_BEFORE_QUEUE,
+        ),
     )
 )
 """Causes that no fit sees: room and quota start nothing while one of them stands."""

@@ -1,4 +1,4 @@
-"""Rows A1 to A12, A18: the pods do not exist. Real admission, Job controller and mpi-operator."""
+"""The pods do not exist. Real admission, Job controller and mpi-operator."""
 
 from cockpit.triage.verdict import Subject
 from tests.triage.builders import (
@@ -47,7 +47,7 @@ def enforced(stage: Stage, name: str) -> None:
     )
 
 
-@script("A1", "gpu-quota", API, can_second=True)
+@script("namespace-quota-used-up", "gpu-quota", API, can_second=True)
 def gpu_quota(stage: Stage) -> Expected:
     """The namespace's quota of GPUs is used up, or too small; second: no node is that large, either."""
     place = pool(stage)
@@ -60,10 +60,10 @@ def gpu_quota(stage: Stage) -> Expected:
     wanted = 16 if stage.draw.has_second else 8
     subject = start(stage, pod_spec(gpus=wanted if used or stage.draw.has_second else hard + 4))
     told(stage, "FailedCreate", "exceeded quota")
-    return Expected(subject, (name, str(hard)), ("C1",) if stage.draw.has_second else ())
+    return Expected(subject, (name, str(hard)), ("gpus-short",) if stage.draw.has_second else ())
 
 
-@script("A1", "quota-of-a-replica-set", KCM)
+@script("namespace-quota-used-up", "quota-of-a-replica-set", KCM)
 def quota_of_a_replica_set(stage: Stage) -> Expected:
     """A Deployment whose ReplicaSet may not make pods: the quota of pods or of memory."""
     pool(stage, gpus=8)
@@ -78,7 +78,7 @@ def quota_of_a_replica_set(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, app), (name, "memory"))
 
 
-@script("A2", "limits-demanded", API, can_second=True)
+@script("limits-not-stated", "limits-demanded", API, can_second=True)
 def limits_demanded(stage: Stage) -> Expected:
     """A quota on limits, and a pod without them; second: a selector that no node has."""
     pool(stage)
@@ -90,7 +90,7 @@ def limits_demanded(stage: Stage) -> Expected:
     return Expected(subject, (name, f"limits.{what}"), also_elsewhere(stage))
 
 
-@script("A3", "limit-range", API, can_second=True)
+@script("outside-limit-range", "limit-range", API, can_second=True)
 def limit_range(stage: Stage) -> Expected:
     """More, or less, than the LimitRange allows; second: a selector that no node has."""
     pool(stage)
@@ -108,7 +108,7 @@ def limit_range(stage: Stage) -> Expected:
     return Expected(subject, ("GPU" if what == GPU else what,), also_elsewhere(stage))
 
 
-@script("A4", "pod-security", API, can_second=True)
+@script("refused-by-pod-security", "pod-security", API, can_second=True)
 def pod_security(stage: Stage) -> Expected:
     """The namespace's pod security level forbids it; second: a selector that no node has."""
     pool(stage)
@@ -126,7 +126,7 @@ def pod_security(stage: Stage) -> Expected:
     return Expected(subject, (level, named), also_elsewhere(stage))
 
 
-@script("A5", "webhook-down", API, can_second=True)
+@script("refused-by-webhook", "webhook-down", API, can_second=True)
 def webhook_down(stage: Stage) -> Expected:
     """A validating webhook for pods of the namespace that nobody answers;
     second: a selector that no node has."""
@@ -156,7 +156,7 @@ def webhook_down(stage: Stage) -> Expected:
     return Expected(subject, (hook,), also_elsewhere(stage))
 
 
-@script("A6", "service-account", API)
+@script("named-object-missing", "service-account", API)
 def service_account(stage: Stage) -> Expected:
     """The ServiceAccount does not exist."""
     pool(stage)
@@ -167,7 +167,7 @@ def service_account(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("A6", "priority-class", API, can_second=True)
+@script("named-object-missing", "priority-class", API, can_second=True)
 def priority_class(stage: Stage) -> Expected:
     """The PriorityClass does not exist; second: every node is full, too."""
     place = pool(stage)
@@ -176,10 +176,10 @@ def priority_class(stage: Stage) -> Expected:
     name = stage.draw.word("urgent", "high-priority")
     subject = start(stage, pod_spec(gpus=2, priorityClassName=name))
     told(stage, "FailedCreate", f"no PriorityClass with name {name} was found")
-    return Expected(subject, (name,), ("C1",) if stage.draw.has_second else ())
+    return Expected(subject, (name,), ("gpus-short",) if stage.draw.has_second else ())
 
 
-@script("A7", "suspended", KCM, can_second=True)
+@script("suspended-by-hand", "suspended", KCM, can_second=True)
 def suspended(stage: Stage) -> Expected:
     """Somebody suspended the Job, no queue holds it; second: a selector that no node has."""
     pool(stage)
@@ -190,7 +190,7 @@ def suspended(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, name), ("suspended",), also_elsewhere(stage))
 
 
-@script("A7", "mpijob-suspended", MPI)
+@script("suspended-by-hand", "mpijob-suspended", MPI)
 def mpijob_suspended(stage: Stage) -> Expected:
     """The same for an MPIJob."""
     pool(stage)
@@ -226,7 +226,7 @@ def mpijob(name: str, *, workers: int, gpus: int, more: Tree | None = None, **fi
     }
 
 
-@script("A10", "managed-elsewhere", KCM)
+@script("no-controller", "managed-elsewhere", KCM)
 def managed_elsewhere(stage: Stage) -> Expected:
     """`managedBy` names a controller that does not run."""
     pool(stage)
@@ -237,7 +237,7 @@ def managed_elsewhere(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, name), (manager,), later_seconds=120)
 
 
-@script("A11", "name-too-long", MPI)
+@script("refused-by-operator", "name-too-long", MPI)
 def name_too_long(stage: Stage) -> Expected:
     """The workers' host names would be longer than DNS allows."""
     pool(stage)
@@ -247,7 +247,7 @@ def name_too_long(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, name), ("name",))
 
 
-@script("A12", "name-taken", MPI)
+@script("name-taken", "name-taken", MPI)
 def name_taken(stage: Stage) -> Expected:
     """Something of that name is there and belongs to somebody else."""
     pool(stage)
@@ -268,7 +268,7 @@ def name_taken(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, name), (taken,))
 
 
-@script("A18", "between-retries", KCM)
+@script("between-attempts", "between-retries", KCM)
 def between_retries(stage: Stage) -> Expected:
     """Its pod failed twice, and the next one comes after a back-off."""
     place = pool(stage)

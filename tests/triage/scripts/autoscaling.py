@@ -1,4 +1,4 @@
-"""Rows C27 to C29 where Karpenter is the autoscaler: its own words, and machines that it really makes."""
+"""Karpenter is the autoscaler: its own words, and machines that it really makes."""
 
 from functools import partial
 
@@ -61,12 +61,12 @@ def others(stage: Stage) -> tuple[str, ...]:
     neighbours(stage)
     if stage.draw.chance(0.5):
         fill(stage, pool(stage), 8)
-        return ("C1",)
+        return ("gpus-short",)
     pool(stage, count=1, gpus=0)
     return ()
 
 
-@script("C27", "node-pool-at-its-limit", KARPENTER, parts=PARTS)
+@script("pool-at-maximum", "node-pool-at-its-limit", KARPENTER, parts=PARTS)
 def at_its_limit(stage: Stage) -> Expected:
     """The limit of the NodePool allows no further machine: none at all, or none beside one that is full."""
     others(stage)
@@ -80,7 +80,7 @@ def at_its_limit(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("C28", "machine-launched", KARPENTER, parts=PARTS)
+@script("node-coming", "machine-launched", KARPENTER, parts=PARTS)
 def launched(stage: Stage) -> Expected:
     """The machine is there, and its kubelet has not spoken yet."""
     others(stage)
@@ -92,7 +92,7 @@ def launched(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("C28", "gpus-to-come", KARPENTER, parts=PARTS)
+@script("node-coming", "gpus-to-come", KARPENTER, parts=PARTS)
 def gpus_to_come(stage: Stage) -> Expected:
     """The machine has joined and is Ready; its driver is still being installed."""
     others(stage)
@@ -111,7 +111,7 @@ def joined(pool_name: str, tree: Tree) -> bool:
     return is_its and GPUS_AFTER in metadata.get("annotations", {}) and is_up(tree)
 
 
-@script("C29", "no-machine-large-enough", KARPENTER, parts=PARTS)
+@script("no-machine", "no-machine-large-enough", KARPENTER, parts=PARTS)
 def none_large_enough(stage: Stage) -> Expected:
     """Machines of the only NodePool have one GPU."""
     neighbours(stage)
@@ -120,10 +120,10 @@ def none_large_enough(stage: Stage) -> Expected:
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(2, 4, 8)))
     told(stage, "FailedScheduling", "no instance type")
     refused(stage, "Insufficient nvidia.com/gpu", subject)
-    return Expected(subject, ("machine type|instance type",), ("C1",))
+    return Expected(subject, ("machine type|instance type",), ("gpus-short",))
 
 
-@script("C29", "pool-of-another-label", KARPENTER, parts=PARTS)
+@script("no-machine", "pool-of-another-label", KARPENTER, parts=PARTS)
 def of_another_label(stage: Stage) -> Expected:
     """It asks for the nodes of a pool that is full; the NodePool that could grow has not their label."""
     neighbours(stage)
@@ -133,10 +133,10 @@ def of_another_label(stage: Stage) -> Expected:
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(4, 8), nodeSelector={key: value}))
     told(stage, "FailedScheduling", "incompatible requirements")
     refused(stage, "Insufficient nvidia.com/gpu", subject)
-    return Expected(subject, (key,), ("C1",))
+    return Expected(subject, (key,), ("gpus-short",))
 
 
-@script("C29", "cloud-is-out-of-them", KARPENTER, parts=PARTS)
+@script("no-machine", "cloud-is-out-of-them", KARPENTER, parts=PARTS)
 def out_of_them(stage: Stage) -> Expected:
     """The cloud has no such machine: every NodeClaim fails at its launch and is deleted, and a new one made.
 

@@ -35,7 +35,7 @@ _NOT_UP = {
 }
 
 
-@script("A5", "policy-denies", API)
+@script("refused-by-webhook", "policy-denies", API)
 def policy_denies(stage: Stage) -> Expected:
     """A ValidatingAdmissionPolicy denies the pods."""
     pool(stage)
@@ -71,7 +71,7 @@ def _tells_of(name: str) -> Seen:
     return lambda one: one["involvedObject"]["name"] == name and one["reason"] in words
 
 
-@script("A1", "mpijob-quota", MPI)
+@script("namespace-quota-used-up", "mpijob-quota", MPI)
 def mpijob_quota(stage: Stage) -> Expected:
     """The operator may not make the workers of an MPIJob."""
     pool(stage)
@@ -84,7 +84,7 @@ def mpijob_quota(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, which), (name, str(hard)))
 
 
-@script("C6", "still-booting", SCHEDULER)
+@script("nodes-not-ready", "still-booting", SCHEDULER)
 def still_booting(stage: Stage) -> Expected:
     """The machines that have what it needs are there, and not ready yet."""
     neighbours(stage)
@@ -106,7 +106,7 @@ def still_booting(stage: Stage) -> Expected:
     return Expected(subject, ("not ready|not-ready|NotReady",))
 
 
-@script("C14", "no-volume-to-bind", SCHEDULER)
+@script("volume-elsewhere", "no-volume-to-bind", SCHEDULER)
 def no_volume_to_bind(stage: Stage) -> Expected:
     """A class of local disks without a provisioner, and no disk of it is left."""
     pool(stage)
@@ -118,7 +118,7 @@ def no_volume_to_bind(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("C15", "attach-limit", SCHEDULER)
+@script("volume-not-attachable", "attach-limit", SCHEDULER)
 def attach_limit(stage: Stage) -> Expected:
     """Each node has as many volumes of the driver attached as it may."""
     place = pool(stage, count=stage.draw.number(1, 2))
@@ -145,7 +145,7 @@ def attach_limit(stage: Stage) -> Expected:
     return Expected(subject, (names[-1],))
 
 
-@script("B26", "by-the-scheduler", SCHEDULER)
+@script("preempted", "by-the-scheduler", SCHEDULER)
 def preempted_by_the_scheduler(stage: Stage) -> Expected:
     """kube-scheduler took its place for a pod of a higher priority; its new pod waits."""
     high = stage.draw.word("urgent", "prod")
@@ -159,10 +159,10 @@ def preempted_by_the_scheduler(stage: Stage) -> Expected:
     running(stage, Subject("job", stage.space, winner))
     told(stage, "Preempted")
     refused(stage, "Insufficient nvidia.com/gpu", subject)
-    return Expected(subject, (winner,), ("C1",))
+    return Expected(subject, (winner,), ("gpus-short",))
 
 
-@script("E11", "mpijob-deadline", MPI)
+@script("deadline", "mpijob-deadline", MPI)
 def mpijob_deadline(stage: Stage) -> Expected:
     """The deadline of an MPIJob counts from its launcher's start."""
     pool(stage, count=2)

@@ -1,4 +1,4 @@
-"""Rows A13 to A15, A17, B15 to B24: Volcano, coscheduling, KAI, JobSet, Trainer. Fixtures, by their sources.
+"""Volcano, coscheduling, KAI, JobSet, Trainer hold a group or have not made it. Fixtures, by their sources.
 
 A consequence (a group that waits for one of its pods) has the cause of that pod as its top cause.
 """
@@ -129,7 +129,7 @@ def volcano_group(
     return stage.one(f"podgroups.{VOLCANO.partition('/')[0]}", name)
 
 
-@fixture("A13", "not-enqueued")
+@fixture("group-not-let-in", "not-enqueued")
 def not_enqueued(stage: FixtureStage) -> Expected:
     """The queue does not let the group in."""
     _busy(stage)
@@ -145,7 +145,7 @@ def not_enqueued(stage: FixtureStage) -> Expected:
     return Expected(_job(stage, made), (queue,))
 
 
-@fixture("A14", "queue-closed")
+@fixture("group-queue-closed", "queue-closed")
 def queue_closed(stage: FixtureStage) -> Expected:
     """The queue was closed after the job had come."""
     stage.pool()
@@ -156,7 +156,7 @@ def queue_closed(stage: FixtureStage) -> Expected:
     return Expected(_job(stage, made), (queue, "closed|closing"))
 
 
-@fixture("B15", "gang-short-of-gpus")
+@fixture("gang-finds-no-room", "gang-short-of-gpus")
 def gang_short(stage: FixtureStage) -> Expected:
     """The group was let in, and no node has room."""
     _busy(stage)
@@ -185,7 +185,7 @@ def gang_short(stage: FixtureStage) -> Expected:
         marks = pod["metadata"].get("annotations") or {}
         if marks:
             marks["scheduling.k8s.io/group-name"] = group["metadata"]["name"]
-    return Expected(_job(stage, made), ("8",), ("B15",), top="C1")
+    return Expected(_job(stage, made), ("8",), ("gang-finds-no-room",), top="gpus-short")
 
 
 # ---- coscheduling
@@ -222,7 +222,7 @@ def coscheduled(
 NOT_HELPFUL = "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
 
 
-@fixture("B16", "members-missing")
+@fixture("gang-members-missing", "members-missing")
 def members_missing(stage: FixtureStage) -> Expected:
     """The group wants more members than there are pods."""
     stage.pool(3)
@@ -235,7 +235,7 @@ def members_missing(stage: FixtureStage) -> Expected:
     return Expected(_job(stage, made), (str(has), str(has + 1)))
 
 
-@fixture("B17", "rejected-whole")
+@fixture("gang-refused", "rejected-whole")
 def rejected_whole(stage: FixtureStage) -> Expected:
     """One member does not fit, all are rejected."""
     _busy(stage)
@@ -246,10 +246,10 @@ def rejected_whole(stage: FixtureStage) -> Expected:
     )
     other = "0/1 nodes are available: 1 optimistic rejection in PostFilter."
     made, _ = coscheduled(stage, [other, culprit, other], 3)
-    return Expected(_job(stage, made), ("8",), ("B17",), top="C1")
+    return Expected(_job(stage, made), ("8",), ("gang-refused",), top="gpus-short")
 
 
-@fixture("B18", "permit-timeout")
+@fixture("gang-timed-out", "permit-timeout")
 def permit_timeout(stage: FixtureStage) -> Expected:
     """Members waited for the last one until the time was up."""
     stage.pool(3)
@@ -257,7 +257,7 @@ def permit_timeout(stage: FixtureStage) -> Expected:
     return Expected(_job(stage, made), ("timed out|timeout|time-out|waited too long",))
 
 
-@fixture("B19", "resource-gap")
+@fixture("gang-backs-off", "resource-gap")
 def resource_gap(stage: FixtureStage) -> Expected:
     """The cluster has less than the group's minResources; or it failed recently."""
     stage.pool(3)
@@ -270,7 +270,7 @@ def resource_gap(stage: FixtureStage) -> Expected:
     return Expected(_job(stage, made), (named,))
 
 
-@fixture("B20", "no-such-group")
+@fixture("gang-missing", "no-such-group")
 def no_such_group(stage: FixtureStage) -> Expected:
     """The group that the pods name does not exist."""
     stage.pool(3)
@@ -279,7 +279,7 @@ def no_such_group(stage: FixtureStage) -> Expected:
     return Expected(_job(stage, made), (group,))
 
 
-@fixture("B21", "elastic-quota")
+@fixture("elastic-quota-used-up", "elastic-quota")
 def elastic_quota(stage: FixtureStage) -> Expected:
     """The namespace has more than its ElasticQuota allows."""
     stage.pool(3)
@@ -294,7 +294,7 @@ def elastic_quota(stage: FixtureStage) -> Expected:
     return Expected(_job(stage, made), ("ElasticQuota|elastic quota",))
 
 
-@fixture("A16", "group-counts-the-launcher")
+@fixture("launcher-not-made", "group-counts-the-launcher")
 def group_counts_the_launcher(stage: FixtureStage) -> Expected:
     """The launcher waits for workers, the group waits for the launcher: nobody starts, ever."""
     stage.pool(3)
@@ -332,13 +332,13 @@ def group_counts_the_launcher(stage: FixtureStage) -> Expected:
             status=refusal(stage, f"0/3 nodes are available: {said}. {NOT_HELPFUL}"),
         )
         stage.event(pod, "FailedScheduling", said, by="gang-scheduler", count=3)
-    return Expected(Subject("job", stage.space, name), ("launcher", str(workers)), ("B16",))
+    return Expected(Subject("job", stage.space, name), ("launcher", str(workers)), ("gang-members-missing",))
 
 
 # ---- the native gang, KAI, JobSet, Trainer
 
 
-@fixture("B23", "two-schedulers")
+@fixture("several-schedulers", "two-schedulers")
 def two_schedulers(stage: FixtureStage) -> Expected:
     """Members of one native group name different schedulers."""
     stage.pool(3)
@@ -358,7 +358,7 @@ def two_schedulers(stage: FixtureStage) -> Expected:
     return Expected(_job(stage, made), ("volcano",))
 
 
-@fixture("B24", "over-quota")
+@fixture("queue-over-limit", "over-quota")
 def over_quota(stage: FixtureStage) -> Expected:
     """KAI: the queue's quota or limit."""
     stage.pool(3)
@@ -409,7 +409,7 @@ def over_quota(stage: FixtureStage) -> Expected:
     return Expected(_job(stage, made), (queue,))
 
 
-@fixture("A15", "waits-for-dependency")
+@fixture("waits-for-dependency", "waits-for-dependency")
 def waits_for_dependency(stage: FixtureStage) -> Expected:
     """A JobSet makes its workers once its `data` job is ready, which it is not."""
     where = stage.pool()
@@ -455,7 +455,7 @@ def waits_for_dependency(stage: FixtureStage) -> Expected:
     return Expected(Subject("job", stage.space, name), (first,))
 
 
-@fixture("A17", "runtime-missing")
+@fixture("runtime-missing", "runtime-missing")
 def runtime_missing(stage: FixtureStage) -> Expected:
     """The TrainJob's runtime does not exist."""
     stage.pool()

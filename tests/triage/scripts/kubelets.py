@@ -20,7 +20,7 @@ def _with_image(image: str, **spec: Any) -> Tree:
     return pod_spec(gpus=4, container={"image": image}, **spec)
 
 
-@fixture("D1", "image-absent")
+@fixture("image-not-pulled", "image-absent")
 def image_absent(stage: FixtureStage) -> Expected:
     """The tag does not exist."""
     where = stage.pool()
@@ -41,7 +41,7 @@ def image_absent(stage: FixtureStage) -> Expected:
     return Expected(subject, (f"train:{tag}", "not found|does not exist|no such|absent"))
 
 
-@fixture("D1", "image-unauthorized")
+@fixture("image-not-pulled", "image-unauthorized")
 def image_unauthorized(stage: FixtureStage) -> Expected:
     """The registry wants a pull secret."""
     where = stage.pool()
@@ -66,7 +66,7 @@ def image_unauthorized(stage: FixtureStage) -> Expected:
     return Expected(subject, ("train:1.2", "unauthorized|not authorized|authoriz|pull secret|credentials"))
 
 
-@fixture("D2", "image-pulling")
+@fixture("starting", "image-pulling")
 def image_pulling(stage: FixtureStage) -> Expected:
     """A big image is on its way for minutes."""
     where = stage.pool()
@@ -83,7 +83,7 @@ def image_pulling(stage: FixtureStage) -> Expected:
     return Expected(subject, ("pytorch:24.10-py3",))
 
 
-@fixture("D3", "config-missing")
+@fixture("config-missing", "config-missing")
 def config_missing(stage: FixtureStage) -> Expected:
     """A ConfigMap or Secret that the container's environment needs."""
     where = stage.pool()
@@ -95,7 +95,7 @@ def config_missing(stage: FixtureStage) -> Expected:
     return Expected(subject, (name,))
 
 
-@fixture("D4", "no-such-command")
+@fixture("cannot-start", "no-such-command")
 def no_such_command(stage: FixtureStage) -> Expected:
     """The image does not hold the command."""
     where = stage.pool()
@@ -113,7 +113,7 @@ def no_such_command(stage: FixtureStage) -> Expected:
     return Expected(subject, (command,))
 
 
-@fixture("D4", "driver-not-loaded")
+@fixture("cannot-start", "driver-not-loaded")
 def driver_not_loaded(stage: FixtureStage) -> Expected:
     """NVIDIA's hook finds no driver on the node."""
     where = stage.pool()
@@ -130,7 +130,7 @@ def driver_not_loaded(stage: FixtureStage) -> Expected:
     return Expected(subject, ("driver", where.nodes[0]))
 
 
-@fixture("D5", "sandbox")
+@fixture("no-sandbox", "sandbox")
 def sandbox(stage: FixtureStage) -> Expected:
     """The network plugin, or the runtime class of the toolkit, is missing on the node."""
     where = stage.pool()
@@ -153,7 +153,7 @@ def sandbox(stage: FixtureStage) -> Expected:
     return Expected(subject, (named,))
 
 
-@fixture("D6", "mount")
+@fixture("volume-not-mounted", "mount")
 def mount(stage: FixtureStage) -> Expected:
     """A volume that cannot be mounted."""
     where = stage.pool()
@@ -189,7 +189,7 @@ def mount(stage: FixtureStage) -> Expected:
     return Expected(subject, (claim, "timed out|timeout|timing out"))
 
 
-@fixture("D6", "configmap-not-there")
+@fixture("volume-not-mounted", "configmap-not-there")
 def configmap_not_there(stage: FixtureStage) -> Expected:
     """A ConfigMap that is mounted does not exist."""
     where = stage.pool()
@@ -206,7 +206,7 @@ def configmap_not_there(stage: FixtureStage) -> Expected:
     return Expected(subject, (name,))
 
 
-@fixture("D7", "prepare-devices")
+@fixture("devices-not-prepared", "prepare-devices")
 def prepare_devices(stage: FixtureStage) -> Expected:
     """The driver's plugin is not registered with the kubelet."""
     where = stage.pool()
@@ -220,7 +220,7 @@ def prepare_devices(stage: FixtureStage) -> Expected:
     return Expected(subject, ("gpu.nvidia.com", where.nodes[0]))
 
 
-@fixture("D9", "plugin-down")
+@fixture("gpu-stack-down", "plugin-down")
 def plugin_down(stage: FixtureStage) -> Expected:
     """Ready nodes whose GPUs have not come: the label is there, the resource is not."""
     where = stage.pool()
@@ -245,7 +245,7 @@ def plugin_down(stage: FixtureStage) -> Expected:
     return Expected(Subject("node", "", name), ("GPU",))
 
 
-@fixture("D10", "unhealthy-gpus")
+@fixture("gpus-unhealthy", "unhealthy-gpus")
 def unhealthy_gpus(stage: FixtureStage) -> Expected:
     """The device plugin withdrew cards after an Xid."""
     where = stage.pool()
@@ -257,7 +257,7 @@ def unhealthy_gpus(stage: FixtureStage) -> Expected:
     return Expected(Subject("node", "", name), (str(lost),))
 
 
-@fixture("D11", "devices-unavailable")
+@fixture("devices-unavailable", "devices-unavailable")
 def devices_unavailable(stage: FixtureStage) -> Expected:
     """The kubelet has fewer devices than the scheduler thinks."""
     where = stage.pool()
@@ -271,7 +271,7 @@ def devices_unavailable(stage: FixtureStage) -> Expected:
     return Expected(subject, ("8", "7", where.nodes[0]))
 
 
-@fixture("D12", "numa")
+@fixture("refused-by-kubelet", "numa")
 def numa(stage: FixtureStage) -> Expected:
     """The topology manager finds no alignment."""
     where = stage.pool()
@@ -304,7 +304,7 @@ def numa(stage: FixtureStage) -> Expected:
     return Expected(subject, (named,))
 
 
-@fixture("D13", "init-container")
+@fixture("init-container", "init-container")
 def init_container(stage: FixtureStage) -> Expected:
     """The downloader of the data has run for an hour."""
     where = stage.pool()
@@ -320,7 +320,7 @@ def init_container(stage: FixtureStage) -> Expected:
     return Expected(subject, (name,))
 
 
-@fixture("D14", "crash-loop")
+@fixture("crashes", "crash-loop")
 def crash_loop(stage: FixtureStage) -> Expected:
     """It crashes again and again; the last line of its log says why."""
     where = stage.pool()
@@ -344,7 +344,7 @@ def crash_loop(stage: FixtureStage) -> Expected:
     return Expected(subject, (named,), logs=logs)
 
 
-@fixture("D15", "evicted")
+@fixture("evicted-by-kubelet", "evicted")
 def evicted(stage: FixtureStage) -> Expected:
     """The kubelet evicted it."""
     where = stage.pool()
@@ -359,7 +359,7 @@ def evicted(stage: FixtureStage) -> Expected:
     return Expected(subject, ("memory" if what == "memory" else "ephemeral-storage|ephemeral storage|disk",))
 
 
-@fixture("D17", "not-ready")
+@fixture("not-ready", "not-ready")
 def not_ready(stage: FixtureStage) -> Expected:
     """It runs, and its readiness probe fails."""
     where = stage.pool()
@@ -380,7 +380,7 @@ def not_ready(stage: FixtureStage) -> Expected:
     return Expected(subject, (str(port),))
 
 
-@fixture("D19", "pressure")
+@fixture("node-pressure", "pressure")
 def pressure(stage: FixtureStage) -> Expected:
     """A node under pressure."""
     where = stage.pool()
@@ -404,7 +404,7 @@ def pressure(stage: FixtureStage) -> Expected:
     return Expected(Subject("node", "", name), (word,))
 
 
-@fixture("D8", "not-ready")
+@fixture("node-not-ready", "not-ready")
 def node_not_ready(stage: FixtureStage) -> Expected:
     """The kubelet says that the node is not ready."""
     where = stage.pool()

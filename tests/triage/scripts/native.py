@@ -1,4 +1,4 @@
-"""Rows B16, B20, B22: the gang of kube-scheduler 1.36 itself, with its gates on. Real."""
+"""The gang of kube-scheduler 1.36 itself, with its gates on. Real."""
 
 from cockpit.triage.verdict import Subject
 from tests.triage.builders import fill, job, pod_spec, pool, run
@@ -36,17 +36,17 @@ def _passed_by(stage: Stage) -> None:
     run(stage, pod_spec(cpu="1"))
 
 
-@script("B20", "native-group-missing", SCHEDULER, parts=NATIVE)
+@script("gang-missing", "native-group-missing", SCHEDULER, parts=NATIVE)
 def native_group_missing(stage: Stage) -> Expected:
     """The group does not exist: its pods are held without a word."""
     pool(stage)
     group = stage.draw.word("ddp-group", "ring")
     subject = _members(stage, group, stage.draw.number(1, 2))
     _passed_by(stage)
-    return Expected(subject, (group,), ("C30",), later_seconds=90)
+    return Expected(subject, (group,), ("held-before-queue",), later_seconds=90)
 
 
-@script("B16", "native-members-missing", SCHEDULER, parts=NATIVE)
+@script("gang-members-missing", "native-members-missing", SCHEDULER, parts=NATIVE)
 def native_members_missing(stage: Stage) -> Expected:
     """The group wants more members than there are: held without a word."""
     pool(stage)
@@ -54,10 +54,10 @@ def native_members_missing(stage: Stage) -> Expected:
     stage.make(_group(group, has + 2))
     subject = _members(stage, group, has)
     _passed_by(stage)
-    return Expected(subject, (str(has), str(has + 2)), ("C30",), later_seconds=90)
+    return Expected(subject, (str(has), str(has + 2)), ("held-before-queue",), later_seconds=90)
 
 
-@script("B22", "native-unschedulable", SCHEDULER, parts=NATIVE)
+@script("gang-not-placed", "native-unschedulable", SCHEDULER, parts=NATIVE)
 def native_unschedulable(stage: Stage) -> Expected:
     """All members are there, the nodes have room for some of them only."""
     place = pool(stage, count=2)
@@ -72,4 +72,4 @@ def native_unschedulable(stage: Stage) -> Expected:
 
     stage.until(GROUPS, is_told)
     stage.until("events", lambda one: one["reason"] == "FailedScheduling")
-    return Expected(subject, (str(count),), ("C1",))
+    return Expected(subject, (str(count),), ("gpus-short",))

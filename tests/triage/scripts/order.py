@@ -1,4 +1,4 @@
-"""Rows C20 to C25 and C32 to C34: preemption, gates, nobody who schedules, and what looks like a shortage."""
+"""Preemption, gates, nobody who schedules, and what looks like a shortage."""
 
 from tests.triage.builders import (
     GPU,
@@ -31,7 +31,7 @@ def priority(name: str, value: int, **fields: str) -> Tree:
     }
 
 
-@script("C20", "no-victims", SCHEDULER)
+@script("no-victims", "no-victims", SCHEDULER)
 def no_victims(stage: Stage) -> Expected:
     """It has a priority, and everybody who runs has a higher one."""
     value = stage.draw.one_of(100, 1000, 5000)
@@ -43,10 +43,10 @@ def no_victims(stage: Stage) -> Expected:
         run(stage, pod_spec(gpus=8, priorityClassName=theirs), on=name)
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(1, 4, 8), priorityClassName=mine))
     refused(stage, "No preemption victims found", subject)
-    return Expected(subject, (str(value),), ("C1",))
+    return Expected(subject, (str(value),), ("gpus-short",))
 
 
-@script("C21", "never-preempts", SCHEDULER)
+@script("may-not-preempt", "never-preempts", SCHEDULER)
 def never_preempts(stage: Stage) -> Expected:
     """Its class has the highest priority and must not preempt."""
     mine = stage.draw.word("polite", "high-nonpreempting")
@@ -56,10 +56,10 @@ def never_preempts(stage: Stage) -> Expected:
     fill(stage, place, 8)
     subject = ask(stage, pod_spec(gpus=4, priorityClassName=mine))
     refused(stage, "preemptionPolicy=Never", subject)
-    return Expected(subject, (mine,), ("C1",))
+    return Expected(subject, (mine,), ("gpus-short",))
 
 
-@script("C22", "victim-still-there", SCHEDULER)
+@script("victims-ending", "victim-still-there", SCHEDULER)
 def victim_still_there(stage: Stage) -> Expected:
     """The victim was told to go and hangs on a finalizer."""
     mine = stage.draw.word("urgent", "prod")
@@ -72,10 +72,10 @@ def victim_still_there(stage: Stage) -> Expected:
     stage.until("pods", lambda one: bool((one.get("status") or {}).get("nominatedNodeName")))
     stage.until("pods", lambda one: "deletionTimestamp" in one["metadata"])
     refused(stage, "", subject)
-    return Expected(subject, (victim, place.nodes[0]), ("C1",))
+    return Expected(subject, (victim, place.nodes[0]), ("gpus-short",))
 
 
-@script("C23", "gate", SCHEDULER, can_second=True)
+@script("scheduling-gate", "gate", SCHEDULER, can_second=True)
 def gate(stage: Stage) -> Expected:
     """A scheduling gate that nobody takes away; second: a selector that no node has."""
     pool(stage)
@@ -91,7 +91,7 @@ def gate(stage: Stage) -> Expected:
     return Expected(subject, (name,), also_elsewhere(stage))
 
 
-@script("C24", "no-such-scheduler", SCHEDULER, can_second=True)
+@script("no-such-scheduler", "no-such-scheduler", SCHEDULER, can_second=True)
 def no_such_scheduler(stage: Stage) -> Expected:
     """The scheduler that it names does not run; second: a selector that no node has."""
     pool(stage)
@@ -101,7 +101,7 @@ def no_such_scheduler(stage: Stage) -> Expected:
     return Expected(subject, (name,), also_elsewhere(stage), later_seconds=90)
 
 
-@script("C25", "no-nodes", SCHEDULER)
+@script("no-nodes", "no-nodes", SCHEDULER)
 def no_nodes(stage: Stage) -> Expected:
     """The cluster has no nodes."""
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(1, 8)))
@@ -109,7 +109,7 @@ def no_nodes(stage: Stage) -> Expected:
     return Expected(subject, ("node",))
 
 
-@script("C32", "fragments", SCHEDULER)
+@script("gpus-in-pieces", "fragments", SCHEDULER)
 def fragments(stage: Stage) -> Expected:
     """Every node has some GPUs free, together more than enough, none has enough."""
     place = pool(stage, count=stage.draw.number(3, 4))
@@ -119,10 +119,10 @@ def fragments(stage: Stage) -> Expected:
     wanted = free + 1 if free == 3 else 4
     subject = ask(stage, pod_spec(gpus=wanted))
     refused(stage, "Insufficient nvidia.com/gpu", subject)
-    return Expected(subject, (str(wanted), str(free)), ("C1",))
+    return Expected(subject, (str(wanted), str(free)), ("gpus-short",))
 
 
-@script("C33", "terminating-holders", SCHEDULER)
+@script("holders-terminating", "terminating-holders", SCHEDULER)
 def terminating_holders(stage: Stage) -> Expected:
     """All GPUs are held by pods that were deleted and do not go."""
     place = pool(stage, count=stage.draw.number(1, 2))
@@ -136,14 +136,14 @@ def terminating_holders(stage: Stage) -> Expected:
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(2, 8)))
     refused(stage, "Insufficient nvidia.com/gpu", subject)
     held = names[0] if len(names) == 1 else str(len(names))
-    return Expected(subject, (held,), ("C1", "D16"), later_seconds=300)
+    return Expected(subject, (held,), ("gpus-short", "stuck-terminating"), later_seconds=300)
 
 
 def _is_running(name: str) -> Seen:
     return lambda one: one["metadata"]["name"] == name and (one.get("status") or {}).get("phase") == "Running"
 
 
-@script("C34", "slices-only", SCHEDULER)
+@script("other-gpu-unit", "slices-only", SCHEDULER)
 def slices_only(stage: Stage) -> Expected:
     """It asks for whole cards where nodes offer slices, or the other way round."""
     offered, wanted = stage.draw.one_of(
@@ -154,4 +154,4 @@ def slices_only(stage: Stage) -> Expected:
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(1, 2), resource=wanted))
     refused(stage, f"Insufficient {wanted}", subject)
     named = offered if wanted == GPU else wanted
-    return Expected(subject, (named.partition("/")[2],), ("C2",))
+    return Expected(subject, (named.partition("/")[2],), ("resource-not-offered",))

@@ -35,7 +35,7 @@ def pending(
     return Subject("job", stage.space, name), pod
 
 
-@fixture("C26", "scheduler-error")
+@fixture("scheduler-failed", "scheduler-error")
 def scheduler_error(stage: FixtureStage) -> Expected:
     """The scheduler itself failed at it."""
     said = stage.draw.one_of(
@@ -46,7 +46,7 @@ def scheduler_error(stage: FixtureStage) -> Expected:
     return Expected(subject, ("scheduler",))
 
 
-@fixture("C27", "pool-at-its-maximum")
+@fixture("pool-at-maximum", "pool-at-its-maximum")
 def pool_at_maximum(stage: FixtureStage) -> Expected:
     """cluster-autoscaler would, and may not."""
     subject, pod = pending(stage)
@@ -56,17 +56,17 @@ def pool_at_maximum(stage: FixtureStage) -> Expected:
         "max total nodes in cluster reached",
     )
     stage.event(pod, "NotTriggerScaleUp", said, by="cluster-autoscaler", is_warning=False, count=20)
-    return Expected(subject, ("max",), ("C1",))
+    return Expected(subject, ("max",), ("gpus-short",))
 
 
-@fixture("C28", "growing")
+@fixture("node-coming", "growing")
 def growing(stage: FixtureStage) -> Expected:
     """An autoscaler is making a node for it."""
     subject, pod = pending(stage)
     if stage.draw.chance(0.5):
         said = "pod triggered scale-up: [{gpu-pool-h100 2->3 (max: 8)}]"
         stage.event(pod, "TriggeredScaleUp", said, by="cluster-autoscaler", is_warning=False, ago=90)
-        return Expected(subject, ("gpu-pool-h100",), ("C1",))
+        return Expected(subject, ("gpu-pool-h100",), ("gpus-short",))
     claim = f"{stage.draw.word('gpu-pool')}-x2fpk"
     stage.event(
         pod,
@@ -76,10 +76,10 @@ def growing(stage: FixtureStage) -> Expected:
         is_warning=False,
         ago=90,
     )
-    return Expected(subject, (claim,), ("C1",))
+    return Expected(subject, (claim,), ("gpus-short",))
 
 
-@fixture("C29", "cloud-has-none")
+@fixture("no-machine", "cloud-has-none")
 def cloud_has_none(stage: FixtureStage) -> Expected:
     """The autoscaler tried, and the cloud has no such machine, or no pool takes the pod."""
     subject, pod = pending(stage)
@@ -96,20 +96,20 @@ def cloud_has_none(stage: FixtureStage) -> Expected:
         ),
     )
     stage.event(pod, "FailedScheduling", said, by="karpenter", count=9, ago=30)
-    return Expected(subject, (named,), ("C1",))
+    return Expected(subject, (named,), ("gpus-short",))
 
 
-@fixture("C30", "held-before-the-queue")
+@fixture("held-before-queue", "held-before-the-queue")
 def held_before_the_queue(stage: FixtureStage) -> Expected:
     """A plugin holds it before the scheduler's queue."""
     said = 'waiting for pod\'s pod group "ddp" to appear in scheduling queue'
     subject, pod = pending(stage, said, reason="NotReadyForScheduling")
     pod["spec"]["schedulingGroup"] = {"podGroupName": "ddp"}
     stage.serve("podgroups.scheduling.k8s.io")
-    return Expected(subject, ("ddp",), ("C30",), top="B20")
+    return Expected(subject, ("ddp",), ("held-before-queue",), top="gang-missing")
 
 
-@fixture("C31", "just-made")
+@fixture("not-looked-at", "just-made")
 def just_made(stage: FixtureStage) -> Expected:
     """Five seconds old: the scheduler has not come to it."""
     subject, _ = pending(stage, "", age=5)
@@ -185,14 +185,14 @@ def _waits(reason: str, message: str) -> Tree:
     return {"type": "QuotaReserved", "status": "False", "reason": reason, "message": message}
 
 
-@fixture("A8", "held-unseen")
+@fixture("not-admitted-yet", "held-unseen")
 def held_unseen(stage: FixtureStage) -> Expected:
     """Kueue holds the job and has not said anything of it."""
     subject, queue = queued(stage, [])
     return Expected(subject, (queue,), later_seconds=0)
 
 
-@fixture("B8", "somebody-not-ready")
+@fixture("others-not-ready", "somebody-not-ready")
 def somebody_not_ready(stage: FixtureStage) -> Expected:
     """Kueue admits nobody until the pods of another one are ready."""
     said = "waiting for all admitted workloads to be in PodsReady condition"
@@ -238,7 +238,7 @@ def somebody_not_ready(stage: FixtureStage) -> Expected:
     return Expected(subject, (other["metadata"]["name"],))
 
 
-@fixture("B10", "waits-for-victims")
+@fixture("quota-victims-ending", "waits-for-victims")
 def waits_for_victims(stage: FixtureStage) -> Expected:
     """Kueue waits for those whom it preempted to go."""
     count = stage.draw.number(1, 3)
@@ -251,7 +251,7 @@ def waits_for_victims(stage: FixtureStage) -> Expected:
     return Expected(subject, (str(count),))
 
 
-@fixture("B11", "admission-gated")
+@fixture("admission-gated", "admission-gated")
 def admission_gated(stage: FixtureStage) -> Expected:
     """An annotation holds it until its owner takes it away."""
     gate = stage.draw.one_of("example.com/budget", "acme.io/data-ready")
@@ -261,7 +261,7 @@ def admission_gated(stage: FixtureStage) -> Expected:
     return Expected(subject, (gate,))
 
 
-@fixture("B12", "back-off")
+@fixture("backs-off", "back-off")
 def back_off(stage: FixtureStage) -> Expected:
     """It was evicted and comes back at a given time."""
     said = "Exceeded the PodsReady timeout"
@@ -272,7 +272,7 @@ def back_off(stage: FixtureStage) -> Expected:
     return Expected(subject, ("min",), later_seconds=0)
 
 
-@fixture("B13", "evicted-in-a-loop")
+@fixture("evicted-in-a-loop", "evicted-in-a-loop")
 def evicted_in_a_loop(stage: FixtureStage) -> Expected:
     """Its pods are never ready in time: it was evicted again and again."""
     count = stage.draw.number(3, 9)
@@ -297,7 +297,7 @@ def evicted_in_a_loop(stage: FixtureStage) -> Expected:
     return Expected(subject, (str(count),))
 
 
-@fixture("D18", "node-lost-under-kueue")
+@fixture("lost-with-node", "node-lost-under-kueue")
 def node_lost(stage: FixtureStage) -> Expected:
     """Topology-aware: a node of the admitted workload failed."""
     said = "Workload was evicted as there was no replacement for a failed node: "
@@ -309,7 +309,7 @@ def node_lost(stage: FixtureStage) -> Expected:
     return Expected(subject, (node,))
 
 
-@fixture("A19", "namespace-going")
+@fixture("namespace-going", "namespace-going")
 def namespace_going(stage: FixtureStage) -> Expected:
     """The namespace is being deleted and hangs on somebody's finalizer."""
     stage.pool()

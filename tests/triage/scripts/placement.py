@@ -1,4 +1,4 @@
-"""Rows C1 to C11: the scheduler filters every node out. Real kube-scheduler."""
+"""The scheduler filters every node out. Real kube-scheduler."""
 
 from tests.triage.builders import (
     HOST,
@@ -17,7 +17,7 @@ SCHEDULER = "kube-scheduler"
 EVERYTHING = [{"operator": "Exists"}]
 
 
-@script("C1", "all-busy", SCHEDULER)
+@script("gpus-short", "all-busy", SCHEDULER)
 def all_busy(stage: Stage) -> Expected:
     """Every node of the cluster is full."""
     place = pool(stage)
@@ -29,7 +29,7 @@ def all_busy(stage: Stage) -> Expected:
     return Expected(subject, (str(wanted),))
 
 
-@script("C1", "too-big-for-any-node", SCHEDULER)
+@script("gpus-short", "too-big-for-any-node", SCHEDULER)
 def too_big(stage: Stage) -> Expected:
     """More GPUs than any node has, on idle nodes."""
     size = stage.draw.one_of(4, 8)
@@ -40,7 +40,7 @@ def too_big(stage: Stage) -> Expected:
     return Expected(subject, (str(size * 2), str(size)))
 
 
-@script("C2", "nobody-offers-it", SCHEDULER)
+@script("resource-not-offered", "nobody-offers-it", SCHEDULER)
 def nobody_offers(stage: Stage) -> Expected:
     """A resource that no node has: a typo, or another vendor's."""
     pool(stage)
@@ -53,7 +53,7 @@ def nobody_offers(stage: Stage) -> Expected:
     return Expected(subject, (resource,))
 
 
-@script("C3", "cpu-taken", SCHEDULER, can_second=True)
+@script("other-resource-short", "cpu-taken", SCHEDULER, can_second=True)
 def cpu_taken(stage: Stage) -> Expected:
     """GPUs are free, the processors are taken by a pod without any; second: too little memory, too."""
     place = pool(stage)
@@ -66,7 +66,7 @@ def cpu_taken(stage: Stage) -> Expected:
     return Expected(subject, ("CPU", "memory") if is_double else ("CPU",))
 
 
-@script("C3", "device-besides", SCHEDULER)
+@script("other-resource-short", "device-besides", SCHEDULER)
 def device_besides(stage: Stage) -> Expected:
     """A network card or huge pages that nodes have too few of."""
     resource, has, wants = stage.draw.one_of(
@@ -81,7 +81,7 @@ def device_besides(stage: Stage) -> Expected:
     return Expected(subject, (resource,))
 
 
-@script("C4", "pod-limit", SCHEDULER)
+@script("pod-limit", "pod-limit", SCHEDULER)
 def pod_limit(stage: Stage) -> Expected:
     """Each node runs as many pods as it may."""
     most = stage.draw.number(1, 2)
@@ -94,7 +94,7 @@ def pod_limit(stage: Stage) -> Expected:
     return Expected(subject, ("pods", str(most)))
 
 
-@script("C5", "taint", SCHEDULER, can_second=True)
+@script("taint", "taint", SCHEDULER, can_second=True)
 def tainted(stage: Stage) -> Expected:
     """A taint of the pool that the pod does not tolerate; second: its nodes are full, too."""
     key = stage.draw.one_of("team", "dedicated", "example.com/reserved", "nvidia.com/gpu")
@@ -106,10 +106,12 @@ def tainted(stage: Stage) -> Expected:
         fill(stage, place, 8)
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(1, 2, 4, 8)))
     refused(stage, "untolerated taint", subject)
-    return Expected(subject, (f"{key}={value}" if value else key,), ("C1",) if stage.draw.has_second else ())
+    return Expected(
+        subject, (f"{key}={value}" if value else key,), ("gpus-short",) if stage.draw.has_second else ()
+    )
 
 
-@script("C6", "not-ready", SCHEDULER)
+@script("nodes-not-ready", "not-ready", SCHEDULER)
 def not_ready(stage: Stage) -> Expected:
     """The only nodes with GPUs are under pressure: the pod tolerates the pool, not the trouble."""
     place = pool(stage, count=stage.draw.number(1, 2))
@@ -130,10 +132,10 @@ def not_ready(stage: Stage) -> Expected:
         node_like(stage, name, key)
     subject = ask(stage, pod_spec(gpus=1, tolerations=[{"key": "nvidia.com/gpu", "operator": "Exists"}]))
     refused(stage, "untolerated taint", subject)
-    return Expected(subject, (f"{word} pressure|{kind}|{word}-pressure",), ("D19",))
+    return Expected(subject, (f"{word} pressure|{kind}|{word}-pressure",), ("node-pressure",))
 
 
-@script("C7", "cordoned", SCHEDULER, can_second=True)
+@script("cordoned", "cordoned", SCHEDULER, can_second=True)
 def cordoned(stage: Stage) -> Expected:
     """All nodes that could take it are cordoned; second: they are full, too."""
     place = pool(stage, cordoned=range(4))
@@ -143,10 +145,10 @@ def cordoned(stage: Stage) -> Expected:
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(1, 4, 8)))
     refused(stage, "unschedulable", subject)
     names = (place.nodes[0],) if len(place.nodes) == 1 else (str(len(place.nodes)),)
-    return Expected(subject, ("cordoned", *names), ("C1",) if stage.draw.has_second else ())
+    return Expected(subject, ("cordoned", *names), ("gpus-short",) if stage.draw.has_second else ())
 
 
-@script("C8", "selector", SCHEDULER, can_second=True)
+@script("selector", "selector", SCHEDULER, can_second=True)
 def selector(stage: Stage) -> Expected:
     """A nodeSelector that no node satisfies; second: more GPUs than a node has."""
     pool(stage)
@@ -155,10 +157,10 @@ def selector(stage: Stage) -> Expected:
     value = stage.draw.one_of("b300", "NVIDIA-B300", "gold", "h800")
     subject = ask(stage, pod_spec(gpus=16 if stage.draw.has_second else 2, nodeSelector={key: value}))
     refused(stage, "didn't match Pod's node affinity/selector", subject)
-    return Expected(subject, (f"{key}={value}",), ("C1",) if stage.draw.has_second else ())
+    return Expected(subject, (f"{key}={value}",), ("gpus-short",) if stage.draw.has_second else ())
 
 
-@script("C8", "affinity", SCHEDULER)
+@script("selector", "affinity", SCHEDULER)
 def affinity(stage: Stage) -> Expected:
     """Required node affinity that no node satisfies."""
     pool(stage)
@@ -172,7 +174,7 @@ def affinity(stage: Stage) -> Expected:
     return Expected(subject, (key, values[0]))
 
 
-@script("C9", "anti-affinity", SCHEDULER)
+@script("pod-affinity", "anti-affinity", SCHEDULER)
 def anti_affinity(stage: Stage) -> Expected:
     """One per host of its kind, and every host has one; or it must stand beside somebody who is not there."""
     place = pool(stage)
@@ -190,7 +192,7 @@ def anti_affinity(stage: Stage) -> Expected:
     return Expected(subject, (f"app={app}",))
 
 
-@script("C10", "spread", SCHEDULER)
+@script("topology-spread", "spread", SCHEDULER)
 def spread(stage: Stage) -> Expected:
     """A hard spread over a label that no node has, or over zones of which one is full."""
     key = stage.draw.one_of("example.com/rack", "topology.kubernetes.io/zone")
@@ -208,7 +210,7 @@ def spread(stage: Stage) -> Expected:
     return Expected(subject, (key,))
 
 
-@script("C11", "host-port", SCHEDULER)
+@script("host-port", "host-port", SCHEDULER)
 def host_port(stage: Stage) -> Expected:
     """The port it wants on the host is taken on every node."""
     place = pool(stage, count=stage.draw.number(1, 3))

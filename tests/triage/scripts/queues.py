@@ -1,4 +1,4 @@
-"""Rows A9, B1 to B9, B14, B25 to B27: Kueue holds the job, as the real one writes; B25 has no engine."""
+"""Kueue holds the job, as the real one writes; half-placed gangs have no engine."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -114,7 +114,7 @@ def running(stage: Stage, subject: Subject, pods: int = 1) -> None:
     )
 
 
-@script("B1", "quota-in-use", KUEUE)
+@script("quota-in-use", "quota-in-use", KUEUE)
 def quota_in_use(stage: Stage) -> Expected:
     """Others use the quota."""
     where = queue(stage, 8)
@@ -126,7 +126,7 @@ def quota_in_use(stage: Stage) -> Expected:
     return Expected(subject, (where.name, str(wanted)))
 
 
-@script("B1", "twin", KUEUE)
+@script("quota-in-use", "twin", KUEUE)
 def twin(stage: Stage) -> Expected:
     """Two that are equal wait for the same quota. Since 0.18 Kueue looks at one of them only."""
     where = queue(stage, 8)
@@ -140,18 +140,18 @@ def twin(stage: Stage) -> Expected:
     return Expected(subject, (where.name, str(wanted)))
 
 
-@script("B2", "never-fits", KUEUE, can_second=True)
+@script("above-quota", "never-fits", KUEUE, can_second=True)
 def never_fits(stage: Stage) -> Expected:
     """More than the queue can ever give; second: more than the nodes have, too."""
     where = queue(stage, 8)
     pods = 8 if stage.draw.has_second else 2
     subject = submit(stage, where.door, pod_spec(gpus=8), pods=pods)
     workload(stage, subject, "QuotaReserved", "False", "maximum capacity")
-    also = ("C1",) if stage.draw.has_second else ()
+    also = ("gpus-short",) if stage.draw.has_second else ()
     return Expected(subject, (where.name, str(pods * 8), "8"), also)
 
 
-@script("B3", "flavor-taint", KUEUE)
+@script("no-flavor-fits", "flavor-taint", KUEUE)
 def flavor_taint(stage: Stage) -> Expected:
     """The flavor has a taint that the job does not tolerate."""
     value = stage.draw.one_of("true", "secret", "reserved")
@@ -162,7 +162,7 @@ def flavor_taint(stage: Stage) -> Expected:
     return Expected(subject, (where.flavor, f"dedicated={value}"))
 
 
-@script("B3", "flavor-affinity", KUEUE)
+@script("no-flavor-fits", "flavor-affinity", KUEUE)
 def flavor_affinity(stage: Stage) -> Expected:
     """The job selects nodes that the flavor does not stand for."""
     where = queue(stage, 8, flavor_spec={"nodeLabels": {"example.com/tier": "silver"}})
@@ -171,7 +171,7 @@ def flavor_affinity(stage: Stage) -> Expected:
     return Expected(subject, (where.flavor,))
 
 
-@script("B3", "not-covered", KUEUE)
+@script("no-flavor-fits", "not-covered", KUEUE)
 def not_covered(stage: Stage) -> Expected:
     """The queue covers no GPUs."""
     where = queue(stage, 0, resources={"cpu": "1000", "memory": "10Ti"})
@@ -182,7 +182,7 @@ def not_covered(stage: Stage) -> Expected:
     return Expected(subject, (where.name, "GPU"))
 
 
-@script("B4", "no-such-queue", KUEUE, can_second=True)
+@script("queue-unusable", "no-such-queue", KUEUE, can_second=True)
 def no_such_queue(stage: Stage) -> Expected:
     """The LocalQueue does not exist; second: a selector that no node has."""
     queue(stage, 8)
@@ -192,7 +192,7 @@ def no_such_queue(stage: Stage) -> Expected:
     return Expected(subject, (name,), also_elsewhere(stage))
 
 
-@script("B4", "flavor-missing", KUEUE)
+@script("queue-unusable", "flavor-missing", KUEUE)
 def flavor_missing(stage: Stage) -> Expected:
     """The ClusterQueue refers to a ResourceFlavor that does not exist."""
     pool(stage)
@@ -204,7 +204,7 @@ def flavor_missing(stage: Stage) -> Expected:
     return Expected(subject, (name, missing))
 
 
-@script("B4", "wrong-namespace", KUEUE)
+@script("queue-unusable", "wrong-namespace", KUEUE)
 def wrong_namespace(stage: Stage) -> Expected:
     """The ClusterQueue does not take the namespace."""
     where = queue(stage, 8, namespaceSelector={"matchLabels": {"team": "somebody-else"}})
@@ -213,17 +213,17 @@ def wrong_namespace(stage: Stage) -> Expected:
     return Expected(subject, (where.name,))
 
 
-@script("B5", "cluster-queue-held", KUEUE, can_second=True)
+@script("queue-stopped", "cluster-queue-held", KUEUE, can_second=True)
 def cluster_queue_held(stage: Stage) -> Expected:
     """An admin stopped the ClusterQueue; second: the job could never fit, either."""
     where = queue(stage, 8, wait=False, stopPolicy=stage.draw.one_of("Hold", "HoldAndDrain"))
     stage.until(QUEUES, _condition(where.name, "Active", "False"))
     subject = submit(stage, where.door, pod_spec(gpus=8), pods=4 if stage.draw.has_second else 1)
     workload(stage, subject, "QuotaReserved", "False", "inactive")
-    return Expected(subject, (where.name,), ("B2",) if stage.draw.has_second else ())
+    return Expected(subject, (where.name,), ("above-quota",) if stage.draw.has_second else ())
 
 
-@script("B5", "local-queue-held", KUEUE)
+@script("queue-stopped", "local-queue-held", KUEUE)
 def local_queue_held(stage: Stage) -> Expected:
     """An admin stopped the LocalQueue."""
     where = queue(stage, 8)
@@ -234,7 +234,7 @@ def local_queue_held(stage: Stage) -> Expected:
     return Expected(subject, (where.door,))
 
 
-@script("B6", "deactivated", KUEUE)
+@script("switched-off", "deactivated", KUEUE)
 def deactivated(stage: Stage) -> Expected:
     """Somebody set the Workload's `active` to false."""
     where = queue(stage, 16)
@@ -247,7 +247,7 @@ def deactivated(stage: Stage) -> Expected:
     return Expected(subject, ("deactivated|switched off",))
 
 
-@script("B7", "admission-check", KUEUE)
+@script("admission-check", "admission-check", KUEUE)
 def admission_check(stage: Stage) -> Expected:
     """A check of a controller that does not answer."""
     name = stage.draw.word("budget-check", "capacity-check")
@@ -264,7 +264,7 @@ def admission_check(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("B9", "topology", KUEUE)
+@script("topology-full", "topology", KUEUE)
 def topology(stage: Stage) -> Expected:
     """All pods on one host, and a host has room for some of them only."""
     draw = stage.draw
@@ -285,7 +285,7 @@ def topology(stage: Stage) -> Expected:
     return Expected(subject, (name, "1", str(pods)))
 
 
-@script("B14", "behind-the-head", KUEUE)
+@script("behind-the-head", "behind-the-head", KUEUE)
 def behind_the_head(stage: Stage) -> Expected:
     """StrictFIFO: the head does not fit, who stands behind it would."""
     where = queue(stage, 8, queueingStrategy="StrictFIFO")
@@ -310,7 +310,7 @@ def behind_the_head(stage: Stage) -> Expected:
     return Expected(subject, (head.name,))
 
 
-@script("B26", "preempted", KUEUE)
+@script("preempted", "preempted", KUEUE)
 def preempted(stage: Stage) -> Expected:
     """A job of a higher priority took its place."""
     high, low = stage.draw.word("urgent"), stage.draw.word("sweep-class")
@@ -323,10 +323,10 @@ def preempted(stage: Stage) -> Expected:
     winner = submit(stage, where.door, pod_spec(gpus=8), priority=high)
     running(stage, winner)
     workload(stage, subject, "QuotaReserved", "False", "insufficient unused quota")
-    return Expected(subject, (winner.name,), ("B1",))
+    return Expected(subject, (winner.name,), ("quota-in-use",))
 
 
-@script("B27", "copied-mark", KUEUE)
+@script("declared-finished", "copied-mark", KUEUE)
 def copied_mark(stage: Stage) -> Expected:
     """Its pod template keeps the name of another job's Workload, as a copied manifest does."""
     where = queue(stage, 8)
@@ -336,7 +336,7 @@ def copied_mark(stage: Stage) -> Expected:
     return Expected(subject, ("Workload",))
 
 
-@script("A9", "no-such-priority", KUEUE)
+@script("not-taken-by-queue", "no-such-priority", KUEUE)
 def no_such_priority(stage: Stage) -> Expected:
     """The WorkloadPriorityClass does not exist: no Workload is made."""
     where = queue(stage, 8)
@@ -346,7 +346,7 @@ def no_such_priority(stage: Stage) -> Expected:
     return Expected(subject, (name,), later_seconds=90)
 
 
-@script("B25", "two-half-gangs", "kube-scheduler")
+@script("half-placed", "two-half-gangs", "kube-scheduler")
 def two_half_gangs(stage: Stage) -> Expected:
     """Two jobs hold half of what they need, each what the other one lacks."""
     pool(stage, count=2)
@@ -358,7 +358,7 @@ def two_half_gangs(stage: Stage) -> Expected:
         stage.patch("jobs.batch", name, {"spec": {"parallelism": 4, "completions": 4}})
     for name in jobs:
         stage.until("events", _refused_event(name))
-    return Expected(Subject("job", stage.space, jobs[0]), (jobs[1],), ("C1",))
+    return Expected(Subject("job", stage.space, jobs[0]), (jobs[1],), ("gpus-short",))
 
 
 def _refused_event(name: str) -> Seen:

@@ -1,4 +1,4 @@
-"""Rows E1 to E3, E5 to E9: all pods run, the training does not. Fixtures of logs, by what the tools write."""
+"""All pods run, the training does not. Fixtures of logs, by what the tools write."""
 
 from collections.abc import Sequence
 
@@ -96,7 +96,7 @@ def _about(stage: FixtureStage, tree: Tree) -> Subject:
     return Subject("job", stage.space, tree["metadata"]["name"])
 
 
-@fixture("E1", "launcher-too-early")
+@fixture("launcher-too-early", "launcher-too-early")
 def launcher_too_early(stage: FixtureStage) -> Expected:
     """The launcher cannot find a worker that is not up yet."""
     made, launcher, members, _ = _mpi(stage)
@@ -117,7 +117,7 @@ def launcher_too_early(stage: FixtureStage) -> Expected:
     return Expected(_about(stage, made), (f"worker-{len(members) - 1}",), logs=logs)
 
 
-@fixture("E2", "ssh-refused")
+@fixture("ssh-refused", "ssh-refused")
 def ssh_refused(stage: FixtureStage) -> Expected:
     """ssh to the workers is refused."""
     made, launcher, members, _ = _mpi(stage)
@@ -133,7 +133,7 @@ def ssh_refused(stage: FixtureStage) -> Expected:
     return Expected(_about(stage, made), ("ssh", named), logs=_crashes(stage, launcher, [line], code=255))
 
 
-@fixture("E3", "not-enough-slots")
+@fixture("too-few-slots", "not-enough-slots")
 def not_enough_slots(stage: FixtureStage) -> Expected:
     """mpirun does not use the hostfile."""
     made, launcher, _, _ = _mpi(stage)
@@ -155,7 +155,7 @@ def exposition(made: Sequence[tuple[str, int, str, str, str, float]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-@fixture("E5", "ring-hangs")
+@fixture("ring-hangs", "ring-hangs")
 def ring_hangs(stage: FixtureStage) -> Expected:
     """All run; some ranks do nothing at all, the others wait at full load; nobody writes."""
     made, launcher, members, _ = _mpi(stage, workers=stage.draw.number(2, 4))
@@ -183,7 +183,7 @@ def ring_hangs(stage: FixtureStage) -> Expected:
     )
 
 
-@fixture("E6", "shared-memory")
+@fixture("shared-memory", "shared-memory")
 def shared_memory(stage: FixtureStage) -> Expected:
     """NCCL has no shared memory, or may not register memory."""
     made, _, members, _ = _mpi(stage)
@@ -206,7 +206,7 @@ def shared_memory(stage: FixtureStage) -> Expected:
     )
 
 
-@fixture("E7", "horovod-not-built")
+@fixture("horovod-not-built", "horovod-not-built")
 def horovod_not_built(stage: FixtureStage) -> Expected:
     """The image has no Horovod for its framework."""
     made, launcher, _, _ = _mpi(stage)
@@ -215,7 +215,7 @@ def horovod_not_built(stage: FixtureStage) -> Expected:
     return Expected(_about(stage, made), (which,), logs=_crashes(stage, launcher, lines))
 
 
-@fixture("E8", "rendezvous")
+@fixture("no-rendezvous", "rendezvous")
 def rendezvous(stage: FixtureStage) -> Expected:
     """torchrun does not find its peers."""
     where = stage.pool()
@@ -244,7 +244,7 @@ def rendezvous(stage: FixtureStage) -> Expected:
     )
 
 
-@fixture("E9", "too-few-slots")
+@fixture("below-minimum", "too-few-slots")
 def too_few_slots(stage: FixtureStage) -> Expected:
     """Elastic Horovod has fewer workers than it needs."""
     made, launcher, _, _ = _mpi(stage)

@@ -1,4 +1,4 @@
-"""Rows A16, D8, D16, E4, E10, E11: what real controllers show once pods were made."""
+"""What real controllers show once pods were made."""
 
 from cockpit.triage.verdict import Subject
 from tests.triage.builders import fill, job, node, node_like, pod, pod_spec, pool
@@ -31,7 +31,7 @@ def _up(stage: Stage, name: str, workers: int) -> None:
         stage.until("pods", _phase(f"{name}-worker-{index}", "Running"))
 
 
-@script("A16", "worker-not-ready", MPI)
+@script("launcher-not-made", "worker-not-ready", MPI)
 def worker_not_ready(stage: Stage) -> Expected:
     """The launcher waits for workers that are Ready, and one never is."""
     pool(stage, count=2)
@@ -58,10 +58,10 @@ def worker_not_ready(stage: Stage) -> Expected:
         change = {"status": {"phase": "Running", "conditions": marks, "containerStatuses": [running]}}
         stage.patch("pods", pod_name, change, part="status")
     stage.until(MPIJOBS, lambda one: bool((one.get("status") or {}).get("conditions")))
-    return Expected(Subject("job", stage.space, name), (f"worker-{late}",), ("D17",), later_seconds=120)
+    return Expected(Subject("job", stage.space, name), (f"worker-{late}",), ("not-ready",), later_seconds=120)
 
 
-@script("E4", "worker-failed", MPI)
+@script("worker-failed", "worker-failed", MPI)
 def worker_failed(stage: Stage) -> Expected:
     """A worker died; the operator does not make it again, and the MPIJob still says Running."""
     pool(stage, count=2)
@@ -87,7 +87,7 @@ def _condition(name: str, kind: str) -> Seen:
     return holds
 
 
-@script("E10", "workers-left", MPI)
+@script("workers-left", "workers-left", MPI)
 def workers_left(stage: Stage) -> Expected:
     """The job succeeded, its workers run on and hold their GPUs."""
     pool(stage, count=2)
@@ -107,7 +107,7 @@ def workers_left(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, name), (str(workers * 4),), later_seconds=300)
 
 
-@script("E11", "deadline", KCM)
+@script("deadline", "deadline", KCM)
 def deadline(stage: Stage) -> Expected:
     """The Job's deadline passed while it waited."""
     place = pool(stage, count=1)
@@ -118,7 +118,7 @@ def deadline(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, name), ("deadline",))
 
 
-@script("D8", "kubelet-silent", KCM)
+@script("node-not-ready", "kubelet-silent", KCM)
 def kubelet_silent(stage: Stage) -> Expected:
     """A node whose kubelet is not heard of any more, with a job on it."""
     pool(stage, count=1)
@@ -156,7 +156,7 @@ def _unknown(name: str) -> Seen:
     return holds
 
 
-@script("D16", "finalizer", KCM)
+@script("stuck-terminating", "finalizer", KCM)
 def finalizer(stage: Stage) -> Expected:
     """A pod was deleted and stays because of a finalizer."""
     place = pool(stage, count=1)

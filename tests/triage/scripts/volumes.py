@@ -1,4 +1,4 @@
-"""Rows C12 to C19: volumes and device claims. Real kube-scheduler and kube-controller-manager."""
+"""Volumes and device claims. Real kube-scheduler and kube-controller-manager."""
 
 from tests.triage.builders import HOST, ZONE, ask, neighbours, pod_spec, pool, refused, run, told
 from tests.triage.case import Tree
@@ -60,7 +60,7 @@ def bound(stage: Stage, name: str) -> None:
     )
 
 
-@script("C12", "class-missing", SCHEDULER)
+@script("claim-unbound", "class-missing", SCHEDULER)
 def class_missing(stage: Stage) -> Expected:
     """The claim names a StorageClass that does not exist."""
     pool(stage)
@@ -73,7 +73,7 @@ def class_missing(stage: Stage) -> Expected:
     return Expected(subject, (name, kind))
 
 
-@script("C12", "nobody-provisions", SCHEDULER)
+@script("claim-unbound", "nobody-provisions", SCHEDULER)
 def nobody_provisions(stage: Stage) -> Expected:
     """The provisioner of the class does not run."""
     pool(stage)
@@ -86,7 +86,7 @@ def nobody_provisions(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("C13", "claim-missing", SCHEDULER, can_second=True)
+@script("claim-missing", "claim-missing", SCHEDULER, can_second=True)
 def claim_missing(stage: Stage) -> Expected:
     """The claim does not exist; second: the pool has a taint, too."""
     marks = ["team=secret:NoSchedule"] if stage.draw.has_second else []
@@ -95,10 +95,10 @@ def claim_missing(stage: Stage) -> Expected:
     name = stage.draw.word("dataset", "imagenet", "corpus")
     subject = ask(stage, pod_spec(gpus=2, **with_claim(name)))
     refused(stage, f'persistentvolumeclaim "{name}" not found', subject)
-    return Expected(subject, (name,), ("C5",) if marks else ())
+    return Expected(subject, (name,), ("taint",) if marks else ())
 
 
-@script("C13", "claim-going", SCHEDULER)
+@script("claim-missing", "claim-going", SCHEDULER)
 def claim_going(stage: Stage) -> Expected:
     """The claim is being deleted."""
     pool(stage)
@@ -112,7 +112,7 @@ def claim_going(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("C14", "other-zone", SCHEDULER)
+@script("volume-elsewhere", "other-zone", SCHEDULER)
 def other_zone(stage: Stage) -> Expected:
     """The volume is in a zone without GPU nodes."""
     pool(stage, zones=("zone-a", "zone-b"))
@@ -124,7 +124,7 @@ def other_zone(stage: Stage) -> Expected:
     return Expected(subject, (name, "zone-c"))
 
 
-@script("C15", "one-pod-only", SCHEDULER)
+@script("volume-not-attachable", "one-pod-only", SCHEDULER)
 def one_pod_only(stage: Stage) -> Expected:
     """A ReadWriteOncePod claim is in use by a pod that runs."""
     place = pool(stage)
@@ -188,7 +188,7 @@ def with_devices(name: str, field: str = "resourceClaimName") -> Tree:
     }
 
 
-@script("C16", "claim-missing", SCHEDULER)
+@script("device-claim-missing", "claim-missing", SCHEDULER)
 def device_claim_missing(stage: Stage) -> Expected:
     """The ResourceClaim that the pod names does not exist."""
     pool(stage, gpus=0)
@@ -200,7 +200,7 @@ def device_claim_missing(stage: Stage) -> Expected:
     return Expected(subject, (name,), later_seconds=90)
 
 
-@script("C16", "template-missing", "kube-controller-manager")
+@script("device-claim-missing", "template-missing", "kube-controller-manager")
 def template_missing(stage: Stage) -> Expected:
     """The template that the claim is to be made from does not exist."""
     pool(stage, gpus=0)
@@ -210,7 +210,7 @@ def template_missing(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("C17", "too-few-devices", SCHEDULER)
+@script("devices-short", "too-few-devices", SCHEDULER)
 def too_few_devices(stage: Stage) -> Expected:
     """A claim of more devices than any node offers."""
     has = stage.draw.one_of(1, 2, 4)
@@ -224,7 +224,7 @@ def too_few_devices(stage: Stage) -> Expected:
     return Expected(subject, (str(has * 2), str(has)))
 
 
-@script("C18", "claim-elsewhere", SCHEDULER)
+@script("device-elsewhere", "claim-elsewhere", SCHEDULER)
 def claim_elsewhere(stage: Stage) -> Expected:
     """A shared claim was allocated on one node, and the second pod may run on the others only."""
     place = pool(stage, gpus=0, count=3)
@@ -241,7 +241,7 @@ def claim_elsewhere(stage: Stage) -> Expected:
     return Expected(subject, (name, runs))
 
 
-@script("C19", "class-missing", SCHEDULER)
+@script("device-class-missing", "class-missing", SCHEDULER)
 def device_class_missing(stage: Stage) -> Expected:
     """The claim names a DeviceClass that does not exist."""
     pool(stage, gpus=0)

@@ -17,7 +17,7 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Call
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.model.refusal import Cause
+from cockpit.model.refusal import StatusCause
 from cockpit.store.store import Store
 
 
@@ -80,7 +80,7 @@ def refused(
     *,
     about: str = "",
     name: str = "",
-    causes: tuple[Cause, ...] = (),
+    causes: tuple[StatusCause, ...] = (),
     path: str = "",
     retry_after_seconds: float | None = None,
     error: type[Answered] = Refused,

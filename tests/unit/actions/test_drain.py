@@ -25,7 +25,7 @@ from cockpit.model.node import Node
 from cockpit.model.plan import Call, Outcome, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.model.refusal import Cause
+from cockpit.model.refusal import StatusCause
 from cockpit.model.scheduling import Traits
 from cockpit.pools.drain_mark import DrainMark, mark_of, progress
 from cockpit.store.store import Store
@@ -103,7 +103,7 @@ class Site:
         self.tried.append(uid)
         budget = self.budgets.get(uid)
         if budget is not None and not budget["status"]["disruptionsAllowed"]:
-            raise refused(429, "TooManyRequests", "no", causes=(Cause(**BUSY),))
+            raise refused(429, "TooManyRequests", "no", causes=(StatusCause(**BUSY),))
         self.evicted.append(uid)
         self.pods.pop(uid, None)
         self.look()

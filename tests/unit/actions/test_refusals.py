@@ -8,7 +8,7 @@ import pytest
 
 from cockpit.actions.refusals import explain, recreated, remedy_of
 from cockpit.errors import Answered, NotTried, Refused
-from cockpit.model.refusal import By, Cause, ObjectRef, Refusal, Remedy
+from cockpit.model.refusal import By, ObjectRef, Refusal, Remedy, StatusCause
 from cockpit.model.right import Right
 from tests.unit.actions.builders import missing, refused
 
@@ -72,7 +72,11 @@ CASES = (
     Case(
         "a field of another manager",
         refused(
-            409, "Conflict", "Apply failed", path=MPIJOB, causes=(Cause(".a", "x", "FieldManagerConflict"),)
+            409,
+            "Conflict",
+            "Apply failed",
+            path=MPIJOB,
+            causes=(StatusCause(".a", "x", "FieldManagerConflict"),),
         ),
         Remedy.NONE,
         "m: the cluster refused: Apply failed",
@@ -111,7 +115,7 @@ CASES = (
             "Invalid",
             'MPIJob "llm" is invalid: metadata.uid: Invalid value',
             path=MPIJOB,
-            causes=(Cause("metadata.uid", "field is immutable", "FieldValueInvalid"),),
+            causes=(StatusCause("metadata.uid", "field is immutable", "FieldValueInvalid"),),
         ),
         Remedy.REFRESH,
         "m was deleted and recreated; refresh and retry",
@@ -263,7 +267,7 @@ CASES = (
             "Forbidden",
             "unable to create new content",
             path=MPIJOBS,
-            causes=(Cause("metadata.namespace", "", "NamespaceTerminating"),),
+            causes=(StatusCause("metadata.namespace", "", "NamespaceTerminating"),),
         ),
         Remedy.OTHER_NAMESPACE,
         "m: namespace team-a is being deleted; choose another namespace",
@@ -271,7 +275,10 @@ CASES = (
     Case(
         "a budget",
         refused(
-            429, "TooManyRequests", "Cannot evict pod", causes=(Cause("", "needs 1", "DisruptionBudget"),)
+            429,
+            "TooManyRequests",
+            "Cannot evict pod",
+            causes=(StatusCause("", "needs 1", "DisruptionBudget"),),
         ),
         Remedy.LATER,
         "m: blocked by a PodDisruptionBudget; try again later (Cannot evict pod)",

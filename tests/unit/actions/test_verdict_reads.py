@@ -195,7 +195,7 @@ async def test_a_jobset_without_a_row_is_read_for_what_it_waits_for() -> None:
     server.bodies[path] = {"metadata": {"name": "llm"}, "spec": {"replicatedJobs": parts}, "status": {}}
     subject = Subject("job", "team-a", "llm")
     found = await with_reads(server, served(JOBSETS), subject, view_of(), {})
-    assert explain(subject, found).cause == "A15"
+    assert explain(subject, found).cause == "waits-for-dependency"
     assert server.asked == [path]
 
 
@@ -223,7 +223,10 @@ async def test_the_queue_of_a_group_and_the_class_of_a_priority_are_read_where_t
     server: Any = Server()
     server.bodies[QUEUES.path()] = {"items": [{"metadata": {"name": "q"}, "status": {"state": "Closed"}}]}
     server.bodies[CLASSES.path()] = {"items": [{"metadata": {"name": "silver"}}]}
-    for name, cause, said in (("llm", "A14", "queue q is closed"), ("ft", "A9", "gold does not exist")):
+    for name, cause, said in (
+        ("llm", "group-queue-closed", "queue q is closed"),
+        ("ft", "not-taken-by-queue", "gold does not exist"),
+    ):
         subject = Subject("job", "team-a", name)
         found = explain(subject, await with_reads(server, served(QUEUES, CLASSES), subject, view, {}))
         assert found.cause == cause

@@ -141,7 +141,7 @@ def test_a_report_is_private_and_becomes_a_case(waiting: Cluster, capsys: Captur
     for private in ("acme", "vision", "llm", "mia", "s3cr3t", "TOKEN", "train", "big", "team-a"):
         assert private not in text, private
     assert NO_ROOM in text
-    case = report_case(json.loads(text), "C2")
+    case = report_case(json.loads(text), "resource-not-offered")
     (made,) = case.objects["pods"]
     assert made["metadata"]["name"].endswith("-7")
     assert view_of(case).store.records(Kind.POD)

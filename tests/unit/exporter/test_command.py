@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cockpit_exporter.passwords import Gate, hashed
+from cockpit_exporter.passwords import PasswordGate, hashed
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 
 from tests.reliability.figures import Tell
@@ -215,7 +215,7 @@ def test_without_credentials_there_is_401_and_probes_need_none(
 
 
 def test_a_gate_forgets_rather_than_grow() -> None:
-    gate = Gate({f"user{number}": "p" for number in range(200)})
+    gate = PasswordGate({f"user{number}": "p" for number in range(200)})
     assert all(gate.opens(basic(f"user{number}", "p")) for number in range(200))
     assert len(gate._good) <= 64
 
@@ -347,6 +347,6 @@ def test_a_hashed_password_opens(box: Box) -> None:
         timeout=60,
         check=True,
     )
-    gate = Gate({"me": done.stdout.strip()})
+    gate = PasswordGate({"me": done.stdout.strip()})
     assert gate.opens(basic("me", "pass word"))
     assert not gate.opens(basic("me", "password"))

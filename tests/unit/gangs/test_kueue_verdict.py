@@ -363,10 +363,10 @@ def test_a_workload_that_was_passed_over_has_the_cause_of_the_one_like_it() -> N
     store = store_of(*QUEUES, seen, like, other)
     found = verdict(like, store)
     assert found.reason == verdict(seen, store).reason
-    assert (found.cause, found.sureness) == ("B1", Sureness.SAID)
+    assert (found.cause, found.sureness) == ("quota-in-use", Sureness.SAID)
     assert ("twin", "team-a/a") in found.facts
     unlike = verdict(other, store)
-    assert (unlike.cause, unlike.sureness) == ("A8", Sureness.INFERRED)
+    assert (unlike.cause, unlike.sureness) == ("not-admitted-yet", Sureness.INFERRED)
 
 
 def test_other_priority_or_queue_is_no_twin() -> None:
@@ -374,15 +374,18 @@ def test_other_priority_or_queue_is_no_twin() -> None:
     urgent = workload("b", shape=7, priority=10)
     elsewhere = workload("c", shape=7, queue="other")
     store = store_of(*QUEUES, seen, urgent, elsewhere)
-    assert [verdict(one, store).cause for one in (urgent, elsewhere)] == ["A8", "A8"]
+    assert [verdict(one, store).cause for one in (urgent, elsewhere)] == [
+        "not-admitted-yet",
+        "not-admitted-yet",
+    ]
 
 
 def test_the_verdict_follows_the_line_as_it_moves() -> None:
     like = workload("b", gpus=8, shape=7)
     store = store_of(*QUEUES, like)
-    assert verdict(like, store).cause == "A8"
+    assert verdict(like, store).cause == "not-admitted-yet"
     store.apply(Batch(kind=Kind.WORKLOAD, changed=(workload("a", pending(MORE_4), gpus=8, shape=7),)))
-    assert verdict(like, store).cause == "B1"
+    assert verdict(like, store).cause == "quota-in-use"
 
 
 def test_a_head_that_can_never_start_blocks_those_behind_it() -> None:
@@ -395,7 +398,7 @@ def test_a_head_that_can_never_start_blocks_those_behind_it() -> None:
     small = workload("small", gpus=1, created_seconds=2.0)
     strict = cluster_queue(strategy="StrictFIFO")
     found = verdict(small, store_of(local_queue(), strict, head, small))
-    assert (found.state, found.cause) == (GangState.BLOCKED, "B14")
+    assert (found.state, found.cause) == (GangState.BLOCKED, "behind-the-head")
     assert found.reason == (
         "behind team-a/head in StrictFIFO research: asks 16 GPUs, queue research can never give more than 8"
     )
@@ -427,8 +430,8 @@ def test_the_job_whose_pods_are_late_is_named() -> None:
         (found.cause, found.reason, found.sureness)
         for found in (verdict(said, store), verdict(unheard, store))
     ] == [
-        ("B8", words, Sureness.SAID),
-        ("B8", words, Sureness.INFERRED),
+        ("others-not-ready", words, Sureness.SAID),
+        ("others-not-ready", words, Sureness.INFERRED),
     ]
 
 
@@ -436,7 +439,7 @@ def test_a_lost_node_is_named() -> None:
     running = workload("x", RESERVED, ADMITTED, is_("PodsReady"), unhealthy_nodes=("gpu-7",))
     found = verdict(running, store_of())
     assert (found.cause, found.reason) == (
-        "D18",
+        "lost-with-node",
         "node gpu-7 is lost: Kueue looks for another place in the topology",
     )
     back = workload(
@@ -477,12 +480,15 @@ def test_one_that_is_put_back_again_and_again_says_how_often() -> None:
         "x", is_("Evicted", reason="PodsReadyTimeout", message=late), pending(late), requeue_count=4
     )
     found = verdict(one, store_of(*QUEUES, one))
-    assert (found.cause, found.reason) == ("B13", "put back 4 times: its pods were not ready in time")
+    assert (found.cause, found.reason) == (
+        "evicted-in-a-loop",
+        "put back 4 times: its pods were not ready in time",
+    )
 
 
 def test_a_job_larger_than_its_stopped_queue_tells_that_too() -> None:
     stopped = cluster_queue(nominal=8, stop_policy="Hold", conditions=(is_("Active", "False", "Stopped"),))
     large, fitting = workload("large", gpus=16), workload("small", gpus=8)
     found = [verdict(one, store_of(local_queue(), stopped, one)) for one in (large, fitting)]
-    assert [one.cause for one in found] == ["B5", "B5"]
-    assert [dict(one.facts).get("then") for one in found] == ["B2", None]
+    assert [one.cause for one in found] == ["queue-stopped", "queue-stopped"]
+    assert [dict(one.facts).get("then") for one in found] == ["above-quota", None]

@@ -15,7 +15,7 @@ from cockpit.kube.resource import JOBS, MPIJOBS, NODES, PODS, Resource
 from cockpit.kube.session import ApiSession
 from cockpit.mask import HIDDEN
 from cockpit.model.plan import Call
-from cockpit.model.refusal import By, Cause, ObjectRef, Refusal
+from cockpit.model.refusal import By, ObjectRef, Refusal, StatusCause
 from tests.unit.kube.builders import FakeServer, meta, refuse, reply, status
 
 PATH = "/apis/kubeflow.org/v2beta1/namespaces/team-a/mpijobs/hvd"
@@ -135,7 +135,7 @@ async def test_a_refusal_is_what_the_status_says(
         status=code,
         reason=reason,
         message="said the [1mserver",
-        causes=(Cause("spec.a", "is odd", "FieldValueInvalid"),),
+        causes=(StatusCause("spec.a", "is odd", "FieldValueInvalid"),),
         asked=ObjectRef("mpijobs", "hvd", "kubeflow.org", "team-a"),
         subject=ObjectRef("mpijobs", "hvd", "kubeflow.org"),
         retry_after_seconds=9,

@@ -46,7 +46,7 @@ def test_what_was_recorded_is_recalled_by_the_next_session(tmp_path: Path) -> No
         note="vendor comes",
         who="ada",
         gpus=8,
-        cause="C8",
+        cause="selector",
     )
     sample = LoadSample(NOW, 16, 8, None, 3)
     run = PastRun("team/sweep/8", 2, 8, NOW - HOUR, NOW - HOUR / 2, HOUR / 4, "u-7")

@@ -19,7 +19,14 @@ SERVER = "https://api.example:6443"
 
 
 def known(subject: str = "a", **more: object) -> Acknowledgement:
-    told = {"made_seconds": 5.0, "note": "vendor comes", "is_bad": True, "gpus": 8, "cause": "E4", **more}
+    told = {
+        "made_seconds": 5.0,
+        "note": "vendor comes",
+        "is_bad": True,
+        "gpus": 8,
+        "cause": "worker-failed",
+        **more,
+    }
     return Acknowledgement(subject_key=subject, finding="node-xid", **told)  # type: ignore[arg-type]
 
 

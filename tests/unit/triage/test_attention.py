@@ -402,7 +402,7 @@ def test_a_sound_card_of_a_sick_node_names_the_node_and_the_sick_one_its_own_err
     cards(cluster, card(0), card(1, xid=79))
     view = ClusterView(store=cluster.store, jobs=cluster.index, now_seconds=NOW)
     sound, sick = (explain(Subject("card", "", f"gpu-7/{index}"), view) for index in (0, 1))
-    assert sound.cause == sick.cause == "D10"
+    assert sound.cause == sick.cause == "gpus-unhealthy"
     assert sound.sentence.startswith("node gpu-7: 1 of 8 GPUs are unhealthy")
     assert sound.root == Subject("node", "", "gpu-7") and sound.evidence
     assert "Xid 79" in sick.sentence and "node gpu-7" not in sick.sentence and sick.root is None
@@ -441,7 +441,7 @@ def test_without_the_right_to_list_nodes_the_scheduler_is_quoted_and_nothing_is_
         "needs 1 GPU: 5 nodes lack free GPUs, 18 are ruled out by the node selector"
     )
     assert verdict.sureness is Sureness.SAID
-    assert (verdict.funnel, verdict.changes, verdict.cause) == (None, (), "C8")
+    assert (verdict.funnel, verdict.changes, verdict.cause) == (None, (), "selector")
     assert "no node" not in verdict.sentence
 
 

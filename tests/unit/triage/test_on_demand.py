@@ -69,8 +69,8 @@ def test_findings_of_which_no_log_says_more_are_not_read() -> None:
     cluster.put(job, launcher_job, *pods)
     key = "mpijob.kubeflow.org/team-a/llm"
     fields: dict[str, Any] = {"finding": "job-degraded", "subject_key": key, "is_bad": True}
-    told = Attention(subject="team-a/llm", sentence="crashed", cause="D14", **fields)
-    other = msgspec.structs.replace(told, cause="D1")
+    told = Attention(subject="team-a/llm", sentence="crashed", cause="crashes", **fields)
+    other = msgspec.structs.replace(told, cause="image-not-pulled")
     assert rows_of([other, told], cluster.store, cluster.index) == (cluster.index.members(key),)
 
 
@@ -89,11 +89,11 @@ def test_what_a_crash_said_is_the_cause_of_the_row_and_of_its_acknowledgement() 
         return one
 
     before = row()
-    assert before.cause == "D14" and "exit 255" in before.sentence
+    assert before.cause == "crashes" and "exit 255" in before.sentence
     (asked,) = verdicts.on_demand.unread(rows_of([before], cluster.store, cluster.index))
     assert verdicts.hear(asked, "mpiuser@llm-worker-0: Permission denied (publickey).")
     after = row()
-    assert after.key == before.key and after.cause == "E2" and "ssh" in after.sentence
+    assert after.key == before.key and after.cause == "ssh-refused" and "ssh" in after.sentence
     assert not verdicts.hear(asked, "mpiuser@llm-worker-0: Permission denied (publickey).")
 
 
@@ -203,4 +203,4 @@ def test_before_any_node_is_known_a_pod_that_waits_breaks_nothing() -> None:
     )
     cluster.put(waits)
     (one,) = needs_human(cluster.store, cluster.index, NOW)
-    assert one.cause == "C25"
+    assert one.cause == "no-nodes"

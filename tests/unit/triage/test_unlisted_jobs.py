@@ -14,6 +14,6 @@ def test_a_job_that_asks_for_a_resource_that_no_node_offers() -> None:
     view = view_of([node("a"), typo, *pods])
     assert not view.jobs.jobs
     found = explain(Subject("job", "team-a", "typo"), view)
-    assert found.cause == "C2"
+    assert found.cause == "resource-not-offered"
     assert found.sentence == "no node offers nvidia.com/gpus; nodes offer nvidia.com/gpu"
     assert found.subject == Subject("job", "team-a", "typo")

@@ -20,7 +20,7 @@ def test_a_subject_reads_as_a_person_writes_it() -> None:
 def test_a_verdict_without_a_cause_is_trouble_only_where_something_was_not_understood() -> None:
     fine = Verdict(subject=Subject("job", "a", "b"), sureness=Sureness.SAID)
     foreign = Verdict(subject=Subject("job", "a", "b"), sentence="not understood: Xyz")
-    held = Verdict(subject=Subject("job", "a", "b"), cause="C8", sureness=Sureness.SAID)
+    held = Verdict(subject=Subject("job", "a", "b"), cause="selector", sureness=Sureness.SAID)
     assert [one.is_trouble for one in (fine, foreign, held)] == [False, True, True]
 
 
@@ -100,7 +100,7 @@ def test_no_wording_of_the_catalogue_loses_a_name(wording: tuple[str, str], data
     numbers = {key: "12" for key in keys if re.search(rf"\(\?P<{key}>(?:\[1-9\])?\\d", pattern)}
     known = {**SHORT, **numbers}
     names = {key: data.draw(NAMES, label=key) for key in sorted(keys - set(known))}
-    single = draft("C1", words, names={**known, **names})
+    single = draft("gpus-short", words, names={**known, **names})
     found = joined(single, "{member}: ", " (and 12 more)", member="worker-107")
     assert len(found.sentence) <= 100
     assert found.sentence.startswith("worker-107: ")
@@ -111,7 +111,7 @@ def test_no_wording_of_the_catalogue_loses_a_name(wording: tuple[str, str], data
 @given(NAMES, NAMES, st.integers(0, 10_000), st.integers(0, 10_000))
 def test_numbers_stay_when_two_sentences_become_one(one: str, other: str, free: int, asked: int) -> None:
     room = draft(
-        "C1",
+        "gpus-short",
         "needs {asked} GPUs: best node {node} has {free}",
         names={"asked": asked, "node": one, "free": free},
     )
@@ -123,5 +123,5 @@ def test_numbers_stay_when_two_sentences_become_one(one: str, other: str, free: 
 
 
 def test_a_sentence_that_was_made_otherwise_is_joined_whole() -> None:
-    found = joined(CauseFound(cause="C1", sentence="as {it} stands"), "first; ", "!")
+    found = joined(CauseFound(cause="gpus-short", sentence="as {it} stands"), "first; ", "!")
     assert found.sentence == "first; as {it} stands!"

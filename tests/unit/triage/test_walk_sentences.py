@@ -29,7 +29,7 @@ def stage() -> FixtureStage:
 
 def verdict(one: FixtureStage, kind: str = "job", name: str = JOB) -> Verdict:
     subject = Subject(kind, one.space, name)
-    file = CaseFile((), "C1", (), subject, (), one.now_seconds, Recorded("fixture", "none", 1))
+    file = CaseFile((), "gpus-short", (), subject, (), one.now_seconds, Recorded("fixture", "none", 1))
     return explain(subject, view_of(Case("walk", file, one.objects())))
 
 
@@ -38,71 +38,107 @@ def parts(text: str) -> str:
 
 
 SCHEDULER = [
-    ("C1", parts("Insufficient nvidia.com/gpu"), "GPUs"),
-    ("C1", parts("Insufficient nvidia.com/mig-1g.10gb"), "MIG 1g.10gb"),
-    ("C3", parts("Insufficient rdma/hca_shared"), "rdma/hca_shared"),
-    ("C3", "0/3 nodes are available: 3 Insufficient hugepages-2Mi, 3 Insufficient memory.", "hugepages-2Mi"),
-    ("C3", parts("Insufficient ephemeral-storage"), "local disk"),
-    ("C4", parts("Too many pods"), "full of pods"),
-    ("C4", "0/3 nodes are unavailable: 3 node(s) pod number exceeded.", "full of pods"),
-    ("C5", parts("node(s) had untolerated taint {dedicated: infra}"), "dedicated"),
-    ("C5", parts("node(s) had taint {dedicated: infra}, that the pod didn't tolerate"), "dedicated"),
-    ("C5", parts("node(s) had untolerated taint(s)"), "tainted"),
-    ("C6", parts("node(s) had untolerated taint {node.kubernetes.io/not-ready: }"), "not ready"),
-    ("C6", parts("node(s) had untolerated taint {node.kubernetes.io/unreachable: }"), "unreachable"),
-    ("C6", parts("node(s) had untolerated taint {node.kubernetes.io/disk-pressure: }"), "disk pressure"),
-    ("C7", parts("node(s) were unschedulable"), "cordoned"),
-    ("C8", parts("node(s) didn't match Pod's node affinity/selector"), "selector"),
-    ("C8", parts("node(s) didn't match node selector"), "selector"),
-    ("C9", parts("node(s) didn't match pod affinity rules"), "beside it"),
-    ("C9", parts("node(s) didn't match pod anti-affinity rules"), "anti-affinity"),
-    ("C9", parts("node(s) didn't satisfy existing pods anti-affinity rules"), "anti-affinity"),
-    ("C10", parts("node(s) didn't match pod topology spread constraints"), "spread"),
-    ("C11", parts("node(s) didn't have free ports for the requested pod ports"), "port"),
-    ("C12", "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.", "not bound"),
-    ("C12", "0/3 nodes are available: 3 pod has unbound immediate PersistentVolumeClaims.", "not bound"),
-    ("C13", '0/3 nodes are available: persistentvolumeclaim "data" not found.', "data does not exist"),
-    ("C13", '0/3 nodes are available: persistentvolumeclaim "data" is being deleted.', "data"),
+    ("gpus-short", parts("Insufficient nvidia.com/gpu"), "GPUs"),
+    ("gpus-short", parts("Insufficient nvidia.com/mig-1g.10gb"), "MIG 1g.10gb"),
+    ("other-resource-short", parts("Insufficient rdma/hca_shared"), "rdma/hca_shared"),
     (
-        "C13",
+        "other-resource-short",
+        "0/3 nodes are available: 3 Insufficient hugepages-2Mi, 3 Insufficient memory.",
+        "hugepages-2Mi",
+    ),
+    ("other-resource-short", parts("Insufficient ephemeral-storage"), "local disk"),
+    ("pod-limit", parts("Too many pods"), "full of pods"),
+    ("pod-limit", "0/3 nodes are unavailable: 3 node(s) pod number exceeded.", "full of pods"),
+    ("taint", parts("node(s) had untolerated taint {dedicated: infra}"), "dedicated"),
+    ("taint", parts("node(s) had taint {dedicated: infra}, that the pod didn't tolerate"), "dedicated"),
+    ("taint", parts("node(s) had untolerated taint(s)"), "tainted"),
+    ("nodes-not-ready", parts("node(s) had untolerated taint {node.kubernetes.io/not-ready: }"), "not ready"),
+    (
+        "nodes-not-ready",
+        parts("node(s) had untolerated taint {node.kubernetes.io/unreachable: }"),
+        "unreachable",
+    ),
+    (
+        "nodes-not-ready",
+        parts("node(s) had untolerated taint {node.kubernetes.io/disk-pressure: }"),
+        "disk pressure",
+    ),
+    ("cordoned", parts("node(s) were unschedulable"), "cordoned"),
+    ("selector", parts("node(s) didn't match Pod's node affinity/selector"), "selector"),
+    ("selector", parts("node(s) didn't match node selector"), "selector"),
+    ("pod-affinity", parts("node(s) didn't match pod affinity rules"), "beside it"),
+    ("pod-affinity", parts("node(s) didn't match pod anti-affinity rules"), "anti-affinity"),
+    ("pod-affinity", parts("node(s) didn't satisfy existing pods anti-affinity rules"), "anti-affinity"),
+    ("topology-spread", parts("node(s) didn't match pod topology spread constraints"), "spread"),
+    ("host-port", parts("node(s) didn't have free ports for the requested pod ports"), "port"),
+    (
+        "claim-unbound",
+        "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
+        "not bound",
+    ),
+    (
+        "claim-unbound",
+        "0/3 nodes are available: 3 pod has unbound immediate PersistentVolumeClaims.",
+        "not bound",
+    ),
+    (
+        "claim-missing",
+        '0/3 nodes are available: persistentvolumeclaim "data" not found.',
+        "data does not exist",
+    ),
+    ("claim-missing", '0/3 nodes are available: persistentvolumeclaim "data" is being deleted.', "data"),
+    (
+        "claim-missing",
         '0/3 nodes are available: persistentvolumeclaim "data" bound to non-existent persistentvolume "pv1".',
         "pv1",
     ),
-    ("C14", parts("node(s) had volume node affinity conflict"), "volume"),
-    ("C14", parts("node(s) didn't match PersistentVolume's node affinity"), "volume"),
-    ("C14", parts("node(s) didn't find available persistent volumes to bind"), "volume"),
-    ("C15", parts("node(s) exceed max volume count"), "attach no more volumes"),
-    ("C15", parts("node(s) did not have enough free storage"), "storage"),
+    ("volume-elsewhere", parts("node(s) had volume node affinity conflict"), "volume"),
+    ("volume-elsewhere", parts("node(s) didn't match PersistentVolume's node affinity"), "volume"),
+    ("volume-elsewhere", parts("node(s) didn't find available persistent volumes to bind"), "volume"),
+    ("volume-not-attachable", parts("node(s) exceed max volume count"), "attach no more volumes"),
+    ("volume-not-attachable", parts("node(s) did not have enough free storage"), "storage"),
     (
-        "C15",
+        "volume-not-attachable",
         parts("node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"),
         "one pod only",
     ),
-    ("C16", "0/3 nodes are available: ResourceClaim not created yet.", "device claim"),
+    ("device-claim-missing", "0/3 nodes are available: ResourceClaim not created yet.", "device claim"),
     (
-        "C16",
+        "device-claim-missing",
         "0/3 nodes are available: waiting for dynamic resource controller to create the resourceclaim.",
         "device claim",
     ),
-    ("C16", '0/3 nodes are available: resourceclaim "gpu" not found.', "gpu does not exist"),
-    ("C17", parts("cannot allocate all claims"), "device claims"),
-    ("C18", parts("resourceclaim not available on the node"), "device claims"),
+    ("device-claim-missing", '0/3 nodes are available: resourceclaim "gpu" not found.', "gpu does not exist"),
+    ("devices-short", parts("cannot allocate all claims"), "device claims"),
+    ("device-elsewhere", parts("resourceclaim not available on the node"), "device claims"),
     (
-        "C19",
+        "device-class-missing",
         "0/3 nodes are available: request gpu: device class gpu.nvidia.com does not exist.",
         "gpu.nvidia.com",
     ),
-    ("C25", "no nodes available to schedule pods", "no node"),
-    ("B16", "waiting for minCount pods from a gang to appear in scheduling queue", "group"),
-    ("B18", "rejection in Unreserve", "timed out"),
-    ("B19", "0/3 nodes are available: podGroup ns/pg failed recently.", "tried again"),
-    ("B19", "0/3 nodes are available: resource gap: map[nvidia.com/gpu:{{6 0} {<nil>}  DecimalSI}].", "6"),
-    ("B20", "0/3 nodes are available: PodGroup not found.", "group"),
-    ("B21", "Pod a/b is rejected in PreFilter because ElasticQuota a is more than Max", "quota a"),
-    ("B21", "Pod a/b is rejected in PreFilter because total ElasticQuota used is more than min", "quotas"),
-    ("B22", "minCount (4) cannot be satisfied: 3 scheduled, 1 remaining", "4 pods"),
+    ("no-nodes", "no nodes available to schedule pods", "no node"),
+    ("gang-members-missing", "waiting for minCount pods from a gang to appear in scheduling queue", "group"),
+    ("gang-timed-out", "rejection in Unreserve", "timed out"),
+    ("gang-backs-off", "0/3 nodes are available: podGroup ns/pg failed recently.", "tried again"),
     (
-        "B23",
+        "gang-backs-off",
+        "0/3 nodes are available: resource gap: map[nvidia.com/gpu:{{6 0} {<nil>}  DecimalSI}].",
+        "6",
+    ),
+    ("gang-missing", "0/3 nodes are available: PodGroup not found.", "group"),
+    (
+        "elastic-quota-used-up",
+        "Pod a/b is rejected in PreFilter because ElasticQuota a is more than Max",
+        "quota a",
+    ),
+    (
+        "elastic-quota-used-up",
+        "Pod a/b is rejected in PreFilter because total ElasticQuota used is more than min",
+        "quotas",
+    ),
+    ("gang-not-placed", "minCount (4) cannot be satisfied: 3 scheduled, 1 remaining", "4 pods"),
+    (
+        "several-schedulers",
         'all pods in a single pod group should have the same .spec.schedulerName set, got "a", "b"',
         "several schedulers",
     ),
@@ -125,54 +161,94 @@ def test_a_sentence_of_a_scheduler_has_its_row(cause: str, message: str, named: 
 
 REFUSALS = [
     (
-        "A1",
+        "namespace-quota-used-up",
         "FailedCreate",
         "is forbidden: exceeded quota: q1, requested: cpu=9,requests.nvidia.com/gpu=8, used: cpu=1,"
         "requests.nvidia.com/gpu=4, limited: cpu=9,requests.nvidia.com/gpu=8",
         "quota q1 of nvidia.com/gpu: asks 8, 4 of 8 used",
     ),
     (
-        "A1",
+        "namespace-quota-used-up",
         "JobCreationFailed",
         'jobs.batch "x-0" is forbidden: exceeded quota: jobs, requested: count/jobs.batch=1, used: '
         "count/jobs.batch=4, limited: count/jobs.batch=4",
         "quota jobs of count/jobs.batch: asks 1, 4 of 4 used",
     ),
-    ("A2", "FailedCreate", "failed quota: q: must specify limits.cpu,limits.memory", "limits.cpu"),
-    ("A2", "FailedCreate", "failed quota: q: must specify limits.cpu for: train", "limits.cpu"),
     (
-        "A3",
+        "limits-not-stated",
+        "FailedCreate",
+        "failed quota: q: must specify limits.cpu,limits.memory",
+        "limits.cpu",
+    ),
+    (
+        "limits-not-stated",
+        "FailedCreate",
+        "failed quota: q: must specify limits.cpu for: train",
+        "limits.cpu",
+    ),
+    (
+        "outside-limit-range",
         "FailedCreate",
         "maximum memory usage per Container is 4Gi, but limit is 16Gi",
         "4Gi, it asks 16Gi",
     ),
-    ("A3", "FailedCreate", "cpu max limit to request ratio per Container is 2, but provided is 4", "2 times"),
     (
-        "A4",
+        "outside-limit-range",
+        "FailedCreate",
+        "cpu max limit to request ratio per Container is 2, but provided is 4",
+        "2 times",
+    ),
+    (
+        "refused-by-pod-security",
         "FailedCreate",
         'violates PodSecurity "baseline:latest": privileged',
         "baseline forbids privileged",
     ),
-    ("A5", "FailedCreate", 'admission webhook "v.io" denied the request: owner missing', "v.io denies it"),
     (
-        "A5",
+        "refused-by-webhook",
+        "FailedCreate",
+        'admission webhook "v.io" denied the request: owner missing',
+        "v.io denies it",
+    ),
+    (
+        "refused-by-webhook",
         "FailedCreate",
         'failed calling webhook "m.kueue.io": failed to call webhook: Post "https://a": '
         "context deadline exceeded",
         "m.kueue.io does not answer: context deadline exceeded",
     ),
-    ("A6", "FailedCreate", "error looking up service account ns/sa1: not found", "ServiceAccount sa1"),
-    ("A6", "FailedCreate", "no PriorityClass with name urgent was found", "PriorityClass urgent"),
-    ("A9", "ErrWorkloadCompose", "too many pod sets", "too many pod sets"),
-    ("A9", "WorkloadPriorityClassNotFound", "WorkloadPriorityClass gold not found", "gold does not exist"),
-    ("A11", "ValidationError", "spec.replicas: Invalid value: 2: must be 1", "spec.replicas"),
     (
-        "A12",
+        "named-object-missing",
+        "FailedCreate",
+        "error looking up service account ns/sa1: not found",
+        "ServiceAccount sa1",
+    ),
+    (
+        "named-object-missing",
+        "FailedCreate",
+        "no PriorityClass with name urgent was found",
+        "PriorityClass urgent",
+    ),
+    ("not-taken-by-queue", "ErrWorkloadCompose", "too many pod sets", "too many pod sets"),
+    (
+        "not-taken-by-queue",
+        "WorkloadPriorityClassNotFound",
+        "WorkloadPriorityClass gold not found",
+        "gold does not exist",
+    ),
+    ("refused-by-operator", "ValidationError", "spec.replicas: Invalid value: 2: must be 1", "spec.replicas"),
+    (
+        "name-taken",
         "ErrResourceExists",
         'Resource "x-launcher" of Kind "Job" already exists and is not managed by',
         "x",
     ),
-    ("A19", "FailedCreate", "new content in namespace a1 because it is being terminated", "namespace a1"),
+    (
+        "namespace-going",
+        "FailedCreate",
+        "new content in namespace a1 because it is being terminated",
+        "namespace a1",
+    ),
 ]
 
 
@@ -208,7 +284,7 @@ def test_a_member_that_was_refused_comes_before_those_that_only_start() -> None:
         "limited: requests.nvidia.com/gpu=8"
     )
     one.event(made, "FailedCreate", message, by="job-controller")
-    assert verdict(one).cause == "A1"
+    assert verdict(one).cause == "namespace-quota-used-up"
 
 
 def test_a_refusal_that_was_overcome_is_history() -> None:
@@ -219,7 +295,7 @@ def test_a_refusal_that_was_overcome_is_history() -> None:
     message = "exceeded quota: q1, requested: cpu=8, used: cpu=8, limited: cpu=8"
     one.event(made, "FailedCreate", message, by="job-controller", ago=3000)
     one.job_pod(made, spec, on=where.nodes[0])
-    assert verdict(one).cause != "A1"
+    assert verdict(one).cause != "namespace-quota-used-up"
 
 
 TAKEN = "failed to create containerd task: port 29500 of this machine is in use by "
@@ -251,15 +327,15 @@ def test_a_container_that_never_began_tells_why(message: str, sentence: str, pod
     for _ in range(1, pods):
         one.job_pod(made, spec, on=where.nodes[1])
     found = verdict(one)
-    assert found.cause == "D4"
+    assert found.cause == "cannot-start"
     assert found.sentence.endswith(sentence) and len(found.sentence) <= 100, found.sentence
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_launcher_is_named_once_in_what_its_log_says(seed: int) -> None:
-    case = played(SCRIPTS["E1-launcher-too-early"], seed, has_second=False, ground=None)
+    case = played(SCRIPTS["launcher-too-early-launcher-too-early"], seed, has_second=False, ground=None)
     found = explain(case.file.subject, view_of(case))
-    assert found.cause == "E1"
+    assert found.cause == "launcher-too-early"
     assert found.sentence.count("launcher") == 1, found.sentence
 
 
@@ -289,7 +365,7 @@ def test_the_shortage_goes_before_the_words_of_the_autoscaler_and_is_never_cut(t
 
 @pytest.mark.parametrize(("length", "tail"), [(60, "; the longer one"), (90, "; short"), (98, "")])
 def test_what_follows_a_cause_is_said_as_far_as_there_is_room(length: int, tail: str) -> None:
-    found = draft("C1", "x" * length)
+    found = draft("gpus-short", "x" * length)
     assert followed(found, "; the longer one", "; short").sentence == found.sentence + tail
 
 
@@ -304,7 +380,7 @@ def test_room_for_some_of_the_pods_that_wait_is_told_and_a_selector_that_leaves_
         one.job_pod(made, spec, status=refusal(one, f"{said} nvidia.com/gpu."))
     found = verdict(one)
     assert found.sentence == "4 pods need 8 GPUs each: the nodes have room for 2 of them"
-    assert (found.cause, found.also) == ("C1", ())
+    assert (found.cause, found.also) == ("gpus-short", ())
 
 
 def _gone(one: FixtureStage, name: str) -> Tree:
@@ -329,13 +405,13 @@ def test_who_was_preempted_is_told_by_whom_while_that_one_is_there() -> None:
     one.event(gone, "Preempted", message, by="default-scheduler", is_warning=False)
     one.job_pod(loser, spec, status=refusal(one, "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."))
     found = verdict(one)
-    assert found.cause == "B26"
+    assert found.cause == "preempted"
     assert "preempted by urgent" in found.sentence
-    assert "C1" in found.also
+    assert "gpus-short" in found.also
     one.remove("pods", taken["metadata"]["name"])  # whoever has the place now, it is not the preemptor
     later = one.job("later", spec)
     one.job_pod(later, spec, on=where.nodes[0], phase="Running", status=one.running())
-    assert verdict(one).cause == "C1"
+    assert verdict(one).cause == "gpus-short"
 
 
 def test_another_job_that_was_preempted_is_not_this_one() -> None:
@@ -350,4 +426,4 @@ def test_another_job_that_was_preempted_is_not_this_one() -> None:
     one.event(other, "Preempted", message, by="default-scheduler", is_warning=False)
     made = one.job(JOB, spec)
     one.job_pod(made, spec, status=refusal(one, "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."))
-    assert verdict(one).cause == "C1"
+    assert verdict(one).cause == "gpus-short"

@@ -441,7 +441,7 @@ def test_a_suspended_job_whose_workload_is_finished_is_told_as_that(reason: str,
     message = "invalid admission check PodSetUpdate: conflict for annotations: conflict for key=k"
     view = view_of([node("a"), *queues(8, 0), *finished(reason, message)])
     found = explain(WAITS, view)
-    assert (found.cause, found.sentence) == ("B27", f"{words}: it never starts; recreate it")
+    assert (found.cause, found.sentence) == ("declared-finished", f"{words}: it never starts; recreate it")
     assert found.fact("reason") == reason
     assert message in found.evidence[0].value
     (offer,) = changes_for(found, view)
@@ -453,12 +453,12 @@ def test_a_job_that_is_taken_for_one_that_had_its_name_is_told_as_that() -> None
     one, owned = finished("OwnerNotFound", "The workload's owner no longer exists")
     owned["metadata"]["ownerReferences"][0]["uid"] = "of-another"
     found = explain(WAITS, view_of([node("a"), *queues(8, 0), one, owned]))
-    assert (found.cause, found.fact("reason")) == ("B27", "OwnerNotFound")
+    assert (found.cause, found.fact("reason")) == ("declared-finished", "OwnerNotFound")
     owned["metadata"]["deletionTimestamp"] = "2027-01-15T07:20:00Z"
-    assert explain(WAITS, view_of([node("a"), *queues(8, 0), one, owned])).cause != "B27"
+    assert explain(WAITS, view_of([node("a"), *queues(8, 0), one, owned])).cause != "declared-finished"
 
 
 def test_a_job_that_has_ended_has_a_finished_workload_by_right() -> None:
     one, owned = finished("Succeeded", "Job finished successfully")
     one["status"] = {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 1}
-    assert explain(WAITS, view_of([node("a"), *queues(8, 0), one, owned])).cause != "B27"
+    assert explain(WAITS, view_of([node("a"), *queues(8, 0), one, owned])).cause != "declared-finished"

@@ -79,4 +79,4 @@ def test_two_changes_are_offered_where_one_does_not_start_the_job() -> None:
 def test_room_is_not_offered_while_something_stands_that_no_fit_sees() -> None:
     trees = [node("a", 4), *waiting()]
     assert changes_for(Verdict(subject=WAITS), view_of(trees))
-    assert changes_for(Verdict(subject=WAITS, cause="B23"), view_of(trees)) == ()
+    assert changes_for(Verdict(subject=WAITS, cause="several-schedulers"), view_of(trees)) == ()
