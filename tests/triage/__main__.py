@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cockpit.catalogue import BY_CAUSE
 from tests.real import commit, seed_of
-from tests.triage import judge, offer_plays, recorder, table
+from tests.triage import company, judge, offer_plays, recorder, table
 from tests.triage.case import CASES, Case, read_cases, report_case, write_case
 from tests.triage.fresh import fresh
 from tests.triage.night import night
@@ -132,6 +132,15 @@ def _fresh(seed: int, count: int) -> int:
     return 0 if judge.reaches_bars(found) else 1
 
 
+def _company(seed: int, count: int) -> int:
+    found = [company.answer(one) for one in company.situations(seed, count)]
+    print(f"seed {seed}: {company.figures(found)}")
+    for one in found:
+        if one.misses():
+            print(f"  {one.line()}")
+    return 0 if company.reaches_bar(found) else 1
+
+
 def _nights(seeds: int, terminals: int) -> int:
     from tests.triage.night_terminal import SIZES, complaints_seen
 
@@ -210,6 +219,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     new = commands.add_parser("fresh", help="judge fixtures of a new seed, with other names: nothing is kept")
     new.add_argument("--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit")
     new.add_argument("--count", type=int, default=60)
+    beside = commands.add_parser("company", help="judge each cause beside three drawn neighbours")
+    beside.add_argument("--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit")
+    beside.add_argument("--count", type=int, default=200)
     nights = commands.add_parser("nightshift", help="what Now says of nights with many incidents")
     nights.add_argument("--seeds", type=int, default=20)
     nights.add_argument("--terminals", type=int, default=2, help="so many of them walked in a terminal, too")
@@ -230,6 +242,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _record(given)
     if given.command == "fresh":
         return _fresh(given.seed, given.count)
+    if given.command == "company":
+        return _company(given.seed, given.count)
     if given.command == "offers":
         return _offers(given)
     if given.command == "nightshift":

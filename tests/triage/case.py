@@ -47,13 +47,14 @@ class CaseFile(msgspec.Struct, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One folder of the corpus, read."""
+    """One folder of the corpus, read. `denied` are collections that the reader may not list."""
 
     name: str
     file: CaseFile
     objects: Mapping[str, list[Tree]]
     logs: Mapping[str, list[str]] = {}
     metrics: str = ""
+    denied: frozenset[str] = frozenset()
 
 
 def case_file(raw: bytes) -> CaseFile:

@@ -13,7 +13,7 @@ from cockpit.triage.verdict import Subject
 from tests.triage.builders import GPU, Pool, job, node, pod_spec
 from tests.triage.case import Tree
 from tests.triage.draw import Draw
-from tests.triage.stage import Expected, Seen, Stage, script
+from tests.triage.stage import Expected, Lasts, Seen, Stage, script
 
 _START_SECONDS = 1_763_900_000.0
 _CLUSTER_WIDE = frozenset(
@@ -363,7 +363,9 @@ def _merge(tree: Tree, change: Tree) -> None:
             tree[key] = value
 
 
-def fixture(row: str, slug: str) -> Callable[[Callable[[FixtureStage], Expected]], None]:
+def fixture(
+    row: str, slug: str, *, lasts: Lasts | None = None
+) -> Callable[[Callable[[FixtureStage], Expected]], None]:
     """Register a function as a script that plays on paper."""
 
     def note(play: Callable[[FixtureStage], Expected]) -> None:
@@ -371,6 +373,6 @@ def fixture(row: str, slug: str) -> Callable[[Callable[[FixtureStage], Expected]
             assert isinstance(stage, FixtureStage)
             return play(stage)
 
-        script(row, slug)(on_paper)
+        script(row, slug, lasts=lasts)(on_paper)
 
     return note

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Protocol
 
 from cockpit.triage.verdict import Subject
@@ -12,6 +13,14 @@ PATIENCE_SECONDS = 75.0
 """For one word; the node controller needs 50 s to call a node lost."""
 
 Seen = Callable[[Tree], bool]
+
+
+class Lasts(IntEnum):
+    """How lasting a fault is: of two in one job the lower one is the headline."""
+
+    NEVER_PASSES = 0  # as the job and the cluster are written
+    UNTIL_MENDED = 1  # passes when a person or a controller acts
+    BY_ITSELF = 2
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,11 @@ ENGINES = ("kueue", "mpi-operator")
 
 @dataclass(frozen=True)
 class Script:
-    """One way to come by one row. `source` is the component whose words are recorded, "" for a fixture."""
+    """One way to come by one row. `source` is the component whose words are recorded, "" for a fixture.
+
+    `lasts` is the permanence of its fault, None where the draw decides it or a second fault in the same job
+    would end the first one; `double` that of both faults, where a second one is drawn.
+    """
 
     row: str
     slug: str
@@ -76,6 +89,8 @@ class Script:
     source: str = ""
     can_second: bool = False
     parts: frozenset[str] = frozenset()  # of the bed, beyond the usual ones
+    lasts: Lasts | None = None
+    double: tuple[Lasts, Lasts] | None = None
 
     @property
     def has_generations(self) -> bool:
@@ -92,12 +107,19 @@ SCRIPTS: dict[str, Script] = {}
 
 
 def script(
-    row: str, slug: str, source: str = "", *, can_second: bool = False, parts: frozenset[str] = frozenset()
+    row: str,
+    slug: str,
+    source: str = "",
+    *,
+    can_second: bool = False,
+    parts: frozenset[str] = frozenset(),
+    lasts: Lasts | None = None,
+    double: tuple[Lasts, Lasts] | None = None,
 ) -> Callable[[Play], Play]:
     """Register a function as a script of a row."""
 
     def note(play: Play) -> Play:
-        one = Script(row, slug, play, source, can_second, parts)
+        one = Script(row, slug, play, source, can_second, parts, lasts, double)
         if one.name in SCRIPTS:
             raise ValueError(f"two scripts {one.name}")
         SCRIPTS[one.name] = one

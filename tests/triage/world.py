@@ -51,6 +51,10 @@ def store_of(case: Case) -> tuple[Store, JobIndex]:
     watched = streams(case.objects)
     for label, decoder in watched.items():
         trees = case.objects.get(label)
+        if label in case.denied:
+            status = StreamStatus(kind=decoder.kind, phase=Phase.DENIED, message=f"may not list {label}")
+            store.apply(Batch(kind=decoder.kind, status=status))
+            continue
         if trees is None:
             absent = StreamStatus(kind=decoder.kind, phase=Phase.ABSENT)
             store.apply(Batch(kind=decoder.kind, status=absent))

@@ -14,7 +14,7 @@ from tests.triage.builders import (
     told,
 )
 from tests.triage.case import Tree
-from tests.triage.stage import Expected, Stage, script
+from tests.triage.stage import Expected, Lasts, Stage, script
 
 API = "kube-apiserver"
 KCM = "kube-controller-manager"
@@ -47,7 +47,13 @@ def enforced(stage: Stage, name: str) -> None:
     )
 
 
-@script("namespace-quota-used-up", "gpu-quota", API, can_second=True)
+@script(
+    "namespace-quota-used-up",
+    "gpu-quota",
+    API,
+    can_second=True,
+    double=(Lasts.NEVER_PASSES, Lasts.NEVER_PASSES),
+)
 def gpu_quota(stage: Stage) -> Expected:
     """The namespace's quota of GPUs is used up, or too small; second: no node is that large, either."""
     place = pool(stage)
@@ -63,7 +69,7 @@ def gpu_quota(stage: Stage) -> Expected:
     return Expected(subject, (name, str(hard)), ("gpus-short",) if stage.draw.has_second else ())
 
 
-@script("namespace-quota-used-up", "quota-of-a-replica-set", KCM)
+@script("namespace-quota-used-up", "quota-of-a-replica-set", KCM, lasts=Lasts.NEVER_PASSES)
 def quota_of_a_replica_set(stage: Stage) -> Expected:
     """A Deployment whose ReplicaSet may not make pods: the quota of pods or of memory."""
     pool(stage, gpus=8)
@@ -78,7 +84,14 @@ def quota_of_a_replica_set(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, app), (name, "memory"))
 
 
-@script("limits-not-stated", "limits-demanded", API, can_second=True)
+@script(
+    "limits-not-stated",
+    "limits-demanded",
+    API,
+    can_second=True,
+    lasts=Lasts.NEVER_PASSES,
+    double=(Lasts.NEVER_PASSES, Lasts.NEVER_PASSES),
+)
 def limits_demanded(stage: Stage) -> Expected:
     """A quota on limits, and a pod without them; second: a selector that no node has."""
     pool(stage)
@@ -90,7 +103,14 @@ def limits_demanded(stage: Stage) -> Expected:
     return Expected(subject, (name, f"limits.{what}"), also_elsewhere(stage))
 
 
-@script("outside-limit-range", "limit-range", API, can_second=True)
+@script(
+    "outside-limit-range",
+    "limit-range",
+    API,
+    can_second=True,
+    lasts=Lasts.NEVER_PASSES,
+    double=(Lasts.NEVER_PASSES, Lasts.NEVER_PASSES),
+)
 def limit_range(stage: Stage) -> Expected:
     """More, or less, than the LimitRange allows; second: a selector that no node has."""
     pool(stage)
@@ -108,7 +128,14 @@ def limit_range(stage: Stage) -> Expected:
     return Expected(subject, ("GPU" if what == GPU else what,), also_elsewhere(stage))
 
 
-@script("refused-by-pod-security", "pod-security", API, can_second=True)
+@script(
+    "refused-by-pod-security",
+    "pod-security",
+    API,
+    can_second=True,
+    lasts=Lasts.NEVER_PASSES,
+    double=(Lasts.NEVER_PASSES, Lasts.NEVER_PASSES),
+)
 def pod_security(stage: Stage) -> Expected:
     """The namespace's pod security level forbids it; second: a selector that no node has."""
     pool(stage)
@@ -126,7 +153,14 @@ def pod_security(stage: Stage) -> Expected:
     return Expected(subject, (level, named), also_elsewhere(stage))
 
 
-@script("refused-by-webhook", "webhook-down", API, can_second=True)
+@script(
+    "refused-by-webhook",
+    "webhook-down",
+    API,
+    can_second=True,
+    lasts=Lasts.UNTIL_MENDED,
+    double=(Lasts.UNTIL_MENDED, Lasts.NEVER_PASSES),
+)
 def webhook_down(stage: Stage) -> Expected:
     """A validating webhook for pods of the namespace that nobody answers;
     second: a selector that no node has."""
@@ -156,7 +190,7 @@ def webhook_down(stage: Stage) -> Expected:
     return Expected(subject, (hook,), also_elsewhere(stage))
 
 
-@script("named-object-missing", "service-account", API)
+@script("named-object-missing", "service-account", API, lasts=Lasts.UNTIL_MENDED)
 def service_account(stage: Stage) -> Expected:
     """The ServiceAccount does not exist."""
     pool(stage)
@@ -167,7 +201,14 @@ def service_account(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("named-object-missing", "priority-class", API, can_second=True)
+@script(
+    "named-object-missing",
+    "priority-class",
+    API,
+    can_second=True,
+    lasts=Lasts.UNTIL_MENDED,
+    double=(Lasts.UNTIL_MENDED, Lasts.BY_ITSELF),
+)
 def priority_class(stage: Stage) -> Expected:
     """The PriorityClass does not exist; second: every node is full, too."""
     place = pool(stage)
@@ -179,7 +220,14 @@ def priority_class(stage: Stage) -> Expected:
     return Expected(subject, (name,), ("gpus-short",) if stage.draw.has_second else ())
 
 
-@script("suspended-by-hand", "suspended", KCM, can_second=True)
+@script(
+    "suspended-by-hand",
+    "suspended",
+    KCM,
+    can_second=True,
+    lasts=Lasts.UNTIL_MENDED,
+    double=(Lasts.UNTIL_MENDED, Lasts.NEVER_PASSES),
+)
 def suspended(stage: Stage) -> Expected:
     """Somebody suspended the Job, no queue holds it; second: a selector that no node has."""
     pool(stage)
@@ -190,7 +238,7 @@ def suspended(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, name), ("suspended",), also_elsewhere(stage))
 
 
-@script("suspended-by-hand", "mpijob-suspended", MPI)
+@script("suspended-by-hand", "mpijob-suspended", MPI, lasts=Lasts.UNTIL_MENDED)
 def mpijob_suspended(stage: Stage) -> Expected:
     """The same for an MPIJob."""
     pool(stage)
@@ -226,7 +274,7 @@ def mpijob(name: str, *, workers: int, gpus: int, more: Tree | None = None, **fi
     }
 
 
-@script("no-controller", "managed-elsewhere", KCM)
+@script("no-controller", "managed-elsewhere", KCM, lasts=Lasts.UNTIL_MENDED)
 def managed_elsewhere(stage: Stage) -> Expected:
     """`managedBy` names a controller that does not run."""
     pool(stage)
@@ -237,7 +285,7 @@ def managed_elsewhere(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, name), (manager,), later_seconds=120)
 
 
-@script("refused-by-operator", "name-too-long", MPI)
+@script("refused-by-operator", "name-too-long", MPI, lasts=Lasts.NEVER_PASSES)
 def name_too_long(stage: Stage) -> Expected:
     """The workers' host names would be longer than DNS allows."""
     pool(stage)
@@ -247,7 +295,7 @@ def name_too_long(stage: Stage) -> Expected:
     return Expected(Subject("job", stage.space, name), ("name",))
 
 
-@script("name-taken", "name-taken", MPI)
+@script("name-taken", "name-taken", MPI, lasts=Lasts.UNTIL_MENDED)
 def name_taken(stage: Stage) -> Expected:
     """Something of that name is there and belongs to somebody else."""
     pool(stage)

@@ -21,7 +21,7 @@ from tests.triage.scripts.admission import enforced, mpijob, quota, start
 from tests.triage.scripts.order import priority
 from tests.triage.scripts.queues import running
 from tests.triage.scripts.volumes import bound, claim, storage_class, volume, with_claim
-from tests.triage.stage import Expected, Seen, Stage, script
+from tests.triage.stage import Expected, Lasts, Seen, Stage, script
 
 API = "kube-apiserver"
 SCHEDULER = "kube-scheduler"
@@ -35,7 +35,7 @@ _NOT_UP = {
 }
 
 
-@script("refused-by-webhook", "policy-denies", API)
+@script("refused-by-webhook", "policy-denies", API, lasts=Lasts.NEVER_PASSES)
 def policy_denies(stage: Stage) -> Expected:
     """A ValidatingAdmissionPolicy denies the pods."""
     pool(stage)
@@ -118,7 +118,7 @@ def no_volume_to_bind(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("volume-not-attachable", "attach-limit", SCHEDULER)
+@script("volume-not-attachable", "attach-limit", SCHEDULER, lasts=Lasts.BY_ITSELF)
 def attach_limit(stage: Stage) -> Expected:
     """Each node has as many volumes of the driver attached as it may."""
     place = pool(stage, count=stage.draw.number(1, 2))

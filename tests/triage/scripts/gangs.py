@@ -11,7 +11,7 @@ from tests.triage.builders import pod_spec
 from tests.triage.case import Tree
 from tests.triage.fixture_stage import FixtureStage, fixture
 from tests.triage.scripts.admission import mpijob
-from tests.triage.stage import Expected
+from tests.triage.stage import Expected, Lasts
 
 VOLCANO = "scheduling.volcano.sh/v1beta1"
 COSCHEDULING = "scheduling.x-k8s.io/v1alpha1"
@@ -129,7 +129,7 @@ def volcano_group(
     return stage.one(f"podgroups.{VOLCANO.partition('/')[0]}", name)
 
 
-@fixture("group-not-let-in", "not-enqueued")
+@fixture("group-not-let-in", "not-enqueued", lasts=Lasts.BY_ITSELF)
 def not_enqueued(stage: FixtureStage) -> Expected:
     """The queue does not let the group in."""
     _busy(stage)
@@ -145,7 +145,7 @@ def not_enqueued(stage: FixtureStage) -> Expected:
     return Expected(_job(stage, made), (queue,))
 
 
-@fixture("group-queue-closed", "queue-closed")
+@fixture("group-queue-closed", "queue-closed", lasts=Lasts.UNTIL_MENDED)
 def queue_closed(stage: FixtureStage) -> Expected:
     """The queue was closed after the job had come."""
     stage.pool()

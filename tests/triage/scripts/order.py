@@ -14,7 +14,7 @@ from tests.triage.builders import (
     run,
 )
 from tests.triage.case import Tree
-from tests.triage.stage import Expected, Seen, Stage, script
+from tests.triage.stage import Expected, Lasts, Seen, Stage, script
 
 SCHEDULER = "kube-scheduler"
 HELD = "example.com/flush-checkpoint"
@@ -75,7 +75,14 @@ def victim_still_there(stage: Stage) -> Expected:
     return Expected(subject, (victim, place.nodes[0]), ("gpus-short",))
 
 
-@script("scheduling-gate", "gate", SCHEDULER, can_second=True)
+@script(
+    "scheduling-gate",
+    "gate",
+    SCHEDULER,
+    can_second=True,
+    lasts=Lasts.UNTIL_MENDED,
+    double=(Lasts.UNTIL_MENDED, Lasts.NEVER_PASSES),
+)
 def gate(stage: Stage) -> Expected:
     """A scheduling gate that nobody takes away; second: a selector that no node has."""
     pool(stage)
@@ -91,7 +98,14 @@ def gate(stage: Stage) -> Expected:
     return Expected(subject, (name,), also_elsewhere(stage))
 
 
-@script("no-such-scheduler", "no-such-scheduler", SCHEDULER, can_second=True)
+@script(
+    "no-such-scheduler",
+    "no-such-scheduler",
+    SCHEDULER,
+    can_second=True,
+    lasts=Lasts.UNTIL_MENDED,
+    double=(Lasts.UNTIL_MENDED, Lasts.NEVER_PASSES),
+)
 def no_such_scheduler(stage: Stage) -> Expected:
     """The scheduler that it names does not run; second: a selector that no node has."""
     pool(stage)

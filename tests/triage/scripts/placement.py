@@ -11,13 +11,13 @@ from tests.triage.builders import (
     refused,
     run,
 )
-from tests.triage.stage import Expected, Stage, script
+from tests.triage.stage import Expected, Lasts, Stage, script
 
 SCHEDULER = "kube-scheduler"
 EVERYTHING = [{"operator": "Exists"}]
 
 
-@script("gpus-short", "all-busy", SCHEDULER)
+@script("gpus-short", "all-busy", SCHEDULER, lasts=Lasts.BY_ITSELF)
 def all_busy(stage: Stage) -> Expected:
     """Every node of the cluster is full."""
     place = pool(stage)
@@ -29,7 +29,7 @@ def all_busy(stage: Stage) -> Expected:
     return Expected(subject, (str(wanted),))
 
 
-@script("gpus-short", "too-big-for-any-node", SCHEDULER)
+@script("gpus-short", "too-big-for-any-node", SCHEDULER, lasts=Lasts.NEVER_PASSES)
 def too_big(stage: Stage) -> Expected:
     """More GPUs than any node has, on idle nodes."""
     size = stage.draw.one_of(4, 8)
@@ -40,7 +40,7 @@ def too_big(stage: Stage) -> Expected:
     return Expected(subject, (str(size * 2), str(size)))
 
 
-@script("resource-not-offered", "nobody-offers-it", SCHEDULER)
+@script("resource-not-offered", "nobody-offers-it", SCHEDULER, lasts=Lasts.NEVER_PASSES)
 def nobody_offers(stage: Stage) -> Expected:
     """A resource that no node has: a typo, or another vendor's."""
     pool(stage)
@@ -53,7 +53,7 @@ def nobody_offers(stage: Stage) -> Expected:
     return Expected(subject, (resource,))
 
 
-@script("other-resource-short", "cpu-taken", SCHEDULER, can_second=True)
+@script("other-resource-short", "cpu-taken", SCHEDULER, can_second=True, lasts=Lasts.BY_ITSELF)
 def cpu_taken(stage: Stage) -> Expected:
     """GPUs are free, the processors are taken by a pod without any; second: too little memory, too."""
     place = pool(stage)
@@ -66,7 +66,7 @@ def cpu_taken(stage: Stage) -> Expected:
     return Expected(subject, ("CPU", "memory") if is_double else ("CPU",))
 
 
-@script("other-resource-short", "device-besides", SCHEDULER)
+@script("other-resource-short", "device-besides", SCHEDULER, lasts=Lasts.NEVER_PASSES)
 def device_besides(stage: Stage) -> Expected:
     """A network card or huge pages that nodes have too few of."""
     resource, has, wants = stage.draw.one_of(
@@ -81,7 +81,7 @@ def device_besides(stage: Stage) -> Expected:
     return Expected(subject, (resource,))
 
 
-@script("pod-limit", "pod-limit", SCHEDULER)
+@script("pod-limit", "pod-limit", SCHEDULER, lasts=Lasts.BY_ITSELF)
 def pod_limit(stage: Stage) -> Expected:
     """Each node runs as many pods as it may."""
     most = stage.draw.number(1, 2)
@@ -94,7 +94,14 @@ def pod_limit(stage: Stage) -> Expected:
     return Expected(subject, ("pods", str(most)))
 
 
-@script("taint", "taint", SCHEDULER, can_second=True)
+@script(
+    "taint",
+    "taint",
+    SCHEDULER,
+    can_second=True,
+    lasts=Lasts.UNTIL_MENDED,
+    double=(Lasts.UNTIL_MENDED, Lasts.BY_ITSELF),
+)
 def tainted(stage: Stage) -> Expected:
     """A taint of the pool that the pod does not tolerate; second: its nodes are full, too."""
     key = stage.draw.one_of("team", "dedicated", "example.com/reserved", "nvidia.com/gpu")
@@ -135,7 +142,14 @@ def not_ready(stage: Stage) -> Expected:
     return Expected(subject, (f"{word} pressure|{kind}|{word}-pressure",), ("node-pressure",))
 
 
-@script("cordoned", "cordoned", SCHEDULER, can_second=True)
+@script(
+    "cordoned",
+    "cordoned",
+    SCHEDULER,
+    can_second=True,
+    lasts=Lasts.UNTIL_MENDED,
+    double=(Lasts.UNTIL_MENDED, Lasts.BY_ITSELF),
+)
 def cordoned(stage: Stage) -> Expected:
     """All nodes that could take it are cordoned; second: they are full, too."""
     place = pool(stage, cordoned=range(4))
@@ -148,7 +162,14 @@ def cordoned(stage: Stage) -> Expected:
     return Expected(subject, ("cordoned", *names), ("gpus-short",) if stage.draw.has_second else ())
 
 
-@script("selector", "selector", SCHEDULER, can_second=True)
+@script(
+    "selector",
+    "selector",
+    SCHEDULER,
+    can_second=True,
+    lasts=Lasts.NEVER_PASSES,
+    double=(Lasts.NEVER_PASSES, Lasts.NEVER_PASSES),
+)
 def selector(stage: Stage) -> Expected:
     """A nodeSelector that no node satisfies; second: more GPUs than a node has."""
     pool(stage)
@@ -160,7 +181,7 @@ def selector(stage: Stage) -> Expected:
     return Expected(subject, (f"{key}={value}",), ("gpus-short",) if stage.draw.has_second else ())
 
 
-@script("selector", "affinity", SCHEDULER)
+@script("selector", "affinity", SCHEDULER, lasts=Lasts.NEVER_PASSES)
 def affinity(stage: Stage) -> Expected:
     """Required node affinity that no node satisfies."""
     pool(stage)
@@ -210,7 +231,7 @@ def spread(stage: Stage) -> Expected:
     return Expected(subject, (key,))
 
 
-@script("host-port", "host-port", SCHEDULER)
+@script("host-port", "host-port", SCHEDULER, lasts=Lasts.BY_ITSELF)
 def host_port(stage: Stage) -> Expected:
     """The port it wants on the host is taken on every node."""
     place = pool(stage, count=stage.draw.number(1, 3))

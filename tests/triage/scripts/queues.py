@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from cockpit.triage.verdict import Subject
 from tests.triage.builders import GPU, Pool, also_elsewhere, elsewhere, job, pod_spec, pool, run, told
 from tests.triage.case import Tree
-from tests.triage.stage import PATIENCE_SECONDS, Expected, Seen, Stage, script
+from tests.triage.stage import PATIENCE_SECONDS, Expected, Lasts, Seen, Stage, script
 
 KUEUE = "kueue"
 API = "kueue.x-k8s.io/v1beta2"
@@ -114,7 +114,7 @@ def running(stage: Stage, subject: Subject, pods: int = 1) -> None:
     )
 
 
-@script("quota-in-use", "quota-in-use", KUEUE)
+@script("quota-in-use", "quota-in-use", KUEUE, lasts=Lasts.BY_ITSELF)
 def quota_in_use(stage: Stage) -> Expected:
     """Others use the quota."""
     where = queue(stage, 8)
@@ -126,7 +126,7 @@ def quota_in_use(stage: Stage) -> Expected:
     return Expected(subject, (where.name, str(wanted)))
 
 
-@script("quota-in-use", "twin", KUEUE)
+@script("quota-in-use", "twin", KUEUE, lasts=Lasts.BY_ITSELF)
 def twin(stage: Stage) -> Expected:
     """Two that are equal wait for the same quota. Since 0.18 Kueue looks at one of them only."""
     where = queue(stage, 8)
@@ -140,7 +140,14 @@ def twin(stage: Stage) -> Expected:
     return Expected(subject, (where.name, str(wanted)))
 
 
-@script("above-quota", "never-fits", KUEUE, can_second=True)
+@script(
+    "above-quota",
+    "never-fits",
+    KUEUE,
+    can_second=True,
+    lasts=Lasts.NEVER_PASSES,
+    double=(Lasts.NEVER_PASSES, Lasts.NEVER_PASSES),
+)
 def never_fits(stage: Stage) -> Expected:
     """More than the queue can ever give; second: more than the nodes have, too."""
     where = queue(stage, 8)
@@ -151,7 +158,7 @@ def never_fits(stage: Stage) -> Expected:
     return Expected(subject, (where.name, str(pods * 8), "8"), also)
 
 
-@script("no-flavor-fits", "flavor-taint", KUEUE)
+@script("no-flavor-fits", "flavor-taint", KUEUE, lasts=Lasts.UNTIL_MENDED)
 def flavor_taint(stage: Stage) -> Expected:
     """The flavor has a taint that the job does not tolerate."""
     value = stage.draw.one_of("true", "secret", "reserved")
@@ -162,7 +169,7 @@ def flavor_taint(stage: Stage) -> Expected:
     return Expected(subject, (where.flavor, f"dedicated={value}"))
 
 
-@script("no-flavor-fits", "flavor-affinity", KUEUE)
+@script("no-flavor-fits", "flavor-affinity", KUEUE, lasts=Lasts.NEVER_PASSES)
 def flavor_affinity(stage: Stage) -> Expected:
     """The job selects nodes that the flavor does not stand for."""
     where = queue(stage, 8, flavor_spec={"nodeLabels": {"example.com/tier": "silver"}})
@@ -171,7 +178,7 @@ def flavor_affinity(stage: Stage) -> Expected:
     return Expected(subject, (where.flavor,))
 
 
-@script("no-flavor-fits", "not-covered", KUEUE)
+@script("no-flavor-fits", "not-covered", KUEUE, lasts=Lasts.NEVER_PASSES)
 def not_covered(stage: Stage) -> Expected:
     """The queue covers no GPUs."""
     where = queue(stage, 0, resources={"cpu": "1000", "memory": "10Ti"})
@@ -182,7 +189,14 @@ def not_covered(stage: Stage) -> Expected:
     return Expected(subject, (where.name, "GPU"))
 
 
-@script("queue-unusable", "no-such-queue", KUEUE, can_second=True)
+@script(
+    "queue-unusable",
+    "no-such-queue",
+    KUEUE,
+    can_second=True,
+    lasts=Lasts.UNTIL_MENDED,
+    double=(Lasts.UNTIL_MENDED, Lasts.NEVER_PASSES),
+)
 def no_such_queue(stage: Stage) -> Expected:
     """The LocalQueue does not exist; second: a selector that no node has."""
     queue(stage, 8)
@@ -192,7 +206,7 @@ def no_such_queue(stage: Stage) -> Expected:
     return Expected(subject, (name,), also_elsewhere(stage))
 
 
-@script("queue-unusable", "flavor-missing", KUEUE)
+@script("queue-unusable", "flavor-missing", KUEUE, lasts=Lasts.UNTIL_MENDED)
 def flavor_missing(stage: Stage) -> Expected:
     """The ClusterQueue refers to a ResourceFlavor that does not exist."""
     pool(stage)
@@ -204,7 +218,7 @@ def flavor_missing(stage: Stage) -> Expected:
     return Expected(subject, (name, missing))
 
 
-@script("queue-unusable", "wrong-namespace", KUEUE)
+@script("queue-unusable", "wrong-namespace", KUEUE, lasts=Lasts.UNTIL_MENDED)
 def wrong_namespace(stage: Stage) -> Expected:
     """The ClusterQueue does not take the namespace."""
     where = queue(stage, 8, namespaceSelector={"matchLabels": {"team": "somebody-else"}})
@@ -213,7 +227,14 @@ def wrong_namespace(stage: Stage) -> Expected:
     return Expected(subject, (where.name,))
 
 
-@script("queue-stopped", "cluster-queue-held", KUEUE, can_second=True)
+@script(
+    "queue-stopped",
+    "cluster-queue-held",
+    KUEUE,
+    can_second=True,
+    lasts=Lasts.UNTIL_MENDED,
+    double=(Lasts.UNTIL_MENDED, Lasts.NEVER_PASSES),
+)
 def cluster_queue_held(stage: Stage) -> Expected:
     """An admin stopped the ClusterQueue; second: the job could never fit, either."""
     where = queue(stage, 8, wait=False, stopPolicy=stage.draw.one_of("Hold", "HoldAndDrain"))
@@ -223,7 +244,7 @@ def cluster_queue_held(stage: Stage) -> Expected:
     return Expected(subject, (where.name,), ("above-quota",) if stage.draw.has_second else ())
 
 
-@script("queue-stopped", "local-queue-held", KUEUE)
+@script("queue-stopped", "local-queue-held", KUEUE, lasts=Lasts.UNTIL_MENDED)
 def local_queue_held(stage: Stage) -> Expected:
     """An admin stopped the LocalQueue."""
     where = queue(stage, 8)
@@ -234,7 +255,7 @@ def local_queue_held(stage: Stage) -> Expected:
     return Expected(subject, (where.door,))
 
 
-@script("switched-off", "deactivated", KUEUE)
+@script("switched-off", "deactivated", KUEUE, lasts=Lasts.UNTIL_MENDED)
 def deactivated(stage: Stage) -> Expected:
     """Somebody set the Workload's `active` to false."""
     where = queue(stage, 16)
@@ -285,7 +306,7 @@ def topology(stage: Stage) -> Expected:
     return Expected(subject, (name, "1", str(pods)))
 
 
-@script("behind-the-head", "behind-the-head", KUEUE)
+@script("behind-the-head", "behind-the-head", KUEUE, lasts=Lasts.BY_ITSELF)
 def behind_the_head(stage: Stage) -> Expected:
     """StrictFIFO: the head does not fit, who stands behind it would."""
     where = queue(stage, 8, queueingStrategy="StrictFIFO")
@@ -336,7 +357,7 @@ def copied_mark(stage: Stage) -> Expected:
     return Expected(subject, ("Workload",))
 
 
-@script("not-taken-by-queue", "no-such-priority", KUEUE)
+@script("not-taken-by-queue", "no-such-priority", KUEUE, lasts=Lasts.UNTIL_MENDED)
 def no_such_priority(stage: Stage) -> Expected:
     """The WorkloadPriorityClass does not exist: no Workload is made."""
     where = queue(stage, 8)

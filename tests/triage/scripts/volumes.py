@@ -2,7 +2,7 @@
 
 from tests.triage.builders import HOST, ZONE, ask, neighbours, pod_spec, pool, refused, run, told
 from tests.triage.case import Tree
-from tests.triage.stage import Expected, Stage, script
+from tests.triage.stage import Expected, Lasts, Stage, script
 
 SCHEDULER = "kube-scheduler"
 DEVICES = "resource.k8s.io/v1"
@@ -60,7 +60,7 @@ def bound(stage: Stage, name: str) -> None:
     )
 
 
-@script("claim-unbound", "class-missing", SCHEDULER)
+@script("claim-unbound", "class-missing", SCHEDULER, lasts=Lasts.UNTIL_MENDED)
 def class_missing(stage: Stage) -> Expected:
     """The claim names a StorageClass that does not exist."""
     pool(stage)
@@ -73,7 +73,7 @@ def class_missing(stage: Stage) -> Expected:
     return Expected(subject, (name, kind))
 
 
-@script("claim-unbound", "nobody-provisions", SCHEDULER)
+@script("claim-unbound", "nobody-provisions", SCHEDULER, lasts=Lasts.UNTIL_MENDED)
 def nobody_provisions(stage: Stage) -> Expected:
     """The provisioner of the class does not run."""
     pool(stage)
@@ -86,7 +86,14 @@ def nobody_provisions(stage: Stage) -> Expected:
     return Expected(subject, (name,))
 
 
-@script("claim-missing", "claim-missing", SCHEDULER, can_second=True)
+@script(
+    "claim-missing",
+    "claim-missing",
+    SCHEDULER,
+    can_second=True,
+    lasts=Lasts.UNTIL_MENDED,
+    double=(Lasts.UNTIL_MENDED, Lasts.UNTIL_MENDED),
+)
 def claim_missing(stage: Stage) -> Expected:
     """The claim does not exist; second: the pool has a taint, too."""
     marks = ["team=secret:NoSchedule"] if stage.draw.has_second else []
@@ -98,7 +105,7 @@ def claim_missing(stage: Stage) -> Expected:
     return Expected(subject, (name,), ("taint",) if marks else ())
 
 
-@script("claim-missing", "claim-going", SCHEDULER)
+@script("claim-missing", "claim-going", SCHEDULER, lasts=Lasts.UNTIL_MENDED)
 def claim_going(stage: Stage) -> Expected:
     """The claim is being deleted."""
     pool(stage)
@@ -124,7 +131,7 @@ def other_zone(stage: Stage) -> Expected:
     return Expected(subject, (name, "zone-c"))
 
 
-@script("volume-not-attachable", "one-pod-only", SCHEDULER)
+@script("volume-not-attachable", "one-pod-only", SCHEDULER, lasts=Lasts.BY_ITSELF)
 def one_pod_only(stage: Stage) -> Expected:
     """A ReadWriteOncePod claim is in use by a pod that runs."""
     place = pool(stage)
