@@ -18,7 +18,8 @@ class Node(Record, frozen=True, gc=False, kw_only=True):
 
     `gpu_capacity` and `gpu_allocatable` are None when the node does not show the resource at all: a GPU
     node whose device plugin has not registered yet reads *not advertised*, not zero. `gpus_expected` is
-    what labels promise (`nvidia.com/gpu.count`, instance type hints), None when nothing promises any.
+    what labels promise (`nvidia.com/gpu.count`, instance type hints), None when none names a number;
+    `is_gpu_labelled` says that a label promises GPUs, with a number or without.
     Time-slicing multiplies capacity; `gpu_replicas` (label nvidia.com/gpu.replicas) divides it back.
     `gpus_by_claim` are those that ResourceSlices offer to claims (DRA), None where none are; where they are
     more than the node shows otherwise, the store puts them into capacity and allocatable.
@@ -39,6 +40,7 @@ class Node(Record, frozen=True, gc=False, kw_only=True):
     gpu_capacity: int | None = None
     gpu_allocatable: int | None = None
     gpus_expected: int | None = None
+    is_gpu_labelled: bool = False
     gpus_by_claim: int | None = None
     gpu_replicas: int = 1
     gpu_model: str = ""  # as labelled, e.g. "NVIDIA-H100-80GB-HBM3"; "" unknown
@@ -59,7 +61,7 @@ class Node(Record, frozen=True, gc=False, kw_only=True):
     @property
     def has_gpus(self) -> bool:
         """True for a node that shows or is promised GPUs."""
-        return bool(self.gpu_capacity) or bool(self.gpus_expected)
+        return bool(self.gpu_capacity) or bool(self.gpus_expected) or self.is_gpu_labelled
 
     @property
     def has_mig(self) -> bool:

@@ -41,6 +41,7 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     scheduler: str = ""
     priority: int | None = None
     priority_class: str = ""
+    init_container: str = ""  # the first that has not ended well yet, of a pod that has not begun; "" else
     image: str = ""  # of the container that asks for GPUs, else of the first
     containers: str = ""  # names, joined by a comma
     ready_containers: int = 0

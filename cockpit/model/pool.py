@@ -111,6 +111,8 @@ class Machine(Record, frozen=True, gc=False, kw_only=True):
     provider_id: str = ""
     instance_type: str = ""
     zone: str = ""
+    gpu_resource: str = ""  # that the machine is made with, or was asked for with; "" not told
+    gpus: int = 0
     stage: MachineStage = MachineStage.ACCEPTED
     launching_seconds: float | None = None
     launched_seconds: float | None = None

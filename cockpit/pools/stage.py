@@ -7,6 +7,7 @@ come minutes after the kubelet (source: cluster-autoscaler models the same gap a
 from cockpit.model.node import Node
 from cockpit.model.record import condition
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.promise import gpus_promised
 from cockpit.pools.registry import going_taints
 from cockpit.pools.truth import gpus_allocated
 
@@ -46,7 +47,7 @@ def node_stage(node: Node, store: StoreReader) -> str:
         return NodeStage.USED
     if node.gpu_allocatable:
         return NodeStage.GPUS_UP
-    return NodeStage.NOT_ADVERTISED if node.has_gpus else NodeStage.READY
+    return NodeStage.READY if gpus_promised(node, store) is None else NodeStage.NOT_ADVERTISED
 
 
 def _was_never_ready(node: Node) -> bool:

@@ -4,13 +4,14 @@ Its word is newer than the shortage that it answers: a machine is on its way, a 
 cloud has none. A machine that has joined counts before all words: then the pod waits for its GPU driver.
 """
 
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
-from cockpit.fit.node_filters import Block
 from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -18,14 +19,14 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
-from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
-from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.pools.promise import gpus_promised
 from cockpit.triage.cause_found import CauseFound, draft, followed, of_event, without_empty
 from cockpit.triage.funnel import Sifted
-from cockpit.triage.node_walk import JOINING_SECONDS, gpus_expected
+from cockpit.triage.node_to_come import takes_when_up
+from cockpit.triage.node_walk import coming_until, judge
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.room import amount_words
-from cockpit.triage.verdict import Evidence
+from cockpit.triage.verdict import Evidence, Subject
 
 NEWS_SECONDS: Final = 900.0
 """A word that a node is on its way is old after so long: machines that do not join by then are given up."""
@@ -51,16 +52,22 @@ _IN_SHORT: Final[dict[str, str]] = {
     Cause.NODE_COMING: "; a node is on its way",
     Cause.NO_MACHINE: "; the autoscaler cannot add a node",
 }
+_OF_LOST = frozenset({Cause.GPUS_SHORT, Cause.RESOURCE_NOT_OFFERED, Cause.SELECTOR, Cause.TAINT})
+_ANY = 1 << 30
+"""GPUs of a node for which nothing tells how many it has."""
 _NO_CAPACITY = "InsufficientCapacityError"
 _MOST_NODES = 3
-_NOT_READY = "node.kubernetes.io/not-ready"
 
 
 def answered(pod: Pod, found: CauseFound, sifted: Sifted, context: PlacementContext) -> CauseFound:
     """The cause with what the autoscaler says, or with the new node whose GPUs the pod waits for."""
     if found.cause not in _OF_ROOM and found.cause not in _OF_OTHER_NODES:
         return found
-    return _without_gpus_yet(found, sifted, context) or said(pod, found, context)
+    return (
+        _without_gpus_yet(found, sifted, context)
+        or _on_lost_gpus(found, sifted, context)
+        or said(pod, found, context)
+    )
 
 
 def said(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFound:
@@ -129,49 +136,100 @@ def _sold_out(nominated: str, said: Event, context: PlacementContext) -> Event |
 
 
 def _without_gpus_yet(found: CauseFound, sifted: Sifted, context: PlacementContext) -> CauseFound | None:
-    """C28 where a new node would take the pod as soon as it is ready, its driver and device plugin are up."""
+    """NODE_COMING where a new node takes the pod, with all that it asks for, as soon as it is ready and its
+    driver and device plugin are up."""
     resource, now = sifted.resource, context.now_seconds
     if not resource or now is None:
         return None
-    each = dict(sifted.shape.requests)[resource]
-    looks = [*sifted.dropped.get("offers", ()), *sifted.dropped.get("ready", ())]
     new = [
-        look.node
+        (until, look.node)
+        for looks in sifted.dropped.values()
         for look in looks
-        if all(map(_is_of_a_start, look.blocks))
-        and is_starting(look.node, context.store, now)
-        and (gpus_expected(look.node) or each) >= each
+        if not look.node.gpu_allocatable
+        and (until := coming_until(look.node, context.store, now)) is not None
+        and judge(look.node, context.store, now) is None
+        and takes_when_up(look.node, sifted.shape, context.store, context.around)
     ]
-    waiting = [node for node in new if node.ready == "True"] or new
-    if not waiting or (waiting[0].ready != "True" and found.cause not in _OF_ROOM):
+    waiting = [pair for pair in new if pair[1].ready == "True"] or new
+    if not waiting or (waiting[0][1].ready != "True" and found.cause not in _OF_ROOM):
         return None  # that a node is not ready yet has a cause of its own
+    nodes = [node for _, node in waiting]
     what = "waits for the GPU driver on {node}"
-    if waiting[0].ready != "True":
-        what = "waits for node {node} to get ready" if len(waiting) == 1 else "waits for {node} to get ready"
-    whom = waiting[0].name if len(waiting) == 1 else f"{len(waiting)} new nodes"
+    if nodes[0].ready != "True":
+        what = "waits for node {node} to get ready" if len(nodes) == 1 else "waits for {node} to get ready"
+    each = dict(sifted.shape.requests)[resource]
+    whom = nodes[0].name if len(nodes) == 1 else f"{len(nodes)} new nodes"
+    ends = datetime.fromtimestamp(max(until for until, _ in waiting), UTC).strftime("%H:%M")
     return draft(
         Cause.NODE_COMING,
-        f"needs {{asked}}: {what}",
-        names={"asked": amount_words(resource, each), "node": whom},
+        f"needs {{asked}}: {what}, until {{until}} UTC at most",
+        names={"asked": amount_words(resource, each), "node": whom, "until": ends},
         sureness=Sureness.INFERRED,
-        evidence=(*(_no_gpu_yet(one) for one in waiting[:_MOST_NODES]), *found.evidence),
+        evidence=(*(_no_gpu_yet(node) for node in nodes[:_MOST_NODES]), *found.evidence),
         funnel=found.funnel,
         since_seconds=found.since_seconds,
         also=(found.cause, *found.also),
     )
 
 
-def _is_of_a_start(block: Block) -> bool:
-    """Whether it goes by itself when the node is ready."""
-    return block[0] == "not ready" or (block[0] == "taint" and block[1].startswith(_NOT_READY))
-
-
 def _no_gpu_yet(node: Node) -> Evidence:
     return Evidence(f"Node {node.name}", "allocatable", "no GPU yet", node.created_seconds)
 
 
-def is_starting(node: Node, store: StoreReader, now_seconds: float) -> bool:
-    """On its way to its GPUs, and not for so long that something must be wrong."""
-    limit = {NodeStage.JOINED: JOINING_SECONDS, NodeStage.NOT_ADVERTISED: GPUS_LIMIT_SECONDS}
-    allowed = limit.get(node_stage(node, store), 0.0)
-    return node.created_seconds is not None and now_seconds - node.created_seconds < allowed
+# ---- nodes whose GPUs are lost
+
+
+def _on_lost_gpus(found: CauseFound, sifted: Sifted, context: PlacementContext) -> CauseFound | None:
+    """The trouble of the nodes that would take the pod, were their GPUs there: where no other node may."""
+    resource, now = sifted.resource, context.now_seconds
+    if not resource or now is None or found.cause not in _OF_LOST:
+        return None
+    each = dict(sifted.shape.requests)[resource]
+    if any(_offered(node, resource) >= each for node in _selected(sifted)):
+        return None
+    lost = [
+        (node, trouble)
+        for node in _selected(sifted)
+        if _may_offer(node, resource, each, context.store)
+        and (trouble := judge(node, context.store, now)) is not None
+        and trouble.cause in (Cause.GPU_STACK_DOWN, Cause.GPUS_UNHEALTHY)
+    ]
+    if not lost:
+        return None
+    node, trouble = lost[0]
+    names: dict[str, object] = {"asked": amount_words(resource, each), "node": node.name}
+    text = "needs {asked}: node {node}: {why}"
+    if len(lost) > 1:
+        text, names["count"] = "needs {asked}: {count} nodes as {node} are out: {why}", len(lost)
+    blocks = {block.kind for look in sifted.dropped.get("offers", ()) for block in look.blocks}
+    also = (found.cause, *found.also, *((Cause.TAINT,) if "taint" in blocks else ()))
+    return draft(
+        trouble.cause,
+        text,
+        names={**names, "why": trouble.sentence},
+        sureness=trouble.sureness,
+        facts=trouble.facts,
+        evidence=(*trouble.evidence, *found.evidence),
+        funnel=found.funnel,
+        since_seconds=found.since_seconds,
+        root=Subject("node", "", node.name) if len(lost) == 1 else None,
+        also=tuple(dict.fromkeys(one for one in also if one != trouble.cause)),
+    )
+
+
+def _selected(sifted: Sifted) -> Iterator[Node]:
+    """Nodes that the pod's selector and affinity leave."""
+    for step, looks in sifted.dropped.items():
+        if step != "selector":
+            yield from (look.node for look in looks)
+    if "gpus" not in sifted.dropped:
+        yield from (room.look.node for room in sifted.rooms)
+
+
+def _offered(node: Node, resource: str) -> int:
+    return node.gpu_allocatable or 0 if not node.allocatable else dict(node.allocatable).get(resource, 0)
+
+
+def _may_offer(node: Node, resource: str, each: int, store: StoreReader) -> bool:
+    promise = gpus_promised(node, store)
+    return promise is not None and promise.resource == resource and (promise.gpus or _ANY) >= each

@@ -8,21 +8,23 @@ from cockpit.catalogue.cause import Cause
 from cockpit.gangs.sentence import counted
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
-from cockpit.model.record import Kind, condition, label
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.model.xid import xid_class, xid_meaning
 from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
+from cockpit.pools.promise import GpuPromise, gpus_promised, machine_of
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs
-from cockpit.triage.cause_found import CauseFound, draft, finished
+from cockpit.triage.cause_found import CauseFound, draft, finished, of_pod
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.gpu_stack import stack_trouble
 from cockpit.triage.verdict import Evidence, Subject, Verdict
 
 JOINING_SECONDS = 900.0
 """So long after it was made a node may take to get ready, or to show again the GPUs that pods hold."""
 
-_PRESENT = "nvidia.com/gpu.present"
 PRESSURE = {"DiskPressure": "disk", "MemoryPressure": "memory", "PIDPressure": "process ids"}
 
 
@@ -36,7 +38,7 @@ def of_node(subject: Subject, view: ClusterView) -> Verdict:
     )
     if found is None:
         return Verdict(subject=subject, sureness=Sureness.SAID)
-    return finished(found, subject, gpus=gpus_expected(node))
+    return finished(found, subject, gpus=gpus_expected(node, view.store))
 
 
 def of_card(subject: Subject, view: ClusterView) -> Verdict:
@@ -74,7 +76,7 @@ def _troubles(view: ClusterView) -> Iterator[Verdict]:
     for node in view.store.records(Kind.NODE).values():
         found = judge(node, view.store, view.now_seconds)
         if found is not None and found.cause:
-            yield finished(found, Subject("node", "", node.name), gpus=gpus_expected(node))
+            yield finished(found, Subject("node", "", node.name), gpus=gpus_expected(node, view.store))
 
 
 def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
@@ -85,19 +87,11 @@ def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | No
     if node.ready != "True":
         return _not_ready(node, store, now_seconds)
     errors = [card for card in store.gpus_on(node.name) if card.xid and xid_class(card.xid).is_bad]
-    expected, shown = gpus_expected(node), node.gpu_allocatable or 0
-    if expected and shown < expected:
-        if not shown:
-            return _dark(node, store, now_seconds, expected)
-        said = Evidence(name, f"allocatable {node.gpu_resource}", f"{shown} of {expected}")
-        lost = expected - shown
-        names: dict[str, object] = {"lost": lost, "expected": expected}
-        text = "{lost} of {expected} GPUs are unhealthy"
-        if errors:
-            text += ": " + _error_words(errors)
-        return draft(Cause.GPUS_UNHEALTHY, text, names=names, sureness=Sureness.PROVED, evidence=(said,))
-    if not expected and not shown and is_labelled(node):
-        return _dark(node, store, now_seconds, 0)
+    promise, shown = gpus_promised(node, store), node.gpu_allocatable or 0
+    if promise is not None and not shown:
+        return _dark(node, store, now_seconds, promise, errors)
+    if promise is not None and shown < promise.gpus:
+        return _fewer(node, store, promise, errors)
     if errors:
         return _of_xid(errors, node.name)
     for one in node.conditions:
@@ -111,11 +105,6 @@ def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | No
                 since_seconds=one.changed_seconds,
             )
     return None
-
-
-def is_labelled(node: Node) -> bool:
-    """Whether a label promises GPUs."""
-    return label(node.labels, _PRESENT) == "true"
 
 
 def _of_xid(cards: list[Gpu], node: str) -> CauseFound:
@@ -160,34 +149,114 @@ def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> CauseFound
     )
 
 
-def _dark(node: Node, store: StoreReader, now_seconds: float, expected: int) -> CauseFound | None:
-    """Ready, and no GPU offered although labels promise some."""
-    age = float("inf") if node.created_seconds is None else now_seconds - node.created_seconds
-    if age < (JOINING_SECONDS if store.requests_on(node.name).gpus else GPUS_LIMIT_SECONDS):
-        return None  # nobody has had GPUs of it yet: its driver is being installed
-    said = Evidence(f"Node {node.name}", "allocatable", "no GPU", node.created_seconds)
-    plugin = _broken_plugin(node, store)
-    names: dict[str, object] = {"gpus": f"its {expected} GPUs" if expected > 1 else "its GPUs"}
-    text = "ready, but offers none of {gpus}: driver or device plugin is down"
-    if plugin:
-        names["pod"] = plugin
-        text = "ready, but offers none of {gpus}: {pod} does not run"
-    return draft(Cause.GPU_STACK_DOWN, text, names=names, sureness=Sureness.INFERRED, evidence=(said,))
+def _fewer(node: Node, store: StoreReader, promise: GpuPromise, errors: list[Gpu]) -> CauseFound:
+    """Some of its GPUs are not offered: which, as far as an error or telemetry tells."""
+    shown, expected = node.gpu_allocatable or 0, promise.gpus
+    said = Evidence(f"Node {node.name}", f"allocatable {node.gpu_resource}", f"{shown} of {expected}")
+    lost = expected - shown
+    names: dict[str, object] = {"lost": lost, "expected": expected}
+    text = "{lost} of {expected} GPUs are unhealthy"
+    if errors:
+        text += ": " + _error_words(errors)
+    elif which := _lost_cards(node, store, lost):
+        names["which"] = which
+        text += ": {which}"
+    return draft(Cause.GPUS_UNHEALTHY, text, names=names, sureness=Sureness.PROVED, evidence=(said,))
 
 
-def _broken_plugin(node: Node, store: StoreReader) -> str:
-    for pod in store.pods_on(node.name):
-        if pod.is_ready or pod.is_finished:
-            continue
-        if any(
-            word in pod.name
-            for word in ("device-plugin", "driver-daemonset", "operator-validator", "toolkit")
-        ):
-            return pod.name
-    return ""
+def _lost_cards(node: Node, store: StoreReader, lost: int) -> str:
+    """`GPU 3`, `GPUs 3, 5`: cards that fell silent while others of the node report; "" where that does not
+    tell which are lost."""
+    cards = store.gpus_on(node.name)
+    silent = [card.index for card in cards if card.duty_ratio is Absent.STALE]
+    if node.gpu_replicas > 1 or node.has_mig or not 0 < len(silent) <= lost or len(silent) == len(cards):
+        return ""
+    return f"GPU{'s' * (len(silent) > 1)} {', '.join(map(str, silent))}"
 
 
-def gpus_expected(node: Node) -> int:
+def _dark(
+    node: Node, store: StoreReader, now_seconds: float, promise: GpuPromise, errors: list[Gpu]
+) -> CauseFound | None:
+    """Ready, and none of the GPUs offered that are promised; None while its driver may be on its way."""
+    stack = stack_trouble(node, store)
+    fails = stack is not None and stack.fails
+    ready = condition(node.conditions, "Ready")
+    since = node.created_seconds if ready is None else ready.changed_seconds or node.created_seconds
+    if not fails and coming_until(node, store, now_seconds) is not None:
+        return None
+    if node.gpu_capacity and not fails:  # the plugin came up, and calls them unhealthy
+        return _all_unhealthy(node, promise, errors)
+    said = Evidence(f"Node {node.name}", "allocatable", f"no {promise.resource}", since)
+    evidence = [said, *_of_machine(node, store)]
+    gpus = f"its {promise.gpus} GPUs" if promise.gpus > 1 else "its GPUs"
+    if not promise.gpus and node.gpu_model:
+        gpus = f"its GPUs ({node.gpu_model})"
+    names: dict[str, object] = {"gpus": gpus}
+    if stack is None:
+        text = "ready, but offers none of {gpus}: driver or device plugin is down"
+        return _stack_down(text, names, evidence, since)
+    names = {"part": stack.name, "how": stack.words, "waits": stack.waiting_words}
+    head = "offers no GPU: "
+    if promise.gpus:
+        head, names["expected"] = "offers 0 of {expected} GPUs: ", promise.gpus
+    text = head + ("{part} fails ({how})" if stack.fails else "{part} {how}")
+    evidence.append(of_pod(stack.pod, "status", stack.words, stack.pod.created_seconds))
+    evidence += [of_pod(pod, "status", "waits for it", pod.created_seconds) for pod in stack.waiting[:2]]
+    found = _stack_down(text + "; {waits} waits" * bool(names["waits"]), names, evidence, since)
+    return msgspec.structs.replace(found, facts=(*found.facts, ("pod", stack.pod.key)))
+
+
+def _stack_down(
+    text: str, names: dict[str, object], evidence: list[Evidence], since: float | None
+) -> CauseFound:
+    return draft(
+        Cause.GPU_STACK_DOWN,
+        text,
+        names=names,
+        sureness=Sureness.INFERRED,
+        evidence=tuple(evidence),
+        since_seconds=since,
+    )
+
+
+def _all_unhealthy(node: Node, promise: GpuPromise, errors: list[Gpu]) -> CauseFound:
+    said = Evidence(f"Node {node.name}", f"allocatable {node.gpu_resource}", f"0 of {promise.gpus}")
+    text = "all {expected} GPUs are unhealthy" if promise.gpus > 1 else "its GPU is unhealthy"
+    if errors:
+        text += ": " + _error_words(errors)
+    names: dict[str, object] = {"lost": promise.gpus, "expected": promise.gpus}
+    return draft(Cause.GPUS_UNHEALTHY, text, names=names, sureness=Sureness.PROVED, evidence=(said,))
+
+
+def _of_machine(node: Node, store: StoreReader) -> list[Evidence]:
+    """What the object that made the node says of its GPUs."""
+    machine = machine_of(node, store)
+    if machine is None or not machine.gpus:
+        return []
+    waits = condition(machine.conditions, "Initialized")
+    if waits is None or waits.status == "True":
+        return []
+    name = f"{machine.kind} {machine.name}"
+    return [Evidence(name, "condition Initialized", waits.message or waits.reason, waits.changed_seconds)]
+
+
+def gpus_expected(node: Node, store: StoreReader) -> int:
     """Devices the node ought to offer, as the scheduler counts them (time-slicing multiplies)."""
-    promised = (node.gpus_expected or 0) * max(1, node.gpu_replicas)
-    return max(promised, node.gpu_capacity or 0)
+    promise = gpus_promised(node, store)
+    return 0 if promise is None else promise.gpus
+
+
+def coming_until(node: Node, store: StoreReader, now_seconds: float) -> float | None:
+    """Until when (epoch seconds) a node that came lately may take to get ready, or to show its GPUs; None for
+    one that has done so, or that had its time."""
+    begun, most = node.created_seconds, JOINING_SECONDS
+    if node.ready != "True":
+        if node_stage(node, store) != NodeStage.JOINED:
+            return None
+    elif node.gpu_allocatable:
+        return None
+    elif not store.requests_on(node.name).gpus:  # pods that have some: it came back after a restart
+        ready = condition(node.conditions, "Ready")
+        begun = begun if ready is None or ready.changed_seconds is None else ready.changed_seconds
+        most = GPUS_LIMIT_SECONDS
+    return begun + most if begun is not None and now_seconds < begun + most else None

@@ -11,6 +11,7 @@ from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.xid import xid_class
 from cockpit.pools.idle import RECLAIM
+from cockpit.pools.promise import GpuPromise, gpus_promised
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs, node_walk
 from cockpit.triage.cause_found import CauseFound
@@ -38,9 +39,10 @@ def node_findings(
     for node in store.records(Kind.NODE).values():
         cards = store.gpus_on(node.name)
         is_marked = node.name in marked or bool(label(node.annotations, RECLAIM))
-        if not (node.has_gpus or cards or is_marked or node.name in named or node_walk.is_labelled(node)):
+        promise = gpus_promised(node, store)
+        if not (promise is not None or cards or is_marked or node.name in named):
             continue
-        if _is_plain(node, cards) and not is_marked:
+        if _is_plain(node, cards, promise) and not is_marked:
             continue  # by far the most nodes: say so before anything is computed
         found = node_finding(node, store, now_seconds, budgets, ended_drains)
         if found is not None:
@@ -71,11 +73,11 @@ def node_finding(
     return None if sign is None else _sign(node, sign, store)
 
 
-def _is_plain(node: Node, cards: tuple[Gpu, ...]) -> bool:
+def _is_plain(node: Node, cards: tuple[Gpu, ...], promise: GpuPromise | None) -> bool:
     if node.ready != "True" or node.unschedulable or node_signs.is_tainted(node):
         return False
     shown = node.gpu_allocatable or 0
-    if shown < node_walk.gpus_expected(node) or (not shown and node_walk.is_labelled(node)):
+    if promise is not None and (shown < promise.gpus or not shown):
         return False
     for one in node.conditions:
         if one.status == "True" and one.type != "Ready":
@@ -86,7 +88,7 @@ def _is_plain(node: Node, cards: tuple[Gpu, ...]) -> bool:
 
 
 def _broken(node: Node, found: CauseFound, store: StoreReader) -> Attention:
-    expected, shown = node_walk.gpus_expected(node), node.gpu_allocatable or 0
+    expected, shown = node_walk.gpus_expected(node, store), node.gpu_allocatable or 0
     gpus = max(1, expected - shown) if found.cause == Cause.GPUS_UNHEALTHY else expected
     own = "node-gpus-lost" if shown < expected else "node-xid"
     return _about(

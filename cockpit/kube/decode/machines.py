@@ -4,12 +4,14 @@ Sources: cluster-api api/core/v1beta1/machine_types.go, api/core/v1beta2/machine
 machine_phase_types.go, common_types.go; karpenter pkg/apis/v1/nodeclaim.go, nodeclaim_status.go, labels.go.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from cockpit.clean import WORDS
+from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.kube.decode.amounts import pairs
 from cockpit.kube.decode.common import annotations, conditions, controller, identity, labels
 from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, WireShape
@@ -32,7 +34,12 @@ class _NodeRef(WireShape, frozen=True, gc=False):
     name: str = ""
 
 
+class _Asked(WireShape, frozen=True, gc=False):
+    requests: Mapping[str, str | int] = msgspec.field(default_factory=dict)
+
+
 class _MachineSpec(WireShape, frozen=True, gc=False):
+    resources: _Asked | None = None
     provider_id: str | None = msgspec.field(default=None, name="providerID")
     failure_domain: str | None = None
 
@@ -51,6 +58,7 @@ class _MachineStatus(WireShape, frozen=True, gc=False):
     failure_message: str | None = None
     conditions: tuple[PodCondition, ...] = ()
     last_pod_event_time: str | None = None
+    capacity: Mapping[str, str | int] = msgspec.field(default_factory=dict)
     v1beta2: _V1Beta2 | None = msgspec.field(default=None, name="v1beta2")
 
 
@@ -94,6 +102,7 @@ def _of_node_claim(shape: MachineShape) -> dict[str, Any]:
     if stage is MachineStage.ACCEPTED and launched is not None:
         stage = MachineStage.LAUNCHED if launched.status == "True" else MachineStage.LAUNCHING
     pool = label(marks, _NODE_POOL_LABEL)
+    gpu_resource, gpus = _gpus(shape)
     return {
         "pool_kind": "NodePool" if pool else "",
         "pool_key": pool,
@@ -101,6 +110,8 @@ def _of_node_claim(shape: MachineShape) -> dict[str, Any]:
         "provider_id": WORDS[status.provider_id or ""],
         "instance_type": label(marks, _INSTANCE_TYPE),
         "zone": label(marks, _ZONE),
+        "gpu_resource": gpu_resource,
+        "gpus": gpus,
         "stage": stage,
         "launching_seconds": _launching_seconds(launched),
         "launched_seconds": _since(launched),
@@ -109,6 +120,16 @@ def _of_node_claim(shape: MachineShape) -> dict[str, Any]:
         "pod_moved_seconds": JSON.seconds(status.last_pod_event_time),
         "conditions": found,
     }
+
+
+def _gpus(shape: MachineShape) -> tuple[str, int]:
+    """GPUs that the instance has; before it is known those that were asked for."""
+    asked = shape.spec.resources.requests if shape.spec.resources is not None else {}
+    for told in (shape.status.capacity, asked):
+        for name, count in pairs(told, str):
+            if is_gpu_resource(name) and count > 0:
+                return name, count
+    return "", 0
 
 
 def _launching_seconds(launched: Condition | None) -> float | None:

@@ -41,6 +41,9 @@ MODEL_LABELS: tuple[str, ...] = (
     "cluster-api/accelerator",
     "aliyun.accelerator/nvidia_name",
 )
+PRESENT_LABEL = "nvidia.com/gpu.present"
+_BARE_MODEL_LABEL = "accelerator"
+"""A name that anybody may use, also for a node without one."""
 COUNT_LABELS: tuple[str, ...] = (
     "nvidia.com/gpu.count",
     "karpenter.k8s.aws/instance-gpu-count",
@@ -99,6 +102,8 @@ def node_record(node: Any, reading: Reading) -> Node:
     if not is_named and CAPI_MACHINE in noted and noted.get(CAPI_OWNER_NAME):
         pool, pool_label = noted[CAPI_OWNER_NAME], CAPI_OWNER_NAME
     memory = _count(found.get(MEMORY_LABEL, ""))
+    model, model_label = _first(found, MODEL_LABELS)
+    is_modelled = bool(model) and model_label != _BARE_MODEL_LABEL
     return Node(
         **identity(meta, reading),
         labels=marks,
@@ -112,7 +117,8 @@ def node_record(node: Any, reading: Reading) -> Node:
         **amounts(status, reading),
         gpus_expected=_count(_first(found, COUNT_LABELS)[0]),
         gpu_replicas=_count(found.get(REPLICAS_LABEL, "")) or 1,
-        gpu_model=_first(found, MODEL_LABELS)[0],
+        is_gpu_labelled=found.get(PRESENT_LABEL) == "true" or is_modelled,
+        gpu_model=model,
         gpu_memory_bytes=None if memory is None else memory * _MIB,
         instance_type=_first(found, TYPE_LABELS)[0],
         zone=_first(found, ZONE_LABELS)[0],

@@ -181,6 +181,10 @@ def _of_the_few(
         found["finalizers"] = finalizers
     if notes := _stay_notes(meta):
         found["stay_notes"] = notes
+    if status.init_container_statuses and status.phase == "Pending":
+        found["init_container"] = next(
+            (WORDS[one.name] for one in status.init_container_statuses if not one.ready), ""
+        )
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.jobs.index import JobIndex
 from cockpit.kube.decode import decoders
+from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind, Record
@@ -28,6 +29,9 @@ _DECODERS = {
     "Workload": decoders.WORKLOAD,
     "LocalQueue": decoders.LOCAL_QUEUE,
     "ClusterQueue": decoders.CLUSTER_QUEUE,
+    "NodeClaim": decoders.machine_decoder(
+        Resource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", namespaced=False)
+    ),
 }
 Tree = dict[str, Any]
 

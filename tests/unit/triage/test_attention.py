@@ -231,7 +231,16 @@ def test_a_young_node_may_take_its_time_to_show_its_gpus(cluster: Cluster) -> No
 
 def test_a_young_node_whose_gpus_pods_hold_has_lost_them(cluster: Cluster) -> None:
     """They were up once: nobody installs a driver there any more."""
-    add_nodes(cluster, gpu_node(gpu_allocatable=0, gpus_expected=8, created_seconds=NOW - 1_000))
+    add_nodes(
+        cluster,
+        gpu_node(
+            gpu_capacity=None,
+            gpu_allocatable=None,
+            gpus_expected=8,
+            created_seconds=NOW - 1_000,
+            conditions=(Condition("Ready", "True", changed_seconds=NOW - 500),),
+        ),
+    )
     assert found(cluster) == ()
     holder = Pod(uid="p", name="p", namespace="a", node="gpu-7", phase="Running", gpus=8)
     cluster.store.apply(Batch(kind=Kind.POD, changed=(holder,)))

@@ -1,0 +1,95 @@
+"""How many GPUs a node ought to offer: by its capacity, labels, machine, or the other nodes of its pool."""
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from cockpit.model.node import Node
+from cockpit.model.pool import Machine
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+
+_BARE_LABELS = frozenset({"pool", "nodepool", "node-pool"})
+"""Names that anybody may give to nodes of any kind: alone they do not say that two nodes are alike."""
+USUAL_RESOURCE = "nvidia.com/gpu"
+
+
+class GpuPromise(NamedTuple):
+    """`gpus` devices of `resource`, as the scheduler counts them; 0 where how many is not told. `by` is what
+    promises them, for people."""
+
+    resource: str
+    gpus: int
+    by: str
+
+
+class _Alike(NamedTuple):
+    pool: str
+    instance_type: str
+    cpu_millicores: int
+
+
+class _Index:
+    """Of one revision of a store: the machine of each node, and a node with GPUs for each kind of node."""
+
+    def __init__(self, store: StoreReader) -> None:
+        self.revision = store.revision
+        machines: list[Machine] = list(store.records(Kind.MACHINE).values())
+        self.machines = {one.node: one for one in machines if one.node}
+        self.whole: dict[_Alike, Node] = {}
+        for node in store.records(Kind.NODE).values():
+            key = _alike(node) if node.gpu_capacity and node.deleting_seconds is None else None
+            if key is not None:
+                known = self.whole.get(key)
+                if known is None or _rank(node) > _rank(known):
+                    self.whole[key] = node
+
+
+_INDEXES: "WeakKeyDictionary[StoreReader, _Index]" = WeakKeyDictionary()
+
+
+def _index(store: StoreReader) -> _Index:
+    found = _INDEXES.get(store)
+    if found is None or found.revision != store.revision:
+        found = _INDEXES[store] = _Index(store)
+    return found
+
+
+def _alike(node: Node) -> _Alike | None:
+    """What nodes of one pool and kind have in common; None where the labels do not tell that much."""
+    if not node.pool or (not node.instance_type and node.pool_label in _BARE_LABELS):
+        return None
+    return _Alike(node.pool, node.instance_type, dict(node.capacity).get("cpu", 0))
+
+
+def _rank(node: Node) -> tuple[bool, int, int, str]:
+    return node.ready == "True", node.gpu_allocatable or 0, node.gpu_capacity or 0, node.name
+
+
+def machine_of(node: Node, store: StoreReader) -> Machine | None:
+    """The object by which the owner of the node's pool made it, None where none is seen."""
+    return _index(store).machines.get(node.name)
+
+
+def whole_sibling(node: Node, store: StoreReader) -> Node | None:
+    """Another node of the same pool and machine type that shows its GPUs, the one that shows most."""
+    key = _alike(node)
+    found = _index(store).whole.get(key) if key is not None else None
+    return found if found is not None and found.uid != node.uid else None
+
+
+def gpus_promised(node: Node, store: StoreReader) -> GpuPromise | None:
+    """What promises GPUs of the node, the surest first; None where nothing does."""
+    labelled = (node.gpus_expected or 0) * max(1, node.gpu_replicas)
+    shown = node.gpu_capacity or 0
+    resource = node.gpu_resource or USUAL_RESOURCE
+    if labelled > shown:
+        return GpuPromise(resource, labelled, "its labels")
+    if shown:
+        return GpuPromise(resource, shown, "its capacity")
+    machine = machine_of(node, store)
+    if machine is not None and machine.gpus:
+        return GpuPromise(machine.gpu_resource, machine.gpus, f"{machine.kind} {machine.name}")
+    like = whole_sibling(node, store)
+    if like is not None:
+        return GpuPromise(like.gpu_resource, like.gpu_capacity or 0, f"pool {node.pool}")
+    return GpuPromise(resource, 0, "its labels") if node.is_gpu_labelled else None
