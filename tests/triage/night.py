@@ -174,7 +174,7 @@ def _case(seed: int, now_seconds: float, stages: list[FixtureStage], logs: Mappi
         for label, trees in one.objects().items():
             objects.setdefault(label, []).extend(trees)
     for label in ("pods", "events"):
-        objects[label] = [_counted(tree, len(objects["nodes"])) for tree in objects[label]]
+        objects[label] = [counted_nodes(tree, len(objects["nodes"])) for tree in objects[label]]
     file = CaseFile(
         causes=(),
         top="",
@@ -187,8 +187,8 @@ def _case(seed: int, now_seconds: float, stages: list[FixtureStage], logs: Mappi
     return Case(name=f"night-{seed}", file=file, objects=objects, logs=dict(logs))
 
 
-def _counted(tree: Tree, nodes: int) -> Tree:
-    """With how many nodes there are, and how many less, in what schedulers say."""
+def counted_nodes(tree: Tree, nodes: int) -> Tree:
+    """An object with how many nodes there are, and how many less, in what schedulers say."""
     text = json.dumps(tree)
     if "<all" not in text:
         return tree

@@ -18,6 +18,7 @@ from cockpit.sim.server.request import Request
 from cockpit.sim.server.run import Embedded
 from cockpit.sim.server.storage import key_of
 from tests.adapters.threaded_server import threaded
+from tests.triage.case import Case
 from tests.triage.fixture_stage import is_cluster_wide
 from tests.triage.night import LATER_SECONDS, Night, night
 
@@ -29,22 +30,30 @@ _STAMP = "2026-01-01T00:00:00Z"
 def night_served(seed: int, folder: Path) -> Iterator[tuple[Night, Path]]:
     """The night of a seed, staged so that it is looked at now, and the kubeconfig of its server."""
     one = night(seed, SystemClock().now() - LATER_SECONDS)
+    with case_served(one.case, folder) as kubeconfig:
+        yield one, kubeconfig
+
+
+@contextmanager
+def case_served(case: Case, folder: Path) -> Iterator[Path]:
+    """A server that holds a case as it is; its kubeconfig."""
 
     @asynccontextmanager
     async def filled(server: Embedded) -> AsyncIterator[None]:
-        async with _kubelet(server, one) as port:
+        async with _kubelet(server, case) as port:
             server.context.listens = lambda host, asked: (host, asked) == (_HOST, port)
-            _fill(server.operations, one, port)
+            _fill(server.operations, case, port)
             yield
 
-    with threaded(folder, SystemClock(), Random(seed), has_accounts=False, around=filled) as work:
-        yield one, work.server.kubeconfig
+    random = Random(case.file.recorded.seed)
+    with threaded(folder, SystemClock(), random, has_accounts=False, around=filled) as work:
+        yield work.server.kubeconfig
 
 
-def _fill(operations: Operations, one: Night, port: int) -> None:
+def _fill(operations: Operations, case: Case, port: int) -> None:
     """Put the objects into the storage; a kind that is not served gets a definition that takes anything."""
     operations.kinds.add(pod_group_kind())
-    for label, trees in one.case.objects.items():
+    for label, trees in case.objects.items():
         for tree in trees:
             if label == "nodes":
                 tree["status"] |= {
@@ -81,13 +90,11 @@ def _definition(label: str, tree: Tree) -> Tree:
 
 
 @asynccontextmanager
-async def _kubelet(server: Embedded, one: Night) -> AsyncIterator[int]:
+async def _kubelet(server: Embedded, case: Case) -> AsyncIterator[int]:
     """The port at which the last lines of all containers can be had."""
 
     async def logs(request: web.Request) -> web.Response:
-        lines = one.case.logs.get(
-            "/".join(request.match_info[part] for part in ("space", "pod", "container"))
-        )
+        lines = case.logs.get("/".join(request.match_info[part] for part in ("space", "pod", "container")))
         if lines is None:
             return web.Response(status=400, text="previous terminated container not found")
         mark = f"{_STAMP} " if request.query.get("timestamps") else ""

@@ -53,7 +53,8 @@ def moved(case: Case, now_seconds: float) -> Case:
         return f'"{at:%Y-%m-%dT%H:%M:%S}{found[2] or ""}Z"'
 
     objects = json.loads(_TIME.sub(later, json.dumps(dict(case.objects))))
-    return msgspec.structs.replace(case, objects=objects)
+    file = msgspec.structs.replace(case.file, now=now_seconds)
+    return msgspec.structs.replace(case, objects=objects, file=file)
 
 
 class Fence(Enum):
@@ -205,8 +206,8 @@ def _recount(
                 name = mapping(tree.get("involvedObject") or tree.get("regarding")).get("name", "")
             if "nodes are " in json.dumps(tree):
                 asked = pods.get(name, usual)
-                reasons = [_filtered(node, asked) or (SHORT if is_short else "") for node in foreign]
-                mine = [_filtered(node, asked) for node in own]
+                reasons = [refused_by(node, asked) or (SHORT if is_short else "") for node in foreign]
+                mine = [refused_by(node, asked) for node in own]
                 _recounted(tree, mine, reasons, change)
 
 
@@ -231,7 +232,7 @@ def counted(text: str, own: Sequence[str], foreign: Sequence[str], change: Chang
     if change.claim and is_counted:
         return f'0/{whole} nodes are available: persistentvolumeclaim "{change.claim}" not found. not found'
     if change != NO_CHANGE and all(own) and is_counted:
-        said = _sentence([*own, *foreign])
+        said = sentence([*own, *foreign])
         return (
             f"0/{whole} nodes are available: {said}. {_CLAIMS}, preemption: 0/{whole} nodes are available: "
             f"{whole} {_HELPLESS}."
@@ -245,7 +246,7 @@ def counted(text: str, own: Sequence[str], foreign: Sequence[str], change: Chang
         parts = [_PART.fullmatch(part) for part in found[3].split(", ")]
         more, said = next(added, helpless), found[3]
         if all(parts):
-            said = _sentence(more, [(part[2], int(part[1])) for part in parts if part])
+            said = sentence(more, [(part[2], int(part[1])) for part in parts if part])
         return f"0/{whole} nodes are {found[2] or ''}available: {said}"
 
     return _COUNTED.sub(again, text)
@@ -256,14 +257,15 @@ def _head(text: str) -> str:
     return found[3] if found else ""
 
 
-def _sentence(reasons: Iterable[str], known: Iterable[tuple[str, int]] = ()) -> str:
+def sentence(reasons: Iterable[str], known: Iterable[tuple[str, int]] = ()) -> str:
+    """The reasons with how many nodes each has, as a scheduler joins them."""
     counts: dict[str, int] = {}
     for reason, number in (*known, *((one, 1) for one in reasons)):
         counts[reason] = counts.get(reason, 0) + number
     return ", ".join(sorted(f"{number} {reason}" for reason, number in counts.items() if number))
 
 
-def _filtered(node: Tree, spec: Tree) -> str:
+def refused_by(node: Tree, spec: Tree) -> str:
     """Why the scheduler's first filters refuse the node, "" where they do not."""
     allowed = mappings(spec.get("tolerations"))
     marks = [one for one in mappings(node["spec"].get("taints")) if one.get("effect") != "PreferNoSchedule"]

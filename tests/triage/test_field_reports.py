@@ -1,0 +1,82 @@
+"""Situations that people of the trade reported, all in one cluster: what `cockpit why` says of each, through
+the API of the embedded server, and what is on *Now*."""
+
+import io
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from cockpit.cli import main
+from cockpit.clock import SystemClock
+from tests.triage.field_reports import ASKED, reports
+from tests.triage.night import Night
+from tests.triage.night_server import case_served
+
+NOT_YET = {
+    "kueue evicted it and never took its admission away": "it was put back",
+    "what waits behind it names the holder": "the quota has 0 unused",
+    "the queue that it holds is not well": "nothing is wrong with it",
+    "a RayCluster is suspended and its RayJob is not": "there is no such job",
+    "a pod of Volcano's asks for more than any node has": "its group finds no node",
+    "the same before Volcano let its group in": "no pod yet",
+    "its operator crashes": "there is no such job",
+    "a machine joined and its GPU never came: the pod": "waits for its NodeClaim to join",
+    "a machine joined and its GPU never came: the pool": "nothing is wrong with it",
+    "a machine joined and its GPU never came: the node": "nothing is wrong with it",
+    "all GPUs of a node are unhealthy: the node": "driver or device plugin is down",
+    "all GPUs of a node are unhealthy: the pod": "correct the selector",
+    "half placed for a label that no node has": "two gangs wait for each other",
+    "half placed for a claim that is not bound": "two gangs wait for each other",
+    "the GPU stack is stuck in an init container: the node": "the toolkit's pod does not run",
+    "the GPU stack is stuck in an init container: the pod": "correct the selector",
+    "a preempted pod that a finalizer keeps": "a failed attempt: exit 143",
+    "KAI finds no node with the share of a GPU": "not understood",
+    "a label promises a card: the job": "correct the selector",
+    "a pool that the cloud has no machines for": "nothing is wrong with it",
+    "a pool whose machine never joins": "nothing is wrong with it",
+}
+"""What is said today instead."""
+ON_NOW = ("rack-zero", "rack-promised", "rack-gpuop")
+
+
+def _marks(name: str) -> tuple[pytest.MarkDecorator, ...]:
+    if name not in NOT_YET:
+        return ()
+    return (pytest.mark.xfail(strict=True, raises=AssertionError, reason=NOT_YET[name]),)
+
+
+QUESTIONS = [pytest.param(name, marks=_marks(name), id=name.replace(" ", "-")) for name in ASKED]
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with case_served(reports(SystemClock().now()), tmp_path_factory.mktemp("reports")) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def no_folders_of_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_first_line_names_what_is_wrong_and_nothing_leads_astray(name: str, kubeconfig: Path) -> None:
+    asked = ASKED[name]
+    space = ["-n", asked.space] if asked.space else []
+    said, noted = io.StringIO(), io.StringIO()
+    with redirect_stdout(said), redirect_stderr(noted):
+        main(["--kubeconfig", str(kubeconfig), "why", asked.subject, *space])
+    lines = said.getvalue().splitlines()
+    assert len(lines) > 1, noted.getvalue()
+    missing = [word for word in asked.says if not any(part in lines[1] for part in word.split("|"))]
+    assert not missing, f"{missing} not in {lines[1]!r}"
+    assert not [word for word in asked.never if word.lower() in said.getvalue().lower()], said.getvalue()
+
+
+@pytest.mark.parametrize("node", ON_NOW)
+def test_a_node_without_the_cards_that_it_should_have_is_on_now(node: str) -> None:
+    rows = Night((), reports(1_800_000_000.0)).rows()
+    assert [row for row in rows if row.subject.endswith(node)], [row.subject for row in rows]
