@@ -133,8 +133,12 @@ def _fresh(seed: int, count: int) -> int:
 
 
 def _company(seed: int, count: int) -> int:
-    found = [company.answer(one) for one in company.situations(seed, count)]
-    print(f"seed {seed}: {company.figures(found)}")
+    drawn_ = company.situations(seed, count)
+    bare = {one.bare.name: one.bare for one in drawn_}
+    alone = [company.answer(company.alone(one)) for one in bare.values()]
+    found = [company.answer(one) for one in drawn_]
+    print(f"seed {seed}, alone:      {company.figures(alone)}")
+    print(f"seed {seed}, in company: {company.figures(found)}")
     for one in found:
         if one.misses():
             print(f"  {one.line()}")

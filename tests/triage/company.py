@@ -100,10 +100,11 @@ SECONDS = (
 
 class Situation(NamedTuple):
     """A cluster and the question. `heads` are the causes of which either may be the headline, `second` those
-    that are told beside it, `true` all that hold."""
+    that are told beside it, `true` all that hold. `bare` is the subject's case by itself."""
 
     name: str
     case: Case
+    bare: Case
     heads: tuple[str, ...]
     second: tuple[str, ...]
     true: frozenset[str]
@@ -185,7 +186,7 @@ class Answer(NamedTuple):
 def alone(case: Case) -> Situation:
     """A case by itself."""
     heads, second = _expected(case, None)
-    return Situation(case.name, case, heads, second, frozenset(case.file.causes), ())
+    return Situation(case.name, case, case, heads, second, frozenset(case.file.causes), ())
 
 
 def _expected(case: Case, extra: Second | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -248,7 +249,7 @@ def _beside(case: Case, rng: random.Random) -> Situation:
     heads, second = _expected(case, extra)
     true = frozenset((*case.file.causes, *((extra.cause,) if extra else ())))
     whole = msgspec.structs.replace(whole, denied=denied)
-    return Situation(case.name, whole, heads, second, true, (*told, f"by {fence.name.lower()}"))
+    return Situation(case.name, whole, case, heads, second, true, (*told, f"by {fence.name.lower()}"))
 
 
 def _may_have_inside(kind: str, case: Case) -> None:
