@@ -95,6 +95,12 @@ SECONDS = (
         Change(claim="dataset-of-last-year"),
         ("claim-", "volume-", "refused-by-pod"),
     ),
+    Second(
+        "resource-not-offered",
+        Lasts.NEVER_PASSES,
+        Change(device="example.com/fpga"),
+        ("resource-not-offered", "limits-not-stated", "outside-limit-range", "namespace-quota"),
+    ),
 )
 
 
@@ -142,8 +148,9 @@ class Answer(NamedTuple):
 
     @property
     def is_proved_and_wrong(self) -> bool:
-        """Sure of what does not hold."""
-        return self.page.sureness is Sureness.PROVED and self.page.cause not in self.asked.true
+        """Sure of what does not hold, or of another object than the one that it is."""
+        is_true = self.page.cause in self.asked.true and self.are_names_told
+        return self.page.sureness is Sureness.PROVED and not is_true
 
     @property
     def are_names_told(self) -> bool:

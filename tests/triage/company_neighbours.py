@@ -119,19 +119,31 @@ def _gpus(spec: Tree) -> int:
 
 def joining_sibling(stage: FixtureStage, subject: Case) -> None:
     """A node like the subject's own, made a minute ago, that has what they have once it is ready."""
+    said = ("False", "KubeletNotReady", "container runtime network not ready: cni plugin not initialized")
+    _sibling(stage, subject, JOINED_SECONDS, said, "not-ready")
+
+
+def dead_sibling(stage: FixtureStage, subject: Case) -> None:
+    """A node like the subject's own that is silent since a quarter of an hour."""
+    said = ("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
+    _sibling(stage, subject, 86_400, said, "unreachable")
+
+
+def _sibling(
+    stage: FixtureStage, subject: Case, age_seconds: float, ready: tuple[str, str, str], mark: str
+) -> None:
     nodes = subject.objects.get("nodes", [])
     if not nodes:
         raise Clash("no node to be like")
     tree = json.loads(json.dumps(nodes[0]))
-    name = stage.draw.word("new-node")
+    name = stage.draw.word("node")
     labels = {**tree["metadata"].get("labels", {}), "kubernetes.io/hostname": name}
-    tree["metadata"] = {"name": name, "labels": labels, "creationTimestamp": stage.ago(JOINED_SECONDS)}
-    said = ("False", "KubeletNotReady", "container runtime network not ready: cni plugin not initialized")
-    tree["status"]["conditions"] = stage.node_conditions(Ready=said)
+    tree["metadata"] = {"name": name, "labels": labels, "creationTimestamp": stage.ago(age_seconds)}
+    tree["status"]["conditions"] = stage.node_conditions(Ready=ready)
     for condition in tree["status"]["conditions"]:
-        condition["lastTransitionTime"] = stage.ago(JOINED_SECONDS - 5)
+        condition["lastTransitionTime"] = stage.ago(min(age_seconds - 5, 900))
     tree["spec"].setdefault("taints", []).append(
-        {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+        {"key": f"node.kubernetes.io/{mark}", "effect": "NoSchedule"}
     )
     stage.make(tree)
 
@@ -139,6 +151,7 @@ def joining_sibling(stage: FixtureStage, subject: Case) -> None:
 INSIDE: Mapping[str, Callable[[FixtureStage, Case], None]] = {
     "half-placed-inside": half_placed_in,
     "joining-sibling": joining_sibling,
+    "dead-sibling": dead_sibling,
 }
 """Neighbours on the subject's own nodes, or with nodes like them."""
 

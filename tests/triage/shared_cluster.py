@@ -34,11 +34,12 @@ class Clash(Exception):
 
 class Change(NamedTuple):
     """A second fault put into all templates and waiting pods of a case: fields of a pod's spec, taints of its
-    nodes, or a claim that does not exist."""
+    nodes, a claim that does not exist, or a device that no node offers."""
 
     selector: Mapping[str, str] = {}
     taints: tuple[str, ...] = ()
     claim: str = ""
+    device: str = ""
 
 
 NO_CHANGE = Change()
@@ -174,13 +175,26 @@ def _fence(cell: Mapping[str, list[Tree]], word: str, fence: Fence, *, is_subjec
             spec.setdefault("nodeSelector", {})[TENANT] = word
 
 
+_COUNT_REQUESTS = ("workloads.kueue.x-k8s.io", "podgroups.scheduling.volcano.sh")
+
+
+def _is_spoken_of(cell: Mapping[str, list[Tree]]) -> bool:
+    return any("nodes are " in json.dumps(pod.get("status")) for pod in cell.get("pods", ()))
+
+
 def _put_in(cell: dict[str, list[Tree]], change: Change) -> None:
     for node in cell.get("nodes", ()):
         if change.taints:
             node["spec"].setdefault("taints", []).extend(map(taint, change.taints))
+    if change.device and (_is_spoken_of(cell) or any(cell.get(label) for label in _COUNT_REQUESTS)):
+        raise Clash("another device is for others to count, too")
     for spec in _specs(cell):
         if spec.get("nodeName"):
             continue
+        if change.device:
+            asked = spec["containers"][0].setdefault("resources", {})
+            for part in ("requests", "limits"):
+                asked.setdefault(part, {})[change.device] = "1"
         if change.selector:
             spec.setdefault("nodeSelector", {}).update(change.selector)
         if change.claim:
