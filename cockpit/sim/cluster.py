@@ -1,16 +1,18 @@
 """One embedded cluster: the server's inner parts, every actor on one engine, and the scenario they play.
 
 Without HTTP (`EmbeddedCluster.stepped`) it is for tests and moves only when told; `cockpit.sim.serve` puts it
-behind HTTP and lets it run by the wall.
+behind HTTP and lets it run by the wall. What a scenario says was there before (`standing`) is played first,
+by actors of its own, `age` before the start: those that follow find it, as after a restart of everything.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from cockpit.clock import Clock, ManualClock
-from cockpit.kube.resource import LOCAL_QUEUES, MACHINE_DEPLOYMENTS, NODES
+from cockpit.kube.resource import LOCAL_QUEUES, MACHINE_DEPLOYMENTS, NODES, PODS
 from cockpit.sim.actors.autoscaler.actor import Autoscaler
 from cockpit.sim.actors.autoscaler.settings import AutoscalerSettings
 from cockpit.sim.actors.common.machine_template import MACHINES
@@ -27,7 +29,7 @@ from cockpit.sim.actors.controllers.nodes.taint_eviction import TaintEviction
 from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
 from cockpit.sim.actors.gpus.endpoint import ExporterEndpoint
 from cockpit.sim.actors.gpus.exposition import Generation
-from cockpit.sim.actors.gpus.fleet import GpuFleet
+from cockpit.sim.actors.gpus.fleet import KEEPS_SECONDS, GpuFleet
 from cockpit.sim.actors.gpus.physics import Faults
 from cockpit.sim.actors.kubelet.actor import Kubelets
 from cockpit.sim.actors.kubelet.local_images import Local
@@ -45,10 +47,13 @@ from cockpit.sim.devices import gpu_uuid
 from cockpit.sim.durations import seconds
 from cockpit.sim.engine import Actor, ActorEngine
 from cockpit.sim.port import Tree
+from cockpit.sim.prometheus.api import PATH, QueryApi
+from cockpit.sim.prometheus.targets import ExporterTargets, KubeletTargets, Silences
 from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS, NATIVE_POD_GROUPS, POD_GROUPS
 from cockpit.sim.scenarios.manifests import GANG_SCHEDULER, POOL_LABEL
 from cockpit.sim.scenarios.scenario_player import Line, ScenarioPlayer, Tell
 from cockpit.sim.scenarios.schema import Scenario
+from cockpit.sim.scenarios.setup import standing
 from cockpit.sim.server.http.mounts import AggregatedGroup
 from cockpit.sim.server.local_port import LocalPort
 from cockpit.sim.server.native_groups import pod_group_kind
@@ -104,8 +109,13 @@ class EmbeddedCluster:
         self._generation_of_pool = {
             name: Generation(word) for name, word in generations.items() if word != "none"
         }
-        self.fleet = GpuFleet(self.kubelets.devices, self._generation_of)
+        keeps_seconds = REMEMBERS_SECONDS if scenario.prometheus else KEEPS_SECONDS
+        self.fleet = GpuFleet(self.kubelets.devices, self._generation_of, keeps_seconds)
         self.exporters = ExporterEndpoint(self.fleet, clock)
+        self._silent_exporters, self._silent_kubelets = Silences(), Silences()
+        exporters = ExporterTargets(self.fleet, self._silent_exporters)
+        kubelets = KubeletTargets(self.kubelets, self._silent_kubelets)
+        self.prometheus = QueryApi((exporters, kubelets), clock)
         self.queue = QueueController(Random(random.getrandbits(64)))
         self.story = ScenarioPlayer(scenario, self, self._note)
         self.engine = ActorEngine(
@@ -117,18 +127,36 @@ class EmbeddedCluster:
         """A cluster that moves only by `engine.advance`; the same seed gives the same history."""
         from cockpit.sim.server.assembly import assemble
 
-        clock, random = ManualClock(), Random(seed)
+        clock, random = ManualClock(ManualClock().now() - age_seconds(scenario)), Random(seed)
         operations = assemble(clock, random).operations
         cluster = cls(scenario, operations, clock, random)
         cluster.install()
         return cluster
 
     def install(self) -> None:
-        """Serve the custom kinds and put the queue's admission in its place, before the engine starts."""
+        """Serve the custom kinds, put the queue's admission in its place, and play what was there before the
+        start: its `age` is over when the engine starts."""
         install_definitions(self.operations)
         if self.scenario.native_gangs:
             self.operations.kinds.add(pod_group_kind())
         self.operations.admissions.append(QueueAdmission(self._has_default_queue))
+        if self.scenario.standing is not None:
+            self._live_before(age_seconds(self.scenario))
+
+    def _live_before(self, age: float) -> None:
+        """Everything comes up, is stopped after a minute, and the clock moves on to the start."""
+        clock = self.clock
+        assert isinstance(clock, ManualClock)
+        seed = Random(f"{self.scenario.name} before")
+        before = EmbeddedCluster(standing(self.scenario), self.operations, clock, seed)
+
+        async def live() -> None:
+            await before.engine.start()
+            await before.engine.advance(min(age, _BEFORE_SECONDS))
+            await before.engine.stop()
+
+        _at_once(live())
+        clock.advance(age - min(age, _BEFORE_SECONDS))
 
     def visibility(self) -> AggregatedGroup:
         """Kueue's visibility API: who waits in which place (of a real Kueue, its own server answers it)."""
@@ -203,10 +231,12 @@ class EmbeddedCluster:
 
     def outage(self, node: str, *, is_out: bool) -> None:
         """A kubelet falls silent, or speaks again."""
+        self._silent_kubelets.turn(node, self.clock.now(), is_silent=is_out)
         self.kubelets.outage(node, is_out=is_out)
 
     def silence(self, node: str, *, is_silent: bool) -> None:
         """An exporter stops answering, or answers again."""
+        self._silent_exporters.turn(node, self.clock.now(), is_silent=is_silent)
         if is_silent:
             self.exporters.silent.add(node)
         else:
@@ -214,9 +244,19 @@ class EmbeddedCluster:
 
     def reroute(self, address: str) -> str | None:
         """Where `ADDRESS:PORT` of a simulated pod really answers, as a URL; None for where it says."""
-        node = self.fleet.node_of_exporter(address.rpartition(":")[0])
-        return (
-            f"http://127.0.0.1:{self.exporters.port}/nodes/{node}" if node and self.exporters.port else None
+        host, _, port = address.rpartition(":")
+        root = f"http://127.0.0.1:{self.exporters.port}"
+        if not self.exporters.port:
+            return None
+        if node := self.fleet.node_of_exporter(host):
+            return f"{root}/nodes/{node}"
+        return f"{root}{PATH}" if port == "9090" and self._is_prometheus(host) else None
+
+    def _is_prometheus(self, host: str) -> bool:
+        return self.scenario.prometheus and any(
+            tree["metadata"].get("labels", {}).get("app.kubernetes.io/name") == "prometheus"
+            and tree.get("status", {}).get("podIP") == host
+            for tree in self.engine.cache(PODS)
         )
 
     def listens(self, host: str, port: int) -> bool:
@@ -226,6 +266,25 @@ class EmbeddedCluster:
             return port != 0
         return port in self.kubelets.process_ports()
 
+
+def age_seconds(scenario: Scenario) -> float:
+    """How long before the start the first of it was there."""
+    return seconds(scenario.standing.age) if scenario.standing is not None else 0.0
+
+
+def _at_once(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run what never waits, as actors on a stepped clock. Raises RuntimeError where it would wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return
+    coroutine.close()
+    raise RuntimeError("an actor waits for more than the stepped clock")
+
+
+REMEMBERS_SECONDS = 12_000.0
+"""So far back the embedded Prometheus is asked: three hours, and what a rate at their front needs."""
+_BEFORE_SECONDS = 60.0
 
 _GANG_RULES = GangRules(permit_seconds=10.0, backoff_seconds=5.0)
 """The waiting time of scheduler-plugins' chart, the back-off of the plugin's own example: while it lasts each

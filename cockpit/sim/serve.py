@@ -64,20 +64,20 @@ async def running(
     scenario: "Scenario", folder: Path, options: Options
 ) -> AsyncIterator[tuple["Embedded", "EmbeddedCluster"]]:
     """The cluster, alive, while the block runs. Raises BadInput for a port or folder that cannot be used."""
-    from cockpit.sim.cluster import EmbeddedCluster
+    from cockpit.sim.cluster import EmbeddedCluster, age_seconds
     from cockpit.sim.durations import seconds
     from cockpit.sim.faults.script import Script
     from cockpit.sim.server.run import serving
 
     warm = min(options.warm_seconds, seconds(scenario.warm_most))
-    clock = DemoClock(warm)
+    clock = DemoClock(warm + age_seconds(scenario))
     random = Random(options.seed)
     with _truth(folder) as tell:
         async with serving(folder, clock, random, port=options.port) as embedded:
             local = _local(folder, clock) if options.runs_local_images else None
             cluster = EmbeddedCluster(scenario, embedded.operations, clock, random, tell=tell, local=local)
             cluster.install()
-            await cluster.exporters.start()
+            await cluster.exporters.start(more=cluster.prometheus.add_to if scenario.prometheus else None)
             _tell_prometheus(folder, cluster.exporters.port)
             kubelets = _kubelets(embedded, cluster)
             await kubelets.start()

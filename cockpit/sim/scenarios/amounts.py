@@ -15,7 +15,7 @@ Found = Iterator[tuple[Path, str]]
 
 _DURATIONS = {
     "seconds", "at", "launch", "join", "ready", "gpus_after", "every", "after", "until", "first", "scan",
-    "unneeded", "after_add", "provision", "day_seconds", "keep", "gives_up", "warm_most",
+    "unneeded", "after_add", "provision", "day_seconds", "keep", "gives_up", "warm_most", "age",
 }  # fmt: skip
 _NEVER_ZERO = {"scan", "every", "day_seconds"}
 _A_CENTURY = 3_153_600_000.0

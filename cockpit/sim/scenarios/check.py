@@ -92,6 +92,8 @@ def _jobs(scenario: Scenario) -> Iterator[Fault]:
 
 def jobs_of(scenario: Scenario) -> Iterator[tuple[Path, ScenarioJob]]:
     """Every job that the scenario can submit, with its place."""
+    for index, bulk in enumerate(scenario.standing.bulk if scenario.standing else ()):
+        yield ("standing", "bulk", index, "job"), bulk.job
     for index, bulk in enumerate(scenario.bulk):
         yield ("bulk", index, "job"), bulk.job
     for index, step in enumerate(scenario.steps):

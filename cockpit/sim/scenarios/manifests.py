@@ -15,6 +15,7 @@ from cockpit.sim.port import Tree
 from cockpit.sim.scenarios.schema import Scenario, ScenarioJob, ScenarioPool, ScenarioQueue
 
 POOLS_NAMESPACE = "pools"
+MONITORING = "monitoring"
 POOL_LABEL = "node-pool"
 MEMORY_MIB = {
     "NVIDIA-H100-80GB-HBM3": 81559, "NVIDIA-A100-SXM4-80GB": 81920, "NVIDIA-A100-SXM4-40GB": 40960,
@@ -383,6 +384,36 @@ def exporter_daemon_set(pool: ScenarioPool) -> Tree:
             },
         },
     }  # fmt: skip
+
+
+def prometheus_objects() -> list[Tree]:
+    """A Prometheus as its operator's chart names it: a Deployment of one, and the Service before it."""
+    labels = {"app.kubernetes.io/name": "prometheus"}
+    container = {
+        "name": "prometheus",
+        "image": "quay.example/prometheus/prometheus:v3.8.0",
+        "ports": [{"name": "web", "containerPort": 9090}],
+        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}},
+    }
+    metadata = {"name": "prometheus", "namespace": MONITORING, "labels": labels}
+    return [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": metadata,
+            "spec": {
+                "replicas": 1,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": metadata,
+            "spec": {"selector": labels, "ports": [{"name": "web", "port": 9090, "targetPort": "web"}]},
+        },
+    ]
 
 
 _DCGM = "nvcr.example/nvidia/k8s/dcgm-exporter"

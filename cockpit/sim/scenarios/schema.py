@@ -243,6 +243,13 @@ class Bulk(_Part, frozen=True):
     job: ScenarioJob
 
 
+class Standing(_Part, frozen=True):
+    """What has been there since `age` before the start: nodes that nobody owns, and these jobs."""
+
+    age: Duration
+    bulk: tuple[Bulk, ...] = ()
+
+
 class Churn(_Part, frozen=True):
     """Changes a second that touch pods without a meaning of their own: what a large fleet does all day."""
 
@@ -279,11 +286,14 @@ class Scenario(_Part, frozen=True):
     runtime: Literal["simulated", "process"] = "simulated"
     native_gangs: bool = False
     """The gates of kube-scheduler's own gangs are on; they are off in a cluster of 1.36 that nobody asked."""
+    prometheus: bool = False
+    """A Prometheus remembers what exporters and kubelets told over the last hours."""
     namespaces: tuple[Namespace, ...] = ()
     priorities: tuple[ScenarioPriority, ...] = ()
     pools: tuple[ScenarioPool, ...] = ()
     queues: tuple[ScenarioQueue, ...] = ()
     autoscaler: Patience | None = None
+    standing: Standing | None = None
     bulk: tuple[Bulk, ...] = ()
     steps: tuple[ScenarioStep, ...] = ()
     streams: tuple[JobStream, ...] = ()

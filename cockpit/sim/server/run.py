@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 _BACKLOG = 1024
+_LONGEST_LINE_BYTES = 1 << 20
+"""As Go has it (net/http DefaultMaxHeaderBytes)."""
 _GOODBYE_SECONDS = 0.5
 
 
@@ -210,6 +212,7 @@ async def _speaking(context: "ServerContext", faults: "FaultLayer") -> "web.AppR
         served,
         access_log=None,
         handler_cancellation=True,
+        max_line_size=_LONGEST_LINE_BYTES,
         shutdown_timeout=_GOODBYE_SECONDS,
         keepalive_timeout=90,
         auto_decompress=False,

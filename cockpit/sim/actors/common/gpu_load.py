@@ -18,6 +18,8 @@ GRID_SECONDS = 5.0
 
 _WARM_UP_SECONDS = 25.0
 _DAY_SECONDS = 86_400.0
+_TOOTH_SECONDS = 35.0
+"""No multiple of what exporters are scraped by: a sample meets another part of the tooth each time."""
 
 
 class LoadPattern(StrEnum):
@@ -111,7 +113,7 @@ def _training(load: Load, running: float, at: float, jitter: float) -> float:
 
 
 def _data_starved(load: Load, running: float, at: float, jitter: float) -> float:
-    tooth = (running % 30.0) / 30.0
+    tooth = (running % _TOOTH_SECONDS) / _TOOTH_SECONDS
     return 2.0 * load.mean_ratio * (1.0 - tooth) + 0.05 * jitter
 
 

@@ -4,6 +4,7 @@
 (prometheus.io/docs/prometheus/latest/configuration/configuration/#http_sd_config). Loopback only.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_LONGEST_LINE_BYTES = 1 << 20
+"""As Go's server has it (net/http DefaultMaxHeaderBytes): a query for many pods is long."""
 _HALF_OPEN_SECONDS = 32
 """To send a request (Go's server: ReadHeaderTimeout of kube-apiserver), and between two."""
 
@@ -27,15 +30,22 @@ class ExporterEndpoint:
         self.port = 0
         self.silent: set[str] = set()
 
-    async def start(self, port: int = 0) -> None:
-        """Listen on 127.0.0.1; port 0 takes a free one. Raises OSError where the port is in use."""
+    async def start(self, port: int = 0, more: "Callable[[web.Application], None] | None" = None) -> None:
+        """Listen on 127.0.0.1; port 0 takes a free one. `more` adds what else is served there. Raises OSError
+        where the port is in use."""
         from aiohttp import web
 
         app = web.Application()
+        if more is not None:
+            more(app)
         app.router.add_get("/nodes/{node}/metrics", self._metrics)
         app.router.add_get("/targets", self._targets)
         self._runner = web.AppRunner(
-            app, access_log=None, shutdown_timeout=0.1, keepalive_timeout=_HALF_OPEN_SECONDS
+            app,
+            access_log=None,
+            shutdown_timeout=0.1,
+            keepalive_timeout=_HALF_OPEN_SECONDS,
+            max_line_size=_LONGEST_LINE_BYTES,
         )
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port)

@@ -4,7 +4,7 @@ Names, units, labels and their order follow NVIDIA/dcgm-exporter: etc/default-co
 internal/pkg/rendermetrics/render_metrics.go (A up to 4.5; B: label `hostname`; C: 4.9.0, base units).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
 
@@ -221,12 +221,19 @@ def pci_address(index: int) -> str:
     return f"00000000:{_BUSES[index % len(_BUSES)]}:00.{index // len(_BUSES)}"
 
 
-def _labels(node: str, one: CardReading, generation: Generation) -> str:
-    return _joined(node, one.card.index, one.card.uuid, one.model.name, one.slot, one.holder, generation)
+Labels = tuple[tuple[str, str], ...]
+"""Names and values in the order in which a page prints them."""
+
+ExposedSample = tuple[str, Labels, float]
+"""One line of a page: the metric's name, its labels, its value."""
+
+
+def _labels(node: str, one: CardReading, generation: Generation) -> Labels:
+    return _pairs(node, one.card.index, one.card.uuid, one.model.name, one.slot, one.holder, generation)
 
 
 @lru_cache(maxsize=1 << 16)
-def _joined(  # noqa: PLR0917 - what labels hang on, and nothing else
+def _pairs(  # noqa: PLR0917 - what labels hang on, and nothing else
     node: str,
     index: int,
     uuid: str,
@@ -234,7 +241,7 @@ def _joined(  # noqa: PLR0917 - what labels hang on, and nothing else
     slot: Slot | None,
     holder: DeviceOwner | None,
     generation: Generation,
-) -> str:
+) -> Labels:
     """The labels of one card; a fleet asks for them at every scrape, and they hardly ever change."""
     pairs = {
         "gpu": str(index),
@@ -249,7 +256,13 @@ def _joined(  # noqa: PLR0917 - what labels hang on, and nothing else
     pairs["driver_version" if generation is Generation.C else "DCGM_FI_DRIVER_VERSION"] = DRIVER
     if holder is not None:
         pairs |= {"container": holder.container, "namespace": holder.namespace, "pod": holder.pod}
-    return ",".join(f'{name}="{escaped(value)}"' for name, value in pairs.items())
+    return tuple(pairs.items())
+
+
+@lru_cache(maxsize=1 << 16)
+def printed(labels: Labels) -> str:
+    """Labels as the text format has them between braces."""
+    return ",".join(f'{name}="{escaped(value)}"' for name, value in labels)
 
 
 def escaped(value: str) -> str:
@@ -262,22 +275,47 @@ def written(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
-def text(node: str, readings: Iterable[CardReading], generation: Generation = Generation.A) -> str:
-    """The /metrics page of a node. Cards that fell off the bus are left out, as DCGM leaves them out."""
-    shown: Sequence[tuple[CardReading, str]] = [
+def samples(
+    node: str, readings: Iterable[CardReading], generation: Generation, names: Container[str] | None = None
+) -> list[ExposedSample]:
+    """The lines of a node's page, or those of some metrics. Cards that fell off the bus are left out, as DCGM
+    leaves them out."""
+    shown: Sequence[tuple[CardReading, Labels]] = [
         (one, _labels(node, one, generation)) for one in readings if not one.faults.is_lost
     ]
-    lines: list[str] = []
+    found: list[ExposedSample] = []
     for family in _FAMILIES[generation]:
-        rows: list[str] = []
+        if names is not None and family.name not in names:
+            continue
         for one, labels in shown:
             value = family.value(one)
-            if value is None:
-                continue
-            if family.name.endswith(("XID_ERRORS", "XID_ERROR")):
-                message = "No Error" if value == 0 else f"XID {int(value)}"
-                labels = f'{labels},err_code="{int(value)}",err_msg="{message}"'  # noqa: PLW2901
-            rows.append(f"{family.name}{{{labels}}} {written(value)}")
-        if rows:
-            lines += [f"# HELP {family.name} {family.text}", f"# TYPE {family.name} {family.kind}", *rows]
+            if value is not None:
+                more = _xid_labels(value) if family.name.endswith(("XID_ERRORS", "XID_ERROR")) else ()
+                found.append((family.name, (*labels, *more), value))
+    return found
+
+
+def _xid_labels(value: float) -> Labels:
+    return (("err_code", str(int(value))), ("err_msg", "No Error" if value == 0 else f"XID {int(value)}"))
+
+
+def text(node: str, readings: Iterable[CardReading], generation: Generation = Generation.A) -> str:
+    """The /metrics page of a node."""
+    heads = {
+        family.name: (f"# HELP {family.name} {family.text}", f"# TYPE {family.name} {family.kind}")
+        for family in _FAMILIES[generation]
+    }
+    lines: list[str] = []
+    before = ""
+    for name, labels, value in samples(node, readings, generation):
+        if name != before:
+            lines += heads[name]
+            before = name
+        lines.append(f"{name}{{{printed(labels)}}} {written(value)}")
     return "\n".join(lines) + "\n" if lines else ""
+
+
+@lru_cache
+def metric_names(generation: Generation) -> tuple[str, ...]:
+    """The metrics that a generation of dcgm-exporter may print."""
+    return tuple(family.name for family in _FAMILIES.get(generation, ()))

@@ -2,57 +2,30 @@
 
 The fleet is an actor: it watches nodes and pods. Cards live lazily, each moves on when it is asked. Who
 holds a card is told by the kubelets (`DeviceReader`): the API says only how many devices a container has.
+What a page said a while ago is worked out again from who held the cards then (`CardHolders`), not stored.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+import math
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from cockpit.kube.resource import NODES, PODS, Resource
 from cockpit.sim.actors.common.gpu_load import Load, duty_at, load_of, memory_at
-from cockpit.sim.actors.gpus import own_exposition
-from cockpit.sim.actors.gpus.exposition import CardReading, DeviceOwner, Generation, text
-from cockpit.sim.actors.gpus.models import Model, model_of
-from cockpit.sim.actors.gpus.physics import Faults, State, advance, grid, rest
+from cockpit.sim.actors.gpus import exposition, own_exposition
+from cockpit.sim.actors.gpus.card_holders import CardHolders, DeviceReader, Tenure
+from cockpit.sim.actors.gpus.card_life import CardLife, Use
+from cockpit.sim.actors.gpus.exposition import CardReading, DeviceOwner, ExposedSample, Generation
+from cockpit.sim.actors.gpus.models import Model
+from cockpit.sim.actors.gpus.physics import Faults, State
 from cockpit.sim.devices import NodeCard, Slot, cards_of
 from cockpit.sim.engine import Actor, Key
 from cockpit.sim.port import ChangeType, ObjectChange, Tree
 from cockpit.sim.times import seconds_of
 
 EXPORTER_LABELS = ("nvidia-dcgm-exporter", "dcgm-exporter", "cockpit-exporter")
-_NO_FAULTS = Faults()
-
-
-class AllocatedDevices(Protocol):
-    """Devices (ids as the pod-resources API spells them) that a kubelet gave to a container."""
-
-    @property
-    def namespace(self) -> str: ...
-    @property
-    def pod(self) -> str: ...
-    @property
-    def uid(self) -> str: ...
-    @property
-    def container(self) -> str: ...
-    @property
-    def device_ids(self) -> tuple[str, ...]: ...
-
-
-class DeviceReader(Protocol):
-    """The kubelets' table of devices."""
-
-    def holders(self, node: str) -> Sequence[AllocatedDevices]: ...
-
-
-class _Body:
-    """A card that exists: its state so far, and what is wrong with it."""
-
-    __slots__ = ("card", "faults", "model", "state")
-
-    def __init__(self, card: NodeCard, at_seconds: float) -> None:
-        self.card = card
-        self.model: Model = model_of(card.product)
-        self.state: State = rest(self.model, at_seconds)
-        self.faults = _NO_FAULTS
+KEEPS_SECONDS = 1_200.0
+"""How far back a card can be asked where nobody remembers it: its temperature forgets in minutes."""
 
 
 class GpuFleet(Actor):
@@ -65,54 +38,88 @@ class GpuFleet(Actor):
         self,
         holders: DeviceReader,
         generation_of: Callable[[str], Generation] = lambda node: Generation.A,
+        keeps_seconds: float = KEEPS_SECONDS,
     ) -> None:
+        """`keeps_seconds` is how far back `samples` are worked out."""
         super().__init__()
-        self._holders = holders
         self._generation_of = generation_of
-        self._bodies: dict[str, list[_Body]] = {}
-        self._loads: dict[str, Load] = {}
+        self._keeps_seconds = keeps_seconds
+        self._holders = CardHolders(holders, keeps_seconds)
+        self._lives: dict[str, list[CardLife]] = {}
+        self._generations: dict[str, Generation] = {}
+        self._left: dict[str, float] = {}  # nodes that are gone, and since when: remembered for a while
         self._exporters: dict[str, str] = {}
+        self._exporting_since: dict[str, float] = {}
+        self._has_begun = False
 
     def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
-        """Takes note at once; nothing has to be reconciled."""
+        """Takes note at once; who holds a pod's devices is known once its kubelet has seen it."""
         if change.resource == NODES:
             self._note_node(change)
-        else:
-            self._note_pod(change)
-        return ()
+        elif self._note_pod(change):
+            yield (change.tree["spec"]["nodeName"],)
+
+    async def start(self) -> None:
+        """What is there by now has been there for as long as it says."""
+        self._has_begun = True
 
     async def reconcile(self, key: Key) -> None:
-        """Never asked for: the fleet changes nothing in the cluster."""
+        """Notes the holders of a node; the fleet changes nothing in the cluster."""
+        self._holders.note(key[0], self.engine.now())
 
     # ---- asking
 
     def nodes(self) -> list[str]:
         """Nodes with cards, in the order of their names."""
-        return sorted(node for node, bodies in self._bodies.items() if bodies)
+        return sorted(node for node, lives in self._lives.items() if lives and node not in self._left)
+
+    def scraped_nodes(self, at_seconds: float) -> list[str]:
+        """Nodes that had cards and an exporter at a time, in the order of their names."""
+        return sorted(
+            node
+            for node, lives in self._lives.items()
+            if lives
+            and self._exporting_since.get(node, math.inf) <= at_seconds < self._left.get(node, math.inf)
+        )
 
     def readings(self, node: str, at_seconds: float) -> list[CardReading]:
         """Every card and every MIG instance of a node at the grid point before a time: the ground truth.
 
         Raises KeyError for a node without cards.
         """
-        bodies = self._bodies[node]
-        if not bodies:
+        if not self._lives[node] or node in self._left:
             raise KeyError(node)
-        held = self._by_device(node)
-        found: list[CardReading] = []
-        duties: dict[tuple[int, float], float] = {}  # by the load's id: cards of one container do the same
-        for body in bodies:
-            loads = self._loads_on(body.card, held)
-            self._move(body, loads, at_seconds, duties)
-            found.extend(_read(body, held, self._loads))
-        return found
+        return self._readings(node, at_seconds)
 
     def metrics(self, node: str, at_seconds: float) -> str:
         """The exporter's page of a node. Raises KeyError for a node without cards."""
-        readings, generation = self.readings(node, at_seconds), self._generation_of(node)
+        readings, generation = self.readings(node, at_seconds), self._generations[node]
         if generation is Generation.COCKPIT:
             return own_exposition.text(node, readings)
-        return text(node, readings, generation)
+        return exposition.text(node, readings, generation)
+
+    def samples(
+        self, node: str, at_seconds: float, names: Container[str] | None = None
+    ) -> list[ExposedSample]:
+        """The lines that the exporter's page of a node had at a time, or those of some metrics; none of cards
+        that were not there yet, and none from before what is kept."""
+        readings = self._readings(node, at_seconds)
+        generation = self._generations[node]
+        if generation is not Generation.COCKPIT:
+            return exposition.samples(node, readings, generation, names)
+        found = own_exposition.samples(node, readings)
+        return [one for one in found if names is None or one[0] in names]
+
+    def pods_of(self, node: str) -> set[tuple[str, str]]:
+        """(namespace, name) of the pods that held cards of a node as far back as is kept."""
+        self._holders.note(node, self.engine.now())
+        return {(one.held.namespace, one.held.pod) for one in self._holders.tenures(node)}
+
+    def metric_names(self, node: str) -> tuple[str, ...]:
+        """What the exporter of a node may tell."""
+        generation = self._generations[node]
+        is_own = generation is Generation.COCKPIT
+        return own_exposition.METRIC_NAMES if is_own else exposition.metric_names(generation)
 
     def node_of_exporter(self, address: str) -> str:
         """The node whose exporter's pod has this address, "" for none."""
@@ -120,79 +127,95 @@ class GpuFleet(Actor):
 
     def break_card(self, node: str, index: int, faults: Faults) -> None:
         """Let something be wrong with a card from now on. Raises KeyError where there is none."""
-        for body in self._bodies.get(node, ()):
-            if body.card.index == index:
-                body.faults = faults
+        for life in self._lives.get(node, ()):
+            if life.card.index == index:
+                life.suffer(faults, self.engine.now())
                 return
         raise KeyError(f"{node} has no GPU {index}")
 
     # ---- inside
 
     def _note_node(self, change: ObjectChange) -> None:
-        name = change.tree["metadata"]["name"]
+        metadata = change.tree["metadata"]
+        name = metadata["name"]
         if change.type is ChangeType.DELETED:
-            self._bodies.pop(name, None)
+            self._left[name] = self.engine.now()
             return
-        known = {body.card: body for body in self._bodies.get(name, ())}
-        at = self.engine.now()
-        self._bodies[name] = [known.get(card) or _Body(card, at) for card in cards_of(change.tree)]
+        self._left.pop(name, None)
+        self._generations[name] = self._generation_of(name)
+        self._forget(self.engine.now() - self._keeps_seconds)
+        known = {life.card: life for life in self._lives.get(name, ())}
+        began = self.engine.now()
+        if not self._has_begun and metadata.get("creationTimestamp"):
+            began = max(seconds_of(metadata["creationTimestamp"]), began - self._keeps_seconds)
+        self._lives[name] = [
+            known.get(card) or CardLife(card, began, self._keeps_seconds) for card in cards_of(change.tree)
+        ]
 
-    def _note_pod(self, change: ObjectChange) -> None:
+    def _forget(self, before_seconds: float) -> None:
+        """Let go of nodes that have been gone for long."""
+        for name in [node for node, since in self._left.items() if since < before_seconds]:
+            del self._left[name]
+            self._lives.pop(name, None)
+            self._generations.pop(name, None)
+            self._holders.forget(name)
+            self._exporting_since.pop(name, None)
+
+    def _note_pod(self, change: ObjectChange) -> bool:
+        """Whether the kubelet's table has news of it."""
         metadata: Mapping[str, Any] = change.tree["metadata"]
-        uid = metadata.get("uid", "")
+        uid, now = metadata.get("uid", ""), self.engine.now()
         status = change.tree.get("status") or {}
+        is_gone = change.type is ChangeType.DELETED
         if (metadata.get("labels") or {}).get("app") in EXPORTER_LABELS and status.get("podIP"):
-            self._exporters[status["podIP"]] = change.tree["spec"].get("nodeName", "")
-        if change.type is ChangeType.DELETED or status.get("phase") != "Running":
-            self._loads.pop(uid, None)
-            return
-        if uid not in self._loads:
+            node = change.tree["spec"].get("nodeName", "")
+            if is_gone:
+                self._exporters.pop(status["podIP"], None)
+            else:
+                self._exporters[status["podIP"]] = node
+                self._exporting_since.setdefault(node, now if self._has_begun else -math.inf)
+        if is_gone or status.get("phase") in ("Succeeded", "Failed"):
+            self._holders.end(uid, now)
+            return False
+        if status.get("phase") == "Running" and not self._holders.has_load(uid):
             started = status.get("startTime")
-            since = seconds_of(started) if started else self.engine.now()
+            since = seconds_of(started) if started else now
             annotations = metadata.get("annotations") or {}
-            self._loads[uid] = load_of(annotations, f"{metadata.get('namespace')}/{metadata['name']}", since)
+            load = load_of(annotations, f"{metadata.get('namespace')}/{metadata['name']}", since)
+            self._holders.begin(uid, load, now if self._has_begun else since)
+        on_node = str((change.tree.get("spec") or {}).get("nodeName") or "")
+        return bool(self._lives.get(on_node)) and not self._holders.is_noted(uid)
 
-    def _by_device(self, node: str) -> dict[str, list[AllocatedDevices]]:
-        found: dict[str, list[AllocatedDevices]] = {}
-        for held in self._holders.holders(node):
-            for device in held.device_ids:
-                found.setdefault(device.partition("::")[0], []).append(held)
+    def _readings(self, node: str, at_seconds: float) -> list[CardReading]:
+        self._holders.note(node, self.engine.now())
+        held = self._holders.by_device_at(node, at_seconds)
+        tenures = self._holders.tenures(node)
+        duties: dict[tuple[int, float], float] = {}  # by the load's id: cards of one container do the same
+        found: list[CardReading] = []
+        for life in self._lives.get(node, ()):
+            state = life.state_at(at_seconds, _uses(life.card, tenures, duties))
+            if state is not None:
+                found.extend(_read(life, state, held))
         return found
 
-    def _loads_on(
-        self, card: NodeCard, held: Mapping[str, Sequence[AllocatedDevices]]
-    ) -> list[tuple[Load, float]]:
-        """Each load on the card with the share of the card that its device is."""
-        found: list[tuple[Load, float]] = []
-        for one in held.get(card.uuid, ()):
-            load = self._loads.get(one.uid)
-            if load is not None:
-                found.append((load, 1.0))
-        for slot in card.slots:
-            for one in held.get(slot.uuid, ()):
-                load = self._loads.get(one.uid)
-                if load is not None:
-                    found.append((load, slot_share(slot)))
-        return found
 
-    def _move(
-        self,
-        body: _Body,
-        loads: Sequence[tuple[Load, float]],
-        at_seconds: float,
-        duties: dict[tuple[int, float], float],
-    ) -> None:
-        def duty(load: Load, at: float) -> float:
-            known = duties.get((id(load), at))
-            if known is None:
-                known = duties[id(load), at] = duty_at(load, at)
-            return known
+def _uses(card: NodeCard, tenures: Sequence[Tenure], duties: dict[tuple[int, float], float]) -> list[Use]:
+    """What asks something of the card, each load with the share of the card that its device is."""
+    shares = {card.uuid: 1.0} | {slot.uuid: slot_share(slot) for slot in card.slots}
 
-        def asked(at: float) -> float:
-            return min(1.0, sum(duty(load, at) * share for load, share in loads))
+    def duty(load: Load, share: float, at: float) -> float:
+        known = duties.get((id(load), at))
+        if known is None:
+            known = duties[id(load), at] = duty_at(load, at)
+        return known * share
 
-        if grid(at_seconds) > body.state.at_seconds:
-            body.state = advance(body.model, body.state, asked, body.faults, at_seconds)
+    return [
+        Use(one.busy_seconds, one.until_seconds, partial(duty, one.load, shares[device]))
+        for one in tenures
+        if one.load is not None and one.load.mean_ratio > 0.0
+        for device in one.devices
+        if device in shares
+    ]
 
 
 def slot_share(slot: Slot) -> float:
@@ -207,46 +230,34 @@ def _slot_bytes(slot: Slot, model: Model) -> int:
     return int(number) * 1024**3 if number.isdigit() else model.memory_bytes // 7
 
 
-def _read(
-    body: _Body, held: Mapping[str, Sequence[AllocatedDevices]], loads: Mapping[str, Load]
-) -> Iterable[CardReading]:
-    card, model, state = body.card, body.model, body.state
-    at = state.at_seconds
+def _read(life: CardLife, state: State, held: Mapping[str, Sequence[Tenure]]) -> Iterable[CardReading]:
+    card, model, at, faults = life.card, life.model, state.at_seconds, life.faults_at(state.at_seconds)
     usable = model.memory_bytes - model.reserved_bytes
     if card.slots:
         for slot in card.slots:
             of_slot = held.get(slot.uuid, ())
-            owner = _first(of_slot)
-            load = loads.get(owner.uid) if owner is not None else None
+            load = of_slot[0].load_at(at) if of_slot else None
             total = _slot_bytes(slot, model)
             yield CardReading(
-                card=card, model=model, state=state, faults=body.faults, slot=slot,
+                card=card, model=model, state=state, faults=faults, slot=slot,
                 memory_total_bytes=total,
                 memory_used_bytes=memory_at(load, at, total) if load is not None else 0,
                 engine_ratio=duty_at(load, at) if load is not None else 0.0,
-                holder=_holder(owner), sharers=_sharers(of_slot),
+                holder=_owner(of_slot[0]) if of_slot else None, sharers=tuple(map(_owner, of_slot)),
             )  # fmt: skip
         return
     owners = held.get(card.uuid, ())
-    used = sum(memory_at(loads[one.uid], at, usable) for one in owners if one.uid in loads)
+    loads = (one.load_at(at) for one in owners)
+    used = sum(memory_at(load, at, usable) for load in loads if load is not None)
     # Without its option for virtual GPUs dcgm-exporter names one pod of a shared card: the last one mapped.
-    owner = owners[-1] if owners else None
     yield CardReading(
-        card=card, model=model, state=state, faults=body.faults,
+        card=card, model=model, state=state, faults=faults,
         memory_total_bytes=model.memory_bytes,
         memory_used_bytes=min(usable, used),
         engine_ratio=state.duty_ratio,
-        holder=_holder(owner), sharers=_sharers(owners),
+        holder=_owner(owners[-1]) if owners else None, sharers=tuple(map(_owner, owners)),
     )  # fmt: skip
 
 
-def _first(owners: Sequence[AllocatedDevices]) -> AllocatedDevices | None:
-    return owners[0] if owners else None
-
-
-def _holder(held: AllocatedDevices | None) -> DeviceOwner | None:
-    return None if held is None else DeviceOwner(held.namespace, held.pod, held.container)
-
-
-def _sharers(owners: Sequence[AllocatedDevices]) -> tuple[DeviceOwner, ...]:
-    return tuple(DeviceOwner(one.namespace, one.pod, one.container) for one in owners)
+def _owner(tenure: Tenure) -> DeviceOwner:
+    return DeviceOwner(tenure.held.namespace, tenure.held.pod, tenure.held.container)

@@ -7,7 +7,7 @@ its numbers once and all its pods; a card that fell off the bus says so instead 
 
 from collections.abc import Callable, Iterable, Mapping
 
-from cockpit.sim.actors.gpus.exposition import CardReading, escaped, pci_address, written
+from cockpit.sim.actors.gpus.exposition import CardReading, ExposedSample, pci_address, printed, written
 from cockpit.sim.actors.gpus.physics import Throttle
 
 PREFIX = "cockpit_gpu_"
@@ -53,25 +53,33 @@ _PROFILED: dict[str, Callable[[CardReading], float]] = {
 """Of a card that is not cut, or of an instance."""
 
 
+METRIC_NAMES = tuple(
+    PREFIX + name
+    for name in (
+        *("up", "lost", "memory_temperature_celsius", "temperature_limit_celsius", "throttle"),
+        *("ecc_errors_total", "remapped_rows_total", "holder"),
+        *(*_WHOLE, *_UNCUT, *_EACH, *_PROFILED),
+    )
+)
+"""All that a page may have."""
+
+
 class _Page:
     """Series by family, in the order in which families came up."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[str]] = {}
+        self._rows: dict[str, list[ExposedSample]] = {}
 
     def add(self, name: str, labels: Labels, value: float) -> None:
-        pairs = ",".join(f'{key}="{escaped(of)}"' for key, of in labels.items())
-        self._rows.setdefault(PREFIX + name, []).append(f"{PREFIX}{name}{{{pairs}}} {written(value)}")
+        row = (PREFIX + name, tuple(labels.items()), value)
+        self._rows.setdefault(PREFIX + name, []).append(row)
 
-    def text(self) -> str:
-        lines = []
-        for name, rows in self._rows.items():
-            lines += [f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}", *rows]
-        return "\n".join(lines) + "\n" if lines else ""
+    def samples(self) -> list[ExposedSample]:
+        return [row for rows in self._rows.values() for row in rows]
 
 
-def text(node: str, readings: Iterable[CardReading]) -> str:
-    """The /metrics page of a node."""
+def samples(node: str, readings: Iterable[CardReading]) -> list[ExposedSample]:
+    """The lines of a node's page."""
     page = _Page()
     told: set[str] = set()
     for one in readings:
@@ -88,7 +96,19 @@ def text(node: str, readings: Iterable[CardReading]) -> str:
             _add_card(page, one, labels)
         if not one.faults.is_lost:
             _add_unit(page, one, labels)
-    return page.text()
+    return page.samples()
+
+
+def text(node: str, readings: Iterable[CardReading]) -> str:
+    """The /metrics page of a node."""
+    lines: list[str] = []
+    before = ""
+    for name, labels, value in samples(node, readings):
+        if name != before:
+            lines.append(f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}")
+            before = name
+        lines.append(f"{name}{{{printed(labels)}}} {written(value)}")
+    return "\n".join(lines) + "\n" if lines else ""
 
 
 def _add_card(page: _Page, one: CardReading, labels: Labels) -> None:

@@ -1,7 +1,7 @@
 """One card in time: power follows duty, temperature follows power with inertia, clocks give way to heat.
 
 Time moves on a grid of `GRID_SECONDS`, so that what a card says at a moment does not depend on how often it
-was asked. Of a gap of more than `_LONGEST_STEPS` only the last part counts: temperature forgets in minutes.
+was asked.
 """
 
 import math
@@ -15,8 +15,8 @@ from cockpit.sim.actors.gpus.models import Model
 
 _INERTIA_SECONDS = 45.0
 _WARMTH = 1.0 - math.exp(-GRID_SECONDS / _INERTIA_SECONDS)
-_LONGEST_STEPS = 240
 _THROTTLED_RATIO = 0.6
+_STILL_CELSIUS = 1e-6
 
 
 class Throttle(IntFlag):
@@ -47,6 +47,9 @@ class Faults(msgspec.Struct, frozen=True):
     has_remap_failed: bool = False
 
 
+NO_FAULTS = Faults()
+
+
 class State(msgspec.Struct, frozen=True):
     """One card at one moment, in base units. `duty_ratio` is what the card achieves after throttling."""
 
@@ -74,6 +77,19 @@ def rest(model: Model, at_seconds: float) -> State:
     )
 
 
+def is_at_rest(model: Model, state: State, faults: Faults) -> bool:
+    """Whether nothing moves while nothing is asked of the card."""
+    settled = model.idle_celsius + faults.heat_celsius
+    is_cool = abs(state.temperature_celsius - settled) < _STILL_CELSIUS and settled < model.slowdown_celsius
+    return is_cool and state.duty_ratio == 0.0
+
+
+def rested(state: State, at_seconds: float) -> State:
+    """The same card later: it has gone on as it was, and drawn its power meanwhile."""
+    drawn = max(0.0, at_seconds - state.at_seconds) * state.power_watts
+    return msgspec.structs.replace(state, at_seconds=at_seconds, energy_joules=state.energy_joules + drawn)
+
+
 def grid(at_seconds: float) -> float:
     """The last point of the grid at or before a time."""
     return math.floor(at_seconds / GRID_SECONDS) * GRID_SECONDS
@@ -83,16 +99,7 @@ def advance(
     model: Model, state: State, duty: Callable[[float], float], faults: Faults, at_seconds: float
 ) -> State:
     """The card at `grid(at_seconds)`; `duty` gives what is asked of it (0..1) at a time."""
-    steps = round((grid(at_seconds) - state.at_seconds) / GRID_SECONDS)
-    if steps > _LONGEST_STEPS:
-        skipped = (steps - _LONGEST_STEPS) * GRID_SECONDS
-        state = msgspec.structs.replace(
-            state,
-            at_seconds=state.at_seconds + skipped,
-            energy_joules=state.energy_joules + skipped * state.power_watts,
-        )
-        steps = _LONGEST_STEPS
-    for _ in range(steps):
+    for _ in range(round((grid(at_seconds) - state.at_seconds) / GRID_SECONDS)):
         state = _step(model, state, duty(state.at_seconds + GRID_SECONDS), faults)
     return state
 

@@ -1,7 +1,7 @@
 """`/pods`, `/metrics/resource` and `/metrics/cadvisor` of the endpoint; `?node=` narrows them to one node.
 
 The metric names are those of Kubernetes 1.36 pkg/kubelet/metrics/collectors/resource_metrics.go and of
-google/cadvisor docs/storage/prometheus.md, as far as CPU, memory and network go.
+google/cadvisor docs/storage/prometheus.md, as far as CPU, memory, disk and network go.
 """
 
 from collections.abc import Iterator
@@ -48,32 +48,49 @@ def _running(run: PodRun, now: float) -> Iterator[tuple[ContainerRun, float, flo
         yield one, max(0.0, now - one.started_at), cores, used
 
 
+CADVISOR_NAMES = (
+    "container_cpu_usage_seconds_total",
+    "container_memory_working_set_bytes",
+    "container_fs_reads_bytes_total",
+    "container_fs_writes_bytes_total",
+    "container_network_receive_bytes_total",
+    "container_network_transmit_bytes_total",
+)
+CadvisorSample = tuple[str, tuple[tuple[str, str], ...], float]
+"""A metric's name, its labels, its value."""
+
+
+def cadvisor_samples(run: PodRun, at_seconds: float) -> Iterator[CadvisorSample]:
+    """CPU, memory and disk of each container that runs now, network of its pod, as they were at a time: none
+    before the container started."""
+    pod = (("namespace", run.namespace), ("pod", run.name))
+    rates, up = rates_of(run.pod), 0.0
+    cpu, memory, reads, writes, receive, transmit = CADVISOR_NAMES
+    for one, seconds, cores, used in _running(run, at_seconds):
+        if at_seconds < one.started_at:
+            continue
+        up = max(up, seconds)
+        own = (("container", one.name), *pod)
+        yield cpu, (*own, ("cpu", "total")), round(cores * seconds, 3)
+        yield memory, own, used
+        disk = (*own, ("device", "/dev/nvme0n1"))
+        yield reads, disk, round(rates.read_bytes_per_second * seconds)
+        yield writes, disk, round(rates.write_bytes_per_second * seconds)
+    if up > 0.0 and not run.pod["spec"].get("hostNetwork"):
+        sandbox = (("container", ""), ("interface", "eth0"), *pod)
+        yield receive, sandbox, round(rates.receive_bytes_per_second * up)
+        yield transmit, sandbox, round(rates.transmit_bytes_per_second * up)
+
+
 def cadvisor_metrics(kubelets: Kubelets, node: str) -> str:
-    """CPU and memory of each running container, network of each pod, with the time of the reading."""
+    """The same of all pods of a node now, in Prometheus text with the time of the reading."""
     now = kubelets.engine.now()
-    at = int(1000 * now)
-    rows: dict[str, list[str]] = {
-        "container_cpu_usage_seconds_total": [],
-        "container_memory_working_set_bytes": [],
-        "container_network_receive_bytes_total": [],
-        "container_network_transmit_bytes_total": [],
-    }
-    cpu, memory, receive, transmit = rows.values()
+    rows: dict[str, list[str]] = {name: [] for name in CADVISOR_NAMES}
     for run in _runs(kubelets, node):
-        pod = f'namespace="{run.namespace}",pod="{run.name}"'
-        up = 0.0
-        for one, seconds, cores, used in _running(run, now):
-            up = max(up, seconds)
-            own = f'container="{one.name}",{pod}'
-            cpu.append(f'{{{own},cpu="total"}} {cores * seconds:.3f} {at}')
-            memory.append(f"{{{own}}} {used} {at}")
-        if up > 0.0 and not run.pod["spec"].get("hostNetwork"):
-            rates = rates_of(run.pod)
-            sandbox = f'{{container="",interface="eth0",{pod}}}'
-            receive.append(f"{sandbox} {rates.receive_bytes_per_second * up:.0f} {at}")
-            transmit.append(f"{sandbox} {rates.transmit_bytes_per_second * up:.0f} {at}")
+        for name, labels, value in cadvisor_samples(run, now):
+            said = ",".join(f'{label}="{text}"' for label, text in labels)
+            rows[name].append(f"{name}{{{said}}} {value} {int(1000 * now)}")
     lines = []
     for name, found in rows.items():
-        kind = "counter" if name.endswith("_total") else "gauge"
-        lines += [f"# TYPE {name} {kind}", *(f"{name}{row}" for row in found)]
+        lines += [f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}", *found]
     return "\n".join(lines) + "\n"

@@ -1,9 +1,10 @@
-"""What a pod's containers do besides their GPUs: CPU and network, as rates that follow from its GPU load.
+"""What a pod's containers do besides their GPUs: CPU, network and disk, as rates that follow from its load.
 
 A worker whose loader is too slow is at the end of its CPU; one that waits for the all-reduce sends about as
 much as it receives, all that its link gives. Rates stand still over a pod's life, so counters only ever rise.
 """
 
+from functools import lru_cache
 from random import Random
 
 import msgspec
@@ -22,17 +23,19 @@ class Rates(msgspec.Struct, frozen=True):
     cpu_ratio: float | None
     receive_bytes_per_second: float
     transmit_bytes_per_second: float
+    read_bytes_per_second: float = 0.0
+    write_bytes_per_second: float = 0.0
 
 
-_PLAIN = Rates(None, 60e3, 40e3)
+_PLAIN = Rates(None, 60e3, 40e3, 2e3, 9e3)
 _OF = {
-    LoadPattern.TRAINING: Rates(0.55, 31e6, 28e6),
-    LoadPattern.DATA_STARVED: Rates(0.97, 14e6, 1e6),
-    LoadPattern.NETWORK_BOUND: Rates(0.35, 1.16e9, 1.14e9),
-    LoadPattern.INFERENCE: Rates(0.4, 2e6, 5e6),
-    LoadPattern.NOTEBOOK: Rates(0.1, 120e3, 90e3),
-    LoadPattern.IDLE: Rates(0.02, 4e3, 4e3),
-    LoadPattern.STEADY: Rates(0.2, 4e3, 4e3),
+    LoadPattern.TRAINING: Rates(0.55, 31e6, 28e6, 40e6, 2e6),
+    LoadPattern.DATA_STARVED: Rates(0.97, 14e6, 1e6, 90e6, 1e6),
+    LoadPattern.NETWORK_BOUND: Rates(0.35, 1.16e9, 1.14e9, 30e6, 2e6),
+    LoadPattern.INFERENCE: Rates(0.4, 2e6, 5e6, 1e3, 8e3),
+    LoadPattern.NOTEBOOK: Rates(0.1, 120e3, 90e3, 2e6, 3e5),
+    LoadPattern.IDLE: Rates(0.02, 4e3, 4e3, 0.0, 1e3),
+    LoadPattern.STEADY: Rates(0.2, 4e3, 4e3, 0.0, 4e3),
 }
 """Of a link of 10 Gbit/s, as a worker sees it that exchanges gradients over its pod's own interface."""
 
@@ -45,12 +48,19 @@ def rates_of(pod: Tree) -> Rates:
         found = _PLAIN
     else:
         found = _OF[load_of(annotations, "", 0.0).pattern]
-    some = Random(f"{metadata.get('namespace')}/{metadata['name']}").uniform(0.97, 1.03)
+    some = _apart(f"{metadata.get('namespace')}/{metadata['name']}")
     return Rates(
         None if CPU_ANNOTATION in annotations else found.cpu_ratio,
         round(found.receive_bytes_per_second * some),
         round(found.transmit_bytes_per_second * some),
+        round(found.read_bytes_per_second * some),
+        round(found.write_bytes_per_second * some),
     )
+
+
+@lru_cache(maxsize=1 << 12)
+def _apart(name: str) -> float:
+    return Random(name).uniform(0.97, 1.03)
 
 
 def _has_gpus(pod: Tree) -> bool:

@@ -58,6 +58,8 @@ async def test_counters_rise_with_the_load() -> None:
     after = counters()
     assert set(before) == {
         "container_cpu_usage_seconds_total",
+        "container_fs_reads_bytes_total",
+        "container_fs_writes_bytes_total",
         "container_network_receive_bytes_total",
         "container_network_transmit_bytes_total",
     }
