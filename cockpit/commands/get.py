@@ -70,7 +70,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
         notes = await live.settle(
             NEEDS[kind], options.timeout, with_gpus=kind in WITH_GPUS, tells_rest=kind == "overview"
         )
-        if kind == "jobs":
+        if kind in ("overview", "jobs"):
             await live.judge_idle_jobs()
         state = ViewState(
             filter=options.filter,

@@ -34,6 +34,7 @@ from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.history import Line, Past
 from cockpit.telemetry.kubelets import KubeletPages, ReadPage
 from cockpit.telemetry.labels import instance_of, uuid_of
+from cockpit.telemetry.lately import Stretch
 from cockpit.telemetry.names import MEANINGS, GpuMetric
 from cockpit.telemetry.sample import Sample, is_reading, parse_exposition
 from cockpit.telemetry.source import places_of
@@ -219,6 +220,10 @@ class ExporterPages:
 
     async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
         """Exporters remember nothing."""
+        return {}
+
+    async def lately(self, now_seconds: float) -> dict[str, tuple[Stretch, ...]]:
+        """Nor what was just before."""
         return {}
 
     async def lines(self, pods: Sequence[Pod], now_seconds: float) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import random
 import sys
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from cockpit.clock import Clock
@@ -14,12 +15,14 @@ from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.telemetry import lately
 from cockpit.telemetry.attribute import attribute
 from cockpit.telemetry.beside import Beside
 from cockpit.telemetry.clocks import Skew, clock_sentences, shifted, without_future
 from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.focus import Focus, Looking, RefreshPace, everything
 from cockpit.telemetry.history import AGAIN_SECONDS, Line, Past
+from cockpit.telemetry.lately import Stretch
 from cockpit.telemetry.nap import Wake, nap
 from cockpit.telemetry.source import LAG_SECONDS, MANY_CARDS, TelemetrySource
 from cockpit.telemetry.staleness import FORGET_SECONDS, aged, is_forgotten
@@ -174,11 +177,14 @@ class Poller:
             self.empty_rounds = 0
         elif not nodes:
             self.empty_rounds += 1
+        is_first = self._whole_at is None
         if not nodes:
             self._whole_at, self._whole_seconds = began, now_seconds
         before_seconds = self._answered_at[0] if self._answered_at else None
         self._answered_at = (now_seconds, self._clock.monotonic())
         stay, gone = await self._reconciled(cards, nodes, now_seconds, before_seconds)
+        if is_first and len(stay) < self._many_cards:
+            await self._replay(stay, now_seconds)
         await self._emit(stay, gone, len(cards))
         self._beside.tell(fresh, uses, self._cards.values())
         if self._after_round is not None:
@@ -264,6 +270,16 @@ class Poller:
         ):
             return ()
         return look.nodes if now_monotonic - self._whole_at < FLEET_SECONDS else ()
+
+    async def _replay(self, cards: Sequence[Gpu], now_seconds: float) -> None:
+        """What cards that nobody has seen before did in the last minutes goes to the store first."""
+        new = [card for card in cards if card.uuid not in self._cards]
+        known: Mapping[str, Sequence[Stretch]] = {}
+        with suppress(TimeoutError):
+            async with asyncio.timeout(lately.PATIENCE_SECONDS):
+                known = await self._besides("lately", lambda: self._source.lately(now_seconds), {})
+        for moment in lately.replayed(new, known):
+            self._sink(Batch(kind=Kind.GPU, changed=shifted(moment, self._skew.seconds)))
 
     async def _recall(self, look: Focus, now_seconds: float) -> None:
         """The last hour of what is in sight, once a minute and after the numbers of now."""

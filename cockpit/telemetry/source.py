@@ -12,7 +12,7 @@ from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.trace import PodLines
-from cockpit.telemetry import detail_names, history
+from cockpit.telemetry import detail_names, history, lately
 from cockpit.telemetry import pod_lines as lines
 from cockpit.telemetry import uses as pod_uses
 from cockpit.telemetry.cards.round import gpus
@@ -21,6 +21,7 @@ from cockpit.telemetry.faults import Complaint, TelemetryError, Unheard
 from cockpit.telemetry.fleet import FleetReader
 from cockpit.telemetry.history import Line, Past
 from cockpit.telemetry.labels import NodeNames
+from cockpit.telemetry.lately import Stretch
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.pool_history import duty_line
 from cockpit.telemetry.promql import PROBE, instant, sample_times
@@ -69,6 +70,10 @@ class TelemetrySource(Protocol):
 
     async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
         """Lines of the last hour, where somebody remembers it. Raises nothing but Unheard."""
+
+    async def lately(self, now_seconds: float) -> dict[str, tuple[Stretch, ...]]:
+        """What all cards did in the last minutes, by `Gpu.uuid`; nothing where that is not remembered. Raises
+        nothing but Unheard."""
 
     async def lines(self, pods: Sequence[Pod], now_seconds: float) -> PodLines | None:
         """What these pods and their cards did over the last hours; None where nobody remembers it. Raises
@@ -198,6 +203,19 @@ class PrometheusSource:
             return {}
         line = history.mean_line(sums, counts, end)
         return {asked.key: line} if line else {}
+
+    async def lately(self, now_seconds: float) -> dict[str, tuple[Stretch, ...]]:
+        """One range query; as `Source.lately`."""
+        end = now_seconds
+        start, step = end - lately.RANGE_SECONDS, lately.STEP_SECONDS
+        try:
+            rows = await self._asked.query_range(lately.query(), start, end, step)
+        except Unheard:
+            raise
+        except TelemetryError:
+            # what is now matters more than what was
+            return {}
+        return await self._asked.apart(lambda: lately.stretches(rows))
 
     async def lines(self, pods: Sequence[Pod], now_seconds: float) -> PodLines | None:
         """Two range queries for each twenty pods; as `Source.lines`."""

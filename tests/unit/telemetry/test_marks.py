@@ -226,6 +226,9 @@ class Pages:
     async def past(self, *_: Any) -> dict[str, Any]:
         return {}
 
+    async def lately(self, *_: Any) -> dict[str, Any]:
+        return {}
+
     async def lines(self, *_: Any) -> None:
         return None
 
