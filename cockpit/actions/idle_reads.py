@@ -14,7 +14,14 @@ from cockpit.model.session import Session
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.trace import PodLines
 from cockpit.telemetry.faults import TelemetryError
-from cockpit.triage.idle_jobs import IDLE_FOR_SECONDS, IdleJobs, bounded, trace_of
+from cockpit.triage.idle_jobs import (
+    IDLE_FOR_SECONDS,
+    IdleJobs,
+    TelemetryGap,
+    bounded,
+    gap_of,
+    trace_of,
+)
 from cockpit.triage.idleness import Judged, judge
 
 if TYPE_CHECKING:
@@ -87,12 +94,13 @@ async def read_idle_once(
 async def judge_all(known: IdleJobs, jobs: Iterable[Job], reads: IdleReads, now_seconds: float) -> bool:
     """Judge these, one after the other; whether anything new was learnt. Raises NoConnection."""
     is_new = False
+    gap: TelemetryGap | None
     for job in jobs:
         try:
             judged = await judge_job(job, reads, IDLE_FOR_SECONDS)
-        except TelemetryError:
-            judged = None  # asked again after a while, like all that look idle
+        except TelemetryError as error:
+            judged, gap = None, gap_of(error.phase) or TelemetryGap.STALE  # asked again after a while
         else:
-            known.is_remembered = judged is not None
-        is_new = known.take(job, judged, now_seconds) or is_new
+            known.is_remembered, gap = judged is not None, None
+        is_new = known.take(job, judged, now_seconds, gap) or is_new
     return is_new

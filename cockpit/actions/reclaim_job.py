@@ -42,7 +42,9 @@ from cockpit.pools.price import node_hourly
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.triage.idle_jobs import (
     IDLE_FOR_SECONDS,
+    TelemetryGap,
     at_least,
+    gpu_gap,
     idle_words,
     minutes_words,
     quiet,
@@ -180,7 +182,8 @@ def _is_idle(ground: _Ground) -> bool:
 def _why_not(ground: _Ground) -> str:
     if ground.judged is not None and ground.judged.standing is IdleStanding.IDLE:
         return "it is not idle: a card of it works now, or is not measured"
-    return why_not_idle(ground.judged, ground.now_seconds)
+    gap = gpu_gap(ground.planning.store) or TelemetryGap.NOT_COLLECTED
+    return why_not_idle(ground.judged, ground.now_seconds, gap)
 
 
 def _works_again(ground: _Ground, mark: _Mark) -> str:

@@ -69,6 +69,7 @@ def _tree(page: FleetPage, attachment: Attachment, now_seconds: float) -> dict[s
         "idle": None if use.idle is None else [plain(one) for one in use.idle],
         "idle_gpu_hours": use.idle_gpu_hours,
         "idle_not_known": None if use.unsure is None else [plain(one) for one in use.unsure],
+        "idle_not_measured": [{"why": gap, "gpus": gpus} for gap, gpus in use.unmeasured],
         "lost": [one._asdict() for one in page.lost] if use.are_nodes_known else None,
     }
 

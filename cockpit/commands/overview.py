@@ -15,6 +15,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import pools_of
 from cockpit.triage.attention import needs_human
 from cockpit.triage.finding import remedy_text
+from cockpit.triage.idle_jobs import gpu_gap
 from cockpit.views import format as fmt
 from cockpit.views.fleet import Fleet, fleet
 from cockpit.views.pools import size_text
@@ -37,6 +38,7 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
         "needs_a_human": needs_human(
             store, attachment.jobs, now_seconds, namespaces, verdicts=attachment.verdicts
         ),
+        "idle_not_known": gpu_gap(store) if fleet(store).gpus else None,
         "pools": pools_of(store) if are_nodes_known else None,
         "queues": [
             {
@@ -108,6 +110,8 @@ def lines(found: dict[str, Any]) -> list[str]:
     jobs = found["jobs"]
     states = "not known" if jobs is None else _states(jobs)
     text.append(f"jobs: {states}")
+    if (gap := found["idle_not_known"]) is not None:
+        text.append(f"idle jobs are not known: GPU telemetry is {gap}")
     if found["needs_a_human"]:
         rows = [
             [

@@ -3,6 +3,8 @@ its idle jobs."""
 
 import argparse
 import asyncio
+from collections import Counter
+from collections.abc import Iterable
 
 from cockpit.actions.conduct import Intent
 from cockpit.actions.reclaim_nodes import idle_words
@@ -19,10 +21,13 @@ from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput, NoConnection
 from cockpit.gangs.sentence import counted
+from cockpit.model.job import Job
+from cockpit.model.pool import Pool
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools.idle import IdleNode, idle_nodes
 from cockpit.pools.index import pool_named
 from cockpit.pools.truth import is_use_known
-from cockpit.triage.idle_jobs import reclaimable
+from cockpit.triage.idle_jobs import TelemetryGap, reclaimable, unmeasured
 
 
 def run(options: argparse.Namespace) -> int:
@@ -73,11 +78,24 @@ async def _reclaim_jobs(options: argparse.Namespace, chosen: AttachOptions, told
         pool = pool_named(planning.store, options.names[0])
         jobs = reclaimable(pool.node_names, planning.jobs.values(), planning.store)
         if not jobs:
-            put([f"no job on pool {pool.name} looks idle, and none is marked"])
+            put([_none_words(pool, planning.jobs.values(), planning.store)])
             return 0
         shell = jobs_line(pool, told, planning.context)
         intent = Intent(job_reclaim.RECLAIM, jobs, told, shell)
         return await confirm_and_carry(intent, fresh, options, clock, context=planning.context)
+
+
+def _none_words(pool: Pool, jobs: Iterable[Job], store: StoreReader) -> str:
+    """Where no job may be reclaimed: none looks idle, or what is missing to say so."""
+    gaps: Counter[TelemetryGap] = Counter()
+    nodes = frozenset(pool.node_names)
+    for job in jobs:
+        if not nodes.isdisjoint(job.nodes):
+            gaps.update(unmeasured(job, store))
+    if not gaps:
+        return f"no job on pool {pool.name} looks idle, and none is marked"
+    missing = ", ".join(f"duty of {counted(count, 'GPU')} {gap}" for gap, count in sorted(gaps.items()))
+    return f"no job on pool {pool.name} is marked; whether jobs are idle is not known: {missing}"
 
 
 def _told(one: IdleNode, now_seconds: float) -> str:

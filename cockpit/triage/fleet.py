@@ -20,7 +20,7 @@ from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader, sees_all
-from cockpit.triage.idle_jobs import IdleJobs
+from cockpit.triage.idle_jobs import IdleJobs, TelemetryGap, gpu_gap, unmeasured
 from cockpit.triage.packing import NodeKind, Packing, PodKind, pack
 
 _GIB: Final = 1 << 30
@@ -75,6 +75,8 @@ class IdleGpus(msgspec.Struct, frozen=True, gc=False):
     gpu_hours: float
     jobs: tuple[str, ...]
     is_at_least: bool = False
+    missing: str = ""
+    """What is not known of those of which nobody can say, and why."""
 
 
 class FleetUse(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -90,6 +92,10 @@ class FleetUse(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     unsure: tuple[IdleGpus, ...] | None
     is_use_known: bool = True
     are_nodes_known: bool = True
+    unmeasured: tuple[tuple[TelemetryGap, int], ...] = ()
+    """GPUs of running jobs whose cards tell nothing now, by why; without a number where that is so of all."""
+    resting: int = 0
+    """GPUs of jobs that have done nothing for so short a time that nobody can say anything yet."""
 
     @property
     def idle_gpu_hours(self) -> float | None:
@@ -105,6 +111,8 @@ class FleetLoad(NamedTuple):
     unsure: tuple[IdleGpus, ...] | None
     is_use_known: bool
     are_nodes_known: bool = True
+    unmeasured: tuple[tuple[TelemetryGap, int], ...] = ()
+    resting: int = 0
 
 
 def fleet_load(store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds: float) -> FleetLoad:
@@ -119,7 +127,15 @@ def fleet_load(store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds
     idle = unsure = None
     if store.records(Kind.GPU):
         idle, unsure = _at_rest(store, jobs, known, now_seconds)
-    return FleetLoad(models, idle, unsure, sees_all(store, Kind.POD), sees_all(store, Kind.NODE))
+    gaps: Counter[TelemetryGap] = Counter()
+    resting = 0
+    for job in jobs.jobs.values():
+        gaps.update(unmeasured(job, store))
+        resting += job.gpus_allocated * known.is_open(job, store, now_seconds)
+    if idle is None and not gaps and (gap := gpu_gap(store)) is not None:
+        gaps[gap] = 0
+    seen = sees_all(store, Kind.POD), sees_all(store, Kind.NODE)
+    return FleetLoad(models, idle, unsure, *seen, tuple(sorted(gaps.items())), resting)
 
 
 def fleet_use(load: FleetLoad) -> FleetUse:
@@ -134,6 +150,8 @@ def fleet_use(load: FleetLoad) -> FleetUse:
         unsure=load.unsure,
         is_use_known=load.is_use_known,
         are_nodes_known=load.are_nodes_known,
+        unmeasured=load.unmeasured,
+        resting=load.resting,
     )
 
 
@@ -370,7 +388,8 @@ def _at_rest(
             hours = job.gpus_allocated * (now_seconds - found.since_seconds) / 3_600
             into = unsure if found.judged is None else idle
             is_at_least = found.judged is None or found.judged.last is None
-            rest = _Rest(f"{job.namespace}/{job.name}", job.gpus_allocated, hours, is_at_least)
+            name, missing = f"{job.namespace}/{job.name}", found.missing_words
+            rest = _Rest(name, job.gpus_allocated, hours, is_at_least, missing)
             into[job.owner or job.namespace, job.namespace].append(rest)
     return _by_owner(idle), _by_owner(unsure)
 
@@ -382,6 +401,7 @@ class _Rest(NamedTuple):
     gpus: int
     gpu_hours: float
     is_at_least: bool
+    missing: str
 
 
 def _by_owner(found: Mapping[tuple[str, str], list[_Rest]]) -> tuple[IdleGpus, ...]:
@@ -393,6 +413,7 @@ def _by_owner(found: Mapping[tuple[str, str], list[_Rest]]) -> tuple[IdleGpus, .
             sum(one.gpu_hours for one in some),
             tuple(sorted({one.name for one in some})),
             any(one.is_at_least for one in some),
+            "; ".join(sorted({one.missing for one in some if one.missing})),
         )
         for (owner, space), some in found.items()
     ]

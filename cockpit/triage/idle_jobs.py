@@ -4,12 +4,15 @@ A job looks idle while the newest samples of all its cards do. Only of such a jo
 are worth asking for, and only they tell idle from a start, a pause for data or a checkpoint (`idleness`).
 """
 
+import enum
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from cockpit.gangs.registry import can_suspend
 from cockpit.gangs.sentence import counted
+from cockpit.model.batch import Phase
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
@@ -37,6 +40,60 @@ _BESIDES: Final = ("CPU", "network", "disk")
 """What tells idle from waiting besides the cards."""
 
 
+class TelemetryGap(enum.StrEnum):
+    """Why something is not known that would tell whether GPUs are idle."""
+
+    NOT_READ = "not read yet"
+    NOT_COLLECTED = "not collected"
+    DENIED = "denied"
+    STALE = "stale"
+
+
+_GAPS: Final[Mapping[Phase, TelemetryGap]] = {
+    Phase.CONNECTING: TelemetryGap.NOT_READ,
+    Phase.LISTING: TelemetryGap.NOT_READ,
+    Phase.ABSENT: TelemetryGap.NOT_COLLECTED,
+    Phase.DENIED: TelemetryGap.DENIED,
+    Phase.NOT_LOGGED_IN: TelemetryGap.DENIED,
+    Phase.STALE: TelemetryGap.STALE,
+    Phase.BACKING_OFF: TelemetryGap.STALE,
+}
+
+
+def gap_of(phase: Phase) -> TelemetryGap | None:
+    """What is amiss with a stream of telemetry, None where it is live."""
+    return _GAPS.get(phase)
+
+
+def gpu_gap(store: StoreReader) -> TelemetryGap | None:
+    """What is amiss with the samples of GPUs as a whole."""
+    status = store.status(Kind.GPU)
+    if status is None:
+        return None if store.records(Kind.GPU) else TelemetryGap.NOT_READ
+    gap = gap_of(status.phase)
+    return gap or (None if store.records(Kind.GPU) else TelemetryGap.NOT_COLLECTED)
+
+
+def unmeasured(job: Job, store: StoreReader) -> Counter[TelemetryGap]:
+    """GPUs of a running job of which it is not known whether they work now, by why."""
+    found: Counter[TelemetryGap] = Counter()
+    if job.state != JobState.RUNNING or not job.gpus_allocated:
+        return found
+    whole = gpu_gap(store)
+    measured = 0
+    for uid in job.pod_uids:
+        pod: Pod | None = store.get(Kind.POD, uid)
+        for gpu in () if pod is None else store.gpus_of_pod(pod.namespace, pod.name):
+            if not isinstance(gpu.duty_ratio, Absent):
+                measured += 1
+            elif gpu.duty_ratio is Absent.STALE:
+                found[whole or TelemetryGap.STALE] += 1
+    missing = job.gpus_allocated - measured - found.total()
+    if missing > 0:
+        found[whole or TelemetryGap.NOT_COLLECTED] += missing
+    return found
+
+
 class Quiet(NamedTuple):
     """The newest samples of all cards of a job show no work, the youngest stretch of it since then."""
 
@@ -46,18 +103,25 @@ class Quiet(NamedTuple):
 
 class AtRest(NamedTuple):
     """A running job whose cards do nothing, since when, and what they keep. `judged` is what its trace tells
-    where it is idle; None where nobody can say, `missing` names what is not collected."""
+    where it is idle; None where nobody can say, `missing` names what is not known for `gap`."""
 
     since_seconds: float
     memory_bytes: float
     judged: Judged | None = None
     missing: tuple[str, ...] = ()
+    gap: TelemetryGap = TelemetryGap.NOT_COLLECTED
+
+    @property
+    def missing_words(self) -> str:
+        """`CPU, network, disk not collected`; "" where nothing is missing."""
+        return f"{', '.join(self.missing)} {self.gap}" if self.missing else ""
 
 
 class _Kept(NamedTuple):
     pod_uids: tuple[str, ...]
     at_seconds: float
     judged: Judged | None  # None: nobody could say
+    gap: TelemetryGap | None = None  # why nobody could
 
 
 class IdleJobs:
@@ -99,8 +163,22 @@ class IdleJobs:
         judged = self.of(job, now_seconds)
         if now_seconds - looks.since_seconds < AT_REST_SECONDS or (judged is not None and not judged.missing):
             return None
-        missing = _BESIDES if self.is_remembered is False else () if judged is None else judged.missing
-        return AtRest(*looks, missing=missing)
+        if judged is not None:
+            return AtRest(*looks, missing=judged.missing)
+        return AtRest(*looks, missing=_BESIDES, gap=self._gap(job))
+
+    def is_open(self, job: Job, store: StoreReader, now_seconds: float) -> bool:
+        """Whether the job looks idle, and not for long enough to be told of without having been judged."""
+        is_running = job.state == JobState.RUNNING
+        looks = quiet(job, store) if is_running and self.of(job, now_seconds) is None else None
+        return looks is not None and now_seconds - looks.since_seconds < AT_REST_SECONDS
+
+    def _gap(self, job: Job) -> TelemetryGap:
+        """Why nobody can say of a job whose trace was not judged."""
+        kept = self._kept.get(job.key)
+        if kept is not None and kept.gap is not None:
+            return kept.gap
+        return TelemetryGap.NOT_COLLECTED if self.is_remembered is False else TelemetryGap.NOT_READ
 
     def is_time(self, now_seconds: float) -> bool:
         """Whether somebody should look again; it counts as a look."""
@@ -131,13 +209,15 @@ class IdleJobs:
             or not 0.0 <= now_seconds - kept.at_seconds < AGAIN_SECONDS
         )
 
-    def take(self, job: Job, judged: Judged | None, now_seconds: float) -> bool:
-        """Keep what was judged; whether that is anything new."""
+    def take(
+        self, job: Job, judged: Judged | None, now_seconds: float, gap: TelemetryGap | None = None
+    ) -> bool:
+        """Keep what was judged, or why nobody could say; whether that is anything new."""
         before = self._kept.pop(job.key, None)
         while len(self._kept) >= _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        self._kept[job.key] = _Kept(job.pod_uids, now_seconds, judged)
-        is_new = before is None or before.judged != judged
+        self._kept[job.key] = _Kept(job.pod_uids, now_seconds, judged, gap)
+        is_new = before is None or (before.judged, before.gap) != (judged, gap)
         self.revision += is_new
         return is_new
 
@@ -278,10 +358,12 @@ def kept_words(memory_bytes: float) -> str:
     return f", {memory_bytes / 2**30:.0f} GiB of memory kept" if memory_bytes >= 2**30 else ""
 
 
-def why_not_idle(judged: Judged | None, now_seconds: float) -> str:
-    """Why the job is not called idle, as the end of a sentence about it."""
+def why_not_idle(
+    judged: Judged | None, now_seconds: float, gap: TelemetryGap = TelemetryGap.NOT_COLLECTED
+) -> str:
+    """Why the job is not called idle, as the end of a sentence about it; `gap` why it was not judged."""
     if judged is None:
-        return "whether it is idle is not known: CPU, network and disk over time are not collected"
+        return f"whether it is idle is not known: CPU, network and disk over time are {gap}"
     if judged.missing:
         return f"whether it is idle is not known: {' and '.join(judged.missing)} not collected"
     last = judged.last

@@ -231,7 +231,7 @@ def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) 
             sentence = f"{mark}; {sentence}"  # the mark first: a row is cut at its end
         remedies = (RECLAIM,)
     else:
-        tail = f"; {', '.join(found.missing)} not collected" if found.missing else ""
+        tail = f"; {found.missing_words}" if found.missing else ""
         sentence = f"{counted(job.gpus_allocated, 'GPU')} allocated, duty 0%{kept}{tail}"
     return _about(job, "job-idle", sentence, remedies, since=since, is_bad=False, gpus=job.gpus_allocated)
 

@@ -16,7 +16,7 @@ from cockpit.model.record import Kind
 from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.fleet import FleetLoad, FleetUse, IdleGpus, ModelFleet, fleet_load, fleet_use
-from cockpit.triage.idle_jobs import IdleJobs
+from cockpit.triage.idle_jobs import AT_REST_SECONDS, IdleJobs, TelemetryGap
 from cockpit.triage.packing import Packing
 from cockpit.views.cards import short_model
 from cockpit.views.fleet import share
@@ -91,7 +91,8 @@ def head_lines(page: FleetPage) -> list[str]:
 
 def _idle_lines(use: FleetUse) -> Iterable[str]:
     if use.idle is None:
-        yield "idle GPUs are not known: no telemetry"
+        gaps = " and ".join(gap for gap, _ in use.unmeasured) or TelemetryGap.NOT_COLLECTED
+        yield f"idle GPUs are not known: GPU telemetry is {gaps}"
         return
     if use.idle:
         at_least = "at least " if any(one.is_at_least for one in use.idle) else ""
@@ -99,9 +100,15 @@ def _idle_lines(use: FleetUse) -> Iterable[str]:
         yield f"{counted(sum(one.gpus for one in use.idle), 'allocated GPU')} idle: {hours}"
     if use.unsure:
         gpus = counted(sum(one.gpus for one in use.unsure), "allocated GPU")
-        yield f"{gpus} at 0% duty: whether idle is not known"
-    if not use.idle and not use.unsure:
-        yield "no allocated GPU is known to be idle"
+        missing = "; ".join(sorted({one.missing for one in use.unsure if one.missing}))
+        yield f"{gpus} at 0% duty: whether idle is not known" + (f": {missing}" if missing else "")
+    for gap, count in use.unmeasured:
+        yield f"{counted(count, 'allocated GPU')} not measured: whether idle is not known: duty {gap}"
+    if use.resting:
+        gpus = counted(use.resting, "allocated GPU")
+        yield f"{gpus} at 0% duty for less than {AT_REST_SECONDS / 60:.0f} min: whether idle is not known yet"
+    if not (use.idle or use.unsure or use.unmeasured or use.resting):
+        yield "no allocated GPU is idle"
 
 
 def _needed(nodes: int, at_least: int) -> str:

@@ -114,7 +114,7 @@ async def test_without_telemetry_idle_is_not_known() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)
         drawn = looking.text(app)
-        assert "idle GPUs are not known: no telemetry" in drawn
+        assert "idle GPUs are not known: GPU telemetry is not" in drawn
         assert "10 GPUs lost on 2 nodes" in drawn
 
 

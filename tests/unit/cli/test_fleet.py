@@ -24,7 +24,7 @@ def test_the_answers_come_first(lossy: Cluster, capsys: Capture) -> None:
     assert code == 0
     assert out.splitlines()[:3] == [
         "2 GPU nodes, 0 would hold the load: 2 to spare",
-        "no allocated GPU is known to be idle",
+        "no allocated GPU is idle",
         "2 GPUs lost on 1 node",
     ]
     assert "1 x 8, 3 x 4" in out
