@@ -23,6 +23,9 @@ class Side(Protocol):
     def pods(self, prefix: str) -> list[str]:
         """Names of the pods that begin so, in the order of their indexes, or of their names."""
 
+    def named(self, plural: str) -> list[str]:
+        """Names of the objects of one kind, in their order."""
+
     def become(self, *names: str, **status: Any) -> None:
         """What becomes of these pods, together: fields of their status."""
 

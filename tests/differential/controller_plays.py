@@ -1,12 +1,14 @@
 """Plays for the Job, MPIJob, Deployment and budget controllers, the real ones and ours.
 
+Those of StatefulSets and of claims on devices are in `stateful_plays`.
+
 Nobody schedules and nobody runs: there is no node, and the play itself says what becomes of a pod. At every
 `look` both sides must come to show the same.
 
 | what | compared | left out |
 | --- | --- | --- |
 | every status | counts, indexes, conditions in order, which times are set | the times |
-| Job, MPIJob, ReplicaSet, Deployment, DaemonSet, budget | labels, finalizers, owners | uids, hashes |
+| objects that make pods, budgets, claims | labels, finalizers, owners | uids, hashes |
 | Node | taints, conditions | lists of addresses and images |
 | pods | how many, phase, conditions, labels, annotations, finalizers, owners | random ends of names |
 | specs of pods | host names, env, commands, volumes, mounts, affinity | what admission adds |

@@ -20,6 +20,8 @@ from cockpit.sim.actors.controllers.nodes.daemon_sets import DaemonSets
 from cockpit.sim.actors.controllers.nodes.lifecycle import NodeLifecycle
 from cockpit.sim.actors.controllers.nodes.taint_eviction import TaintEviction
 from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
+from cockpit.sim.actors.controllers.resource_claims import ResourceClaims
+from cockpit.sim.actors.controllers.stateful_set.stateful_sets import StatefulSets
 from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import PatchType
 from cockpit.sim.server.assembly import assemble
@@ -68,6 +70,8 @@ class Ours:
             Budgets(),
             FinishedJobs(),
             DaemonSets(),
+            StatefulSets(),
+            ResourceClaims(),
             NodeLifecycle(),
             TaintEviction(),
             NamespaceEnd(),
@@ -97,6 +101,9 @@ class Ours:
 
     def pods(self, prefix: str) -> list[str]:
         return self._noted(alive(self.listed(PODS), prefix))
+
+    def named(self, plural: str) -> list[str]:
+        return self._noted(sorted(tree["metadata"]["name"] for tree in self.listed(BY_PLURAL[plural])))
 
     def become(self, *names: str, **status: Any) -> None:
         patch = {"status": dated(status, self._clock.now())}
@@ -181,6 +188,10 @@ class Theirs:
 
     def pods(self, prefix: str) -> list[str]:
         return self._as_many(lambda: alive(self.listed(PODS), prefix))
+
+    def named(self, plural: str) -> list[str]:
+        resource = BY_PLURAL[plural]
+        return self._as_many(lambda: sorted(tree["metadata"]["name"] for tree in self.listed(resource)))
 
     def become(self, *names: str, **status: Any) -> None:
         patch = {"status": dated(status, datetime.now(UTC).timestamp())}

@@ -33,8 +33,9 @@ class ScaleSubresource(msgspec.Struct, frozen=True):
     replicas: tuple[str, ...] = ("spec", "replicas")
     status_replicas: tuple[str, ...] = ("status", "replicas")
     selector: tuple[str, ...] = ()
-    """A text in a custom kind; () with `has_label_selector` for `spec.selector` of a workload."""
-    has_label_selector: bool = False
+    """A text in a custom kind, a LabelSelector in a workload."""
+    is_label_map: bool = False
+    """The selector is a map of labels."""
 
 
 class ServedKind(msgspec.Struct, frozen=True, kw_only=True, eq=False):

@@ -53,7 +53,10 @@ def scale_of(kind: ServedKind, stored: Stored, *, is_read: bool = False) -> Stor
 def _selector(tree: Tree, scale: ScaleSubresource) -> str:
     found = _at(tree, scale.selector) if scale.selector else None
     if isinstance(found, dict):
-        pairs = [f"{key}={value}" for key, value in sorted((found.get("matchLabels") or {}).items())]
+        labels = found if scale.is_label_map else found.get("matchLabels") or {}
+        pairs = [f"{key}={value}" for key, value in sorted(labels.items())]
+        if scale.is_label_map:
+            return ",".join(pairs)
         return ",".join(pairs + [_expression(one) for one in found.get("matchExpressions") or ()])
     return found if isinstance(found, str) else ""
 

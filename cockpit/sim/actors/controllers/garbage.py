@@ -27,7 +27,9 @@ from cockpit.sim.resources import (
     LEASES,
     PERSISTENT_VOLUME_CLAIMS,
     REPLICA_SETS,
+    RESOURCE_CLAIMS,
     SECRETS,
+    STATEFUL_SETS,
 )
 
 BUILT_IN = (
@@ -41,7 +43,9 @@ BUILT_IN = (
     DEPLOYMENTS,
     REPLICA_SETS,
     DAEMON_SETS,
+    STATEFUL_SETS,
     CONTROLLER_REVISIONS,
+    RESOURCE_CLAIMS,
     LEASES,
 )
 """What every cluster has and something owns or is owned by."""

@@ -11,14 +11,16 @@ from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.resources import (
     BUDGETS,
     CONFIG_MAPS,
+    CSI_STORAGE_CAPACITIES,
     ENDPOINT_SLICES,
     ENDPOINTS,
     LIMIT_RANGES,
+    REPLICATION_CONTROLLERS,
+    RESOURCE_CLAIM_TEMPLATES,
     RESOURCE_QUOTAS,
     ROLE_BINDINGS,
     ROLES,
     SERVICE_ACCOUNTS,
-    STATEFUL_SETS,
 )
 
 CONTENT = (
@@ -32,7 +34,9 @@ CONTENT = (
     ROLE_BINDINGS,
     ENDPOINTS,
     ENDPOINT_SLICES,
-    STATEFUL_SETS,
+    REPLICATION_CONTROLLERS,
+    RESOURCE_CLAIM_TEMPLATES,
+    CSI_STORAGE_CAPACITIES,
 )
 """Everything a namespace may hold; custom kinds that are served belong to it as well."""
 

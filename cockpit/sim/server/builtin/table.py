@@ -4,7 +4,18 @@ import msgspec
 
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES, Resource
 from cockpit.sim import resources as r
-from cockpit.sim.server.builtin import bounds, cluster, definitions, events, jobs, pods, services, workloads
+from cockpit.sim.server.builtin import (
+    bounds,
+    cluster,
+    definitions,
+    events,
+    jobs,
+    pods,
+    services,
+    stateful_sets,
+    workloads,
+)
+from cockpit.sim.server.builtin.unattended import claim_kinds, unattended_kinds
 from cockpit.sim.server.kinds import Kinds, ScaleSubresource, ServedKind
 from cockpit.sim.server.schema.crd_check import crd_faults
 from cockpit.sim.server.schema.kinds import shape_of
@@ -16,6 +27,7 @@ _WORKLOAD_SCALE = ScaleSubresource(selector=("spec", "selector"))
 def built_in() -> Kinds:
     """A fresh registry of everything that is served without a CustomResourceDefinition."""
     kinds = (*_nodes_and_pods(), *_core(), *_volumes(), *_batch(), *_apps(), *_others())
+    kinds = (*kinds, *claim_kinds(), *unattended_kinds())
     return Kinds(msgspec.structs.replace(kind, shape=_shape(kind.resource)) for kind in kinds)
 
 
@@ -229,6 +241,19 @@ def _apps() -> list[ServedKind]:
             complete=(workloads.complete_daemon_set,),
             revise=(workloads.revise_daemon_set,),
             checks=(workloads.check, workloads.check_selector),
+        ),
+        ServedKind(
+            resource=r.STATEFUL_SETS,
+            singular="statefulset",
+            short_names=("sts",),
+            categories=("all",),
+            has_status=True,
+            has_generation=True,
+            scale=_WORKLOAD_SCALE,
+            name_rule="label",
+            complete=(stateful_sets.complete,),
+            revise=(stateful_sets.revise,),
+            checks=(workloads.check, stateful_sets.check),
         ),
         ServedKind(resource=r.CONTROLLER_REVISIONS, singular="controllerrevision"),
     ]

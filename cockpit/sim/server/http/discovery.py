@@ -10,6 +10,7 @@ _WEIGHTS = (
     *("", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch"),
     *("networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io"),
     *("apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "discovery.k8s.io"),
+    "resource.k8s.io",
 )
 """The order in which kube-apiserver tells its own groups; those of definitions follow by name."""
 

@@ -16,6 +16,7 @@ GROUPS = {
     "events.k8s.io": "events",
     "discovery.k8s.io": "discovery",
     "storage.k8s.io": "storage",
+    "resource.k8s.io": "resource",
     "rbac.authorization.k8s.io": "rbac",
     "authorization.k8s.io": "authorization",
     "authentication.k8s.io": "authentication",

@@ -30,6 +30,7 @@ TABLES = (
     "events",
     "discovery",
     "storage",
+    "resource",
     "rbac",
     "authorization",
     "authentication",

@@ -30,6 +30,7 @@ _PACKAGES = {
     "coordination.k8s.io": "coordination",
     "scheduling.k8s.io": "scheduling",
     "storage.k8s.io": "storage",
+    "resource.k8s.io": "resource",
     "discovery.k8s.io": "discovery",
     "events.k8s.io": "events",
 }
@@ -39,6 +40,14 @@ _INLINE = frozenset(
         ("core.PersistentVolumeSpec", "persistentVolumeSource"),
         ("core.Probe", "handler"),
         ("core.EphemeralContainer", "ephemeralContainerCommon"),
+        *(
+            (f"resource.{name}", "deviceConfiguration")
+            for name in (
+                "DeviceClaimConfiguration",
+                "DeviceAllocationConfiguration",
+                "DeviceClassConfiguration",
+            )
+        ),
         *(
             (f"core.{name}", "localObjectReference")
             for name in (

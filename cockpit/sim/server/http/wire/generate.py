@@ -12,7 +12,7 @@ import msgspec
 
 HERE = Path(__file__).resolve().parent
 API = ("core", "apps", "batch", "policy", "rbac", "authorization", "authentication", "autoscaling")
-MORE = ("coordination", "scheduling", "storage", "discovery", "events")
+MORE = ("coordination", "scheduling", "storage", "discovery", "events", "resource")
 MACHINERY = {
     "meta": "pkg/apis/meta/v1",
     "resource": "pkg/api/resource",
@@ -23,6 +23,9 @@ ROOTS = (
     *("core.Binding", "core.ConfigMap", "core.Endpoints", "core.Event", "core.LimitRange", "core.Namespace"),
     *("core.Node", "core.PersistentVolume", "core.PersistentVolumeClaim", "core.Pod", "core.ResourceQuota"),
     *("core.Secret", "core.Service", "core.ServiceAccount", "apps.ControllerRevision", "apps.DaemonSet"),
+    *("core.ReplicationController", "storage.CSIDriver", "storage.CSINode", "storage.CSIStorageCapacity"),
+    *("storage.VolumeAttachment", "resource.DeviceClass", "resource.ResourceClaim"),
+    *("resource.ResourceClaimTemplate", "resource.ResourceSlice"),
     *("apps.Deployment", "apps.ReplicaSet", "apps.StatefulSet", "batch.Job", "policy.Eviction"),
     *("policy.PodDisruptionBudget", "rbac.Role", "rbac.RoleBinding", "rbac.ClusterRole"),
     *("rbac.ClusterRoleBinding", "authorization.LocalSubjectAccessReview"),
@@ -40,10 +43,10 @@ _SCALARS = frozenset({"string", "bytes", "bool", "int32", "int64", "uint32", "ui
 
 def main(api: str, machinery: str) -> int:
     """Reads, follows what the roots name, writes."""
-    files = {name: Path(api) / name / "v1/generated.proto" for name in (*API, *MORE)}
-    files |= {name: Path(machinery) / path / "generated.proto" for name, path in MACHINERY.items()}
+    files = [(name, Path(api) / name / "v1/generated.proto") for name in (*API, *MORE)]
+    files += [(name, Path(machinery) / path / "generated.proto") for name, path in MACHINERY.items()]
     found = {}
-    for package, file in files.items():
+    for package, file in files:
         for name, body in _MESSAGE.findall(file.read_text()):
             fields = [_field(package, one) for one in _FIELD.findall(body)]
             found[f"{package}.{name}"] = dict(fields)
