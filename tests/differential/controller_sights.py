@@ -213,12 +213,14 @@ def _pod(tree: Tree) -> Tree:
         "annotations": tree["metadata"].get("annotations"),
         "phase": tree["status"].get("phase"),
         "spec": _pod_spec(tree["spec"]),
-        "device claims": _by_name(tree["status"].get("resourceClaimStatuses")),
+        "device claims": _made_claims(tree["status"].get("resourceClaimStatuses")),
     }
 
 
-def _by_name(entries: list[Tree] | None) -> list[Tree]:
-    return sorted(entries or (), key=lambda entry: str(entry["name"]))
+def _made_claims(entries: list[Tree] | None) -> list[Tree]:
+    """Without the generated ends: a claim that is gone is in no list that would name them."""
+    plain = [{**entry, "resourceClaimName": entry["resourceClaimName"][:-5]} for entry in entries or ()]
+    return sorted(plain, key=lambda entry: str(entry["name"]))
 
 
 def _claim(tree: Tree) -> Tree:
