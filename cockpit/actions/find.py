@@ -15,6 +15,7 @@ from cockpit.nearest import nearest
 from cockpit.pools.index import pool_named
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
+from cockpit.triage.queue_walk import queue_subject
 from cockpit.triage.verdict import Subject
 
 SUBJECTS: Final = ("job", "gang", "pod", "node", "card", "queue", "pool")
@@ -24,7 +25,7 @@ NAMINGS: Final = {
     "pod": "pod/NAME or pod/NAMESPACE/NAME",
     "node": "node/NAME",
     "card": "card/NODE/INDEX",
-    "queue": "queue/NAME or queue/NAMESPACE/NAME",
+    "queue": "queue/NAME, queue/NAMESPACE/NAME or queue/ENGINE:NAME",
     "pool": "pool/NAME",
 }
 
@@ -113,7 +114,7 @@ def subject_named(kind: str, name: str, view: ClusterView, namespaces: Namespace
                 raise BadInput(f"'card/{name}' names no card: write {NAMINGS[kind]}, the index as a number")
         case "queue":
             queue = queue_named(view.store, name, namespaces)
-            return Subject(kind, getattr(queue, "namespace", ""), queue.name)
+            return queue_subject(queue)
         case "pool":
             return Subject(kind, "", pool_named(view.store, name).name)
         case "pod":

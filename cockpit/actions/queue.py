@@ -13,6 +13,7 @@ from cockpit.actions.suspend import served_version
 from cockpit.errors import BadInput, NotFound
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine, Queue
+from cockpit.gangs.queue_line import waiting
 from cockpit.model.contender import Contender
 from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.namespaces import EVERY, Namespaces
@@ -24,20 +25,22 @@ from cockpit.nearest import nearest_words
 
 
 def queue_named(store: StoreReader, text: str, namespaces: Namespaces = EVERY) -> Queue:
-    """The one queue that `text` means: `namespace/name` or `name`, after `localqueue/` or `clusterqueue/`.
+    """The one queue that `text` means: `namespace/name` or `name`, after `localqueue/` or `clusterqueue/`, or
+    `ENGINE:NAME` where the engine has a scheduler of its own.
 
     Raises BadInput: unknown (with names that are near), or several (with all of them).
     """
     kind, _, rest = text.strip().partition("/")
     kinds = {"localqueue": LocalQueue, "clusterqueue": ClusterQueue}.get(kind.lower())
     wanted = rest if kinds else text.strip()
-    every: list[Queue] = [
+    every = registry.every_queue(store)
+    if kinds is not None:
+        every = [one for one in every if type(one) is kinds]
+    found = [
         one
-        for table in registry.queue_tables()
-        for one in store.records(table).values()
-        if isinstance(one, kinds or (LocalQueue, ClusterQueue))
+        for one in every
+        if wanted in (one.key, one.name, full_name(one)) and _within(one, wanted, namespaces)
     ]
-    found = [one for one in every if wanted in (one.key, one.name) and _within(one, wanted, namespaces)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -53,8 +56,14 @@ def _within(queue: Queue, wanted: str, namespaces: Namespaces) -> bool:
 
 
 def full_name(queue: Queue) -> str:
-    """`localqueue/team-a/main`, `clusterqueue/research`."""
-    return f"{'localqueue' if isinstance(queue, LocalQueue) else 'clusterqueue'}/{queue.key}"
+    """`localqueue/team-a/main`, `clusterqueue/research`, `volcano:default`: as no other queue is called."""
+    return registry.engine_of_queue(queue).queue_name(queue)
+
+
+def no_verbs(queue: Queue) -> str:
+    """Why the queue is neither stopped nor resumed here, "" where it is."""
+    why = registry.engine_of_queue(queue).no_queue_verbs
+    return f"queue {full_name(queue)}: {why}" if why else ""
 
 
 def behind(queue: Queue, store: StoreReader) -> tuple[Queue, ...]:
@@ -93,6 +102,8 @@ def plan_queue_stop(
     queue: Queue, store: StoreReader, *, drain: bool = False, lookup: Lookup | None = None, context: str = ""
 ) -> Plan:
     """Stop the queue for new jobs; with `drain` take off what it admitted. Raises BadInput when it is so."""
+    if why := no_verbs(queue):
+        raise BadInput(why)
     engine = registry.engine_of_queue(queue)
     plan = engine.plan_stop_queue(
         queue, drain=drain, version=_version(engine, lookup), workloads=_workloads(store)
@@ -105,11 +116,13 @@ def plan_queue_resume(
     queue: Queue, store: StoreReader, *, lookup: Lookup | None = None, context: str = ""
 ) -> Plan:
     """Let the stopped queue admit again. Raises BadInput when it is not stopped."""
+    if why := no_verbs(queue):
+        raise BadInput(why)
     engine = registry.engine_of_queue(queue)
     plan = engine.plan_resume_queue(queue, _version(engine, lookup))
     contends = tuple(
         Contender(name=one.job, engine=engine.name, workload_uid=one.workload_uid, opens=queue.uid)
-        for one in engine.waiting(store, queue.uid)
+        for one in waiting(store, queue)
     )
     return msgspec.structs.replace(
         plan, shell=queue_line("resume", full_name(queue), context), contends=contends

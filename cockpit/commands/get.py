@@ -38,7 +38,7 @@ NEEDS: Final = {
     "gpus": (Kind.NODE, Kind.POD, *CLAIM_KINDS),
     "pods": (Kind.POD, *CLAIM_KINDS),
     "jobs": _JOBS,
-    "queues": (*registry.queue_tables(), Kind.WORKLOAD),
+    "queues": (*registry.queue_tables(), Kind.WORKLOAD, Kind.POD_GROUP, Kind.POD),
     "pools": (Kind.NODE, Kind.POD, Kind.POOL, *CLAIM_KINDS),
     "events": (Kind.EVENT, Kind.POD),
 }
@@ -183,7 +183,8 @@ def item(row: Any, attachment: Attachment) -> Any:
     if isinstance(row, Pool):
         return {**plain(row), "duty": plain(duty.of_pool(row, store))}
     if isinstance(row, queues.QueueRow):
-        return {"name": row.name, "local_queue": plain(row.local), "cluster_queue": plain(row.cluster)}
+        records = {"local_queue": plain(row.local), "cluster_queue": plain(row.cluster)}
+        return {"name": row.name, "engine": row.engine.name, "state": row.state, "why": row.why, **records}
     if isinstance(row, events.EventRow):
         return plain(row.event)
     if isinstance(row, Pod):

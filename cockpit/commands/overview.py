@@ -43,6 +43,7 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
         "queues": [
             {
                 "name": one.name,
+                "engine": one.engine.name,
                 "cluster_queue": one.cluster_name,
                 "pending": one.pending,
                 "admitted": one.admitted,

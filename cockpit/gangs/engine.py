@@ -405,6 +405,15 @@ class Engine:
     group_queue: ClassVar[ApiKind | None] = None
     """The queue that a group of pods names; of the cluster, and not watched."""
 
+    no_queue_verbs: ClassVar[str] = ""
+    """Of an engine whose queues are not stopped and resumed here: why, and what does it instead."""
+    default_queue: ClassVar[str] = ""
+    """The queue of groups that name none."""
+
+    def queue_name(self, queue: Queue) -> str:
+        """The queue's name as no other engine has it: `volcano:default`, as `--engine` takes it."""
+        return f"{self.word}:{queue.key}"
+
     def queue_state(self, queue: Queue) -> QueueState:
         """Whether the queue takes jobs, and why not."""
         return QueueState("unknown", "")

@@ -16,7 +16,7 @@ from cockpit.gangs.native import NativeGang
 from cockpit.gangs.none import NoEngine
 from cockpit.gangs.suspend_field import suspend_field
 from cockpit.gangs.volcano import Volcano
-from cockpit.model.gang import PodGroup, Workload
+from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -133,6 +133,8 @@ def engine_of_workload(workload: Workload) -> Engine:
 
 def engine_of_queue(queue: Queue) -> Engine:
     """The engine that has such queues."""
+    if isinstance(queue, SchedulerQueue):
+        return engine_named(queue.engine)
     return _all.by_type.get(type(queue), NONE)
 
 
@@ -169,6 +171,27 @@ def controller_tables() -> tuple[str, ...]:
 def own_job_tables() -> tuple[str, ...]:
     """The store's tables of jobs that come with an engine."""
     return _all.own_jobs.tables
+
+
+def queues_of(engine: Engine, store: StoreReader) -> list[Queue]:
+    """All queues of an engine."""
+    tables = (engine.local_queues, engine.cluster_queues)
+    return [queue for table in tables if table for queue in store.records(table).values()]
+
+
+def every_queue(store: StoreReader) -> list[Queue]:
+    """The queues of all engines."""
+    return [queue for engine in _all.engines for queue in queues_of(engine, store)]
+
+
+def queue_of_key(store: StoreReader, key: str) -> Queue | None:
+    """The queue that a person names so: by the name that no other engine's queue has, or by its key."""
+    word, colon, name = key.partition(":")
+    engine = _all.by_word.get(word)
+    if colon and engine is not None:
+        return next((queue for queue in queues_of(engine, store) if queue.key == name), None)
+    found = (store.by_key(table, key) for table in _all.queue_tables)
+    return next((queue for queue in found if queue is not None), None)
 
 
 def queue_tables() -> tuple[str, ...]:

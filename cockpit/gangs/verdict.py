@@ -8,10 +8,16 @@ from cockpit.model.sureness import Sureness
 
 
 class QueueState(NamedTuple):
-    """`state`: active, stopped, inactive, ending, unknown; `why` is "" for an active queue."""
+    """`state`: active, stopped, inactive, ending, unknown, or open, closing and closed of engines that say
+    so; `why` is "" for a queue that takes jobs."""
 
     state: str
     why: str
+
+    @property
+    def takes_jobs(self) -> bool:
+        """True for a queue that is active or open."""
+        return self.state in ("active", "open")
 
 
 class GangState:
@@ -73,15 +79,16 @@ class QuotaView(msgspec.Struct, frozen=True, gc=False):
 
 
 class WaitingView(msgspec.Struct, frozen=True, gc=False):
-    """One workload in line. `job` is "namespace/name" of the job it stands for, else of the workload."""
+    """One workload or group of pods in line, by its uid. `job` is "namespace/name" of the job it stands for,
+    else its own. GPUs and priority are None where nothing tells them."""
 
     workload_uid: str
     namespace: str
     job: str
     position: int
     is_estimate: bool
-    gpus: int
-    priority: int
+    gpus: int | None
+    priority: int | None
     created_seconds: float | None
     reason: str
 

@@ -85,6 +85,46 @@ class ClusterQueue(Record, frozen=True, gc=False, kw_only=True):
     conditions: tuple[Condition, ...] = ()
 
 
+class QueueShare(msgspec.Struct, frozen=True, gc=False):
+    """What a scheduler's queue has of one resource, in base units (cpu in millicores, GPUs may be parts).
+
+    `deserved` is what others may not keep from it, None: not stated; `limit` is the most that it may use,
+    None: no limit; `used` None: not told.
+    """
+
+    resource: str
+    deserved: float | None = None
+    limit: float | None = None
+    used: float | None = None
+    guaranteed: float | None = None
+
+    @property
+    def bound(self) -> float | None:
+        """What is deserved, else the limit; None where neither is stated."""
+        return self.limit if self.deserved is None else self.deserved
+
+    @property
+    def over(self) -> float | None:
+        """How much more than it deserves it uses, None unknown."""
+        if self.deserved is None or self.used is None:
+            return 0.0 if self.deserved is None else None
+        return max(0.0, self.used - self.deserved)
+
+
+class SchedulerQueue(ClusterQueue, frozen=True, gc=False, kw_only=True):
+    """A queue of an engine with a scheduler of its own: of the cluster, jobs are submitted to it by name.
+
+    `cohort` is its parent. `pending` and `admitted` are counted from its groups of pods (None: not known).
+    `phase` is its state as the engine writes it, "" for engines that write none.
+    """
+
+    engine: str  # the engine's name
+    phase: str = ""
+    weight: float | None = None
+    priority: int | None = None
+    shares: tuple[QueueShare, ...] = ()
+
+
 class LocalQueue(Record, frozen=True, gc=False, kw_only=True):
     cluster_queue: str = ""
     stop_policy: str = ""

@@ -12,6 +12,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.screens.app_protocol import Inspection
+from cockpit.triage.queue_walk import queue_subject
 from cockpit.triage.verdict import Subject
 
 if TYPE_CHECKING:
@@ -43,10 +44,8 @@ def _why(one: Job | Pod | Node | Gpu | Pool | LocalQueue | ClusterQueue) -> Scre
             subject = Subject("card", "", f"{one.node}/{one.index}")
         case Pool():
             subject = Subject("pool", "", one.name)
-        case LocalQueue():
-            subject = Subject("queue", one.namespace, one.name)
-        case ClusterQueue():
-            subject = Subject("queue", "", one.name)
+        case LocalQueue() | ClusterQueue():
+            subject = queue_subject(one)
     return WhyScreen(subject)
 
 

@@ -97,6 +97,16 @@ def label_of(place: VerbPlace, key: str) -> str:
     return verb_meant(verbs, things).words.footer if things else ""
 
 
+def why_unsuited(place: VerbPlace, key: str) -> str:
+    """Why the key is not offered on what it is meant for here, "" where it is."""
+    verbs = verbs_on(key, place.kinds)
+    if not verbs or verbs[0].finds_own or place.marked_count > MOST_THINGS:
+        return ""
+    things = place.meant(verbs[0].kind)
+    verb = verb_meant(verbs, things) if things else verbs[0]
+    return next((why for thing in things if (why := verb.why_not(thing))), "")
+
+
 class KeyRights:
     """What one screen wants to know of the server, and which of its keys are barred.
 
@@ -118,7 +128,7 @@ class KeyRights:
         self._answers = -1
         self._asked_at = -math.inf  # monotonic
         self._barred: frozenset[str] = frozenset()
-        self._drawn: tuple[bool, frozenset[str], tuple[str, ...]] | None = None
+        self._drawn: tuple[bool, frozenset[str], tuple[tuple[str, str], ...]] | None = None
 
     def look(self) -> None:
         """Ask about what the keys mean now; the footer is drawn anew where they came, went or are barred."""
@@ -128,7 +138,7 @@ class KeyRights:
         else:
             self._judge(reviews)
         # a session that may write comes when a screen may stand already
-        labels = tuple(label_of(self._place, key) for key in self._keys)
+        labels = tuple((label_of(self._place, key), why_unsuited(self._place, key)) for key in self._keys)
         drawn = (self._place.cockpit.cluster.is_read_only, self._barred, labels)
         if drawn != self._drawn:
             self._drawn = drawn

@@ -203,8 +203,11 @@ def _idle_jobs(place: "Place", pool: "Pool") -> "list[Job]":
 
 
 async def _stop_queue(place: "Place", queues: "Sequence[LocalQueue | ClusterQueue]") -> None:
-    from cockpit.actions.queue import behind
+    from cockpit.actions.queue import behind, no_verbs
 
+    if why := no_verbs(queues[0]):
+        place.say(why)
+        return
     found = behind(queues[0], place.cockpit.cluster.store)
     items = [item for at, one in enumerate(found) for item in _queue_choices(at, one)]
     chosen = await place.app.push_screen_wait(ChoiceDialog(f"Queue {queues[0].key}", items))

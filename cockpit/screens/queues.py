@@ -8,7 +8,8 @@ from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from cockpit.model.gang import ClusterQueue, LocalQueue
+from cockpit.gangs.queue_line import member_of, running
+from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, SchedulerQueue
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
@@ -99,17 +100,23 @@ class QueueScreen(TablePlace):
     def source(self) -> tuple[TableSource, str]:
         store = self.cockpit.cluster.store
         row = queue_page.row_of(store, self._key)
-        self.query_one("#facts", KeyValues).set_pairs(queue_page.facts(row) if row else ())
+        runs = running(store, row.cluster) if row and row.cluster else ()
+        self.query_one("#facts", KeyValues).set_pairs(queue_page.facts(row, runs) if row else ())
         source = view.waiting_table(
             store, row or view.QueueRow(None, None), self.state, self.cockpit.clock.cluster_now()
         )
         self.say_problem(source.problem)
         return source, why_empty(
             "jobs waiting in this queue",
-            store.status(Kind.WORKLOAD),
+            store.status(self._line_kind(row)),
             total=source.total,
             filter_text=self.state.filter,
         )
+
+    def _line_kind(self, row: view.QueueRow | None) -> str:
+        """The kind of what stands in the queue."""
+        is_groups = row is not None and isinstance(row.cluster, SchedulerQueue)
+        return Kind.POD_GROUP if is_groups else Kind.WORKLOAD
 
     def said(self, key: str) -> str:
         cluster = self.cockpit.cluster
@@ -130,13 +137,19 @@ class QueueScreen(TablePlace):
     def row(self, kind: str, key: str) -> Job | None:
         return self._job_of(key) if kind == "job" else None
 
-    def _job_of(self, workload_uid: str) -> Job | None:
-        workload = self.cockpit.cluster.store.get(Kind.WORKLOAD, workload_uid)
-        owner_uid = workload.owner.uid if workload is not None and workload.owner is not None else ""
-        for job in self.cockpit.cluster.jobs.jobs.values():
-            if job.uid == owner_uid:
+    def _job_of(self, uid: str) -> Job | None:
+        """The job that a workload or a group of pods stands for."""
+        store = self.cockpit.cluster.store
+        found = store.get(Kind.WORKLOAD, uid) or store.get(Kind.POD_GROUP, uid)
+        if found is None:
+            return None
+        owner_uid = found.owner.uid if found.owner is not None else ""
+        jobs = self.cockpit.cluster.jobs
+        for job in jobs.jobs.values():
+            if owner_uid and job.uid == owner_uid:
                 return job
-        return None
+        pod = member_of(store, found) if isinstance(found, PodGroup) else None
+        return None if pod is None else jobs.job_of_pod(pod)
 
     def open_row(self, key: str) -> None:
         job = self._job_of(key)

@@ -3,6 +3,8 @@
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Queue
+from cockpit.gangs.queue_line import waiting
+from cockpit.model.gang import SchedulerQueue
 from cockpit.model.sureness import Sureness
 from cockpit.triage.cause_found import draft, finished
 from cockpit.triage.cluster_view import ClusterView
@@ -15,18 +17,23 @@ def of_queue(subject: Subject, view: ClusterView) -> Verdict:
     if queue is None:
         return Verdict(subject=subject, sentence="no queue of that name is known here")
     state = registry.engine_of_queue(queue).queue_state(queue)
-    if state.state in ("active", "unknown"):
+    if state.takes_jobs or state.state == "unknown":
         return Verdict(subject=subject, sureness=Sureness.SAID)
-    waits = len(registry.engine_of_queue(queue).waiting(view.store, queue.uid))
-    said = Evidence(f"{type(queue).__name__} {queue.key}", "state", state.why)
-    cause = Cause.QUEUE_STOPPED if state.state == "stopped" else Cause.QUEUE_UNUSABLE
+    waits = len(waiting(view.store, queue))
+    kind = "Queue" if isinstance(queue, SchedulerQueue) else type(queue).__name__
+    said = Evidence(f"{kind} {queue.key}", "state", state.why)
+    is_shut = state.state in ("stopped", "closed", "closing")
+    cause = Cause.QUEUE_STOPPED if is_shut else Cause.QUEUE_UNUSABLE
     text = "{why}" + (f": {waits} jobs wait" if waits > 1 else ": 1 job waits" if waits else "")
     return finished(draft(cause, text, names={"why": state.why}, evidence=(said,)), subject)
 
 
 def _named(subject: Subject, view: ClusterView) -> Queue | None:
-    for table in registry.queue_tables():
-        found: Queue | None = view.store.by_key(table, subject.key)
-        if found is not None:
-            return found
-    return None
+    return registry.queue_of_key(view.store, subject.key)
+
+
+def queue_subject(queue: Queue) -> Subject:
+    """The queue as verdicts are about it: a scheduler's by the name that no other engine's queue has."""
+    if isinstance(queue, SchedulerQueue):
+        return Subject("queue", "", registry.engine_of_queue(queue).queue_name(queue))
+    return Subject("queue", queue.namespace, queue.name)

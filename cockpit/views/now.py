@@ -280,7 +280,7 @@ _QUEUE_PANEL: tuple[Field[queues.QueueRow], ...] = (
     Field(Column("running", "Running", 7, "right"), lambda r, _: fmt.count_cell(r.admitted)),
     Field(
         Column("quota", "GPU quota", 9, "right"),
-        lambda r, _: Cell(fmt.of(r.used, r.nominal)) if r.device_quotas else Cell("no GPUs", "dim"),
+        lambda r, _: Cell(queues.quota_total(r)) if r.has_devices else Cell("no GPUs", "dim"),
     ),
 )
 

@@ -8,9 +8,10 @@ from cockpit_widgets.types import Cell, Column, Tone
 
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine
+from cockpit.gangs.queue_line import counted_queues, waiting
 from cockpit.gangs.verdict import QueueState, WaitingView
 from cockpit.k8s.gpu_resources import is_gpu_resource
-from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
+from cockpit.model.gang import ClusterQueue, LocalQueue, QueueShare, QuotaRow, SchedulerQueue
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
@@ -41,10 +42,14 @@ class QueueRow:
     @property
     def name(self) -> str:
         record = self.local or self.cluster
+        if isinstance(record, SchedulerQueue):
+            return self.engine.queue_name(record)
         return record.key if record else ""
 
     @property
     def cluster_name(self) -> str:
+        if isinstance(self.cluster, SchedulerQueue):
+            return ""
         return self.local.cluster_queue if self.local else self.cluster.name if self.cluster else ""
 
     @cached_property
@@ -53,6 +58,17 @@ class QueueRow:
         return (
             tuple(one for one in self.cluster.quotas if is_gpu_resource(one.resource)) if self.cluster else ()
         )
+
+    @cached_property
+    def device_shares(self) -> tuple[QueueShare, ...]:
+        """What a scheduler's queue has of devices."""
+        shares = self.cluster.shares if isinstance(self.cluster, SchedulerQueue) else ()
+        return tuple(share for share in shares if is_gpu_resource(share.resource))
+
+    @property
+    def has_devices(self) -> bool:
+        """Whether it has anything to do with devices."""
+        return bool(self.device_quotas or self.device_shares)
 
     @property
     def pending(self) -> int | None:
@@ -65,16 +81,22 @@ class QueueRow:
         return record.admitted if record else None
 
     @property
-    def used(self) -> int | None:
+    def used(self) -> float | None:
         """Devices in use over all flavors; None where one flavor does not tell."""
-        return _total(one.used for one in self.device_quotas)
+        return _total((*(one.used for one in self.device_quotas), *(one.used for one in self.device_shares)))
 
     @property
-    def nominal(self) -> int:
+    def nominal(self) -> float | None:
+        """Devices that it may count on, else the most that it may use; None where neither is stated."""
+        if self.device_shares:
+            return _total(one.bound for one in self.device_shares)
         return sum(one.nominal for one in self.device_quotas)
 
     @property
-    def borrowed(self) -> int | None:
+    def borrowed(self) -> float | None:
+        """Devices beyond that."""
+        if self.device_shares:
+            return _total(one.over for one in self.device_shares)
         return _total(one.borrowed for one in self.device_quotas)
 
     @cached_property
@@ -108,23 +130,23 @@ class QueueRow:
         return self.standing.why
 
 
-def _total(values: Iterable[int | None]) -> int | None:
+def _total(values: Iterable[float | None]) -> float | None:
     known = list(values)
     return None if any(one is None for one in known) else sum(one or 0 for one in known)
 
 
 def rows(store: StoreReader) -> list[QueueRow]:
     """Every queue a person can submit to, then cluster queues that none of them points to."""
-    return [row for one in registry.engines() if one.local_queues for row in _rows(one, store)]
+    return [row for one in registry.engines() for row in _rows(one, store)]
 
 
 def _rows(engine: Engine, store: StoreReader) -> list[QueueRow]:
-    locals_: list[LocalQueue] = list(store.records(engine.local_queues).values())
+    locals_: list[LocalQueue] = (
+        list(store.records(engine.local_queues).values()) if engine.local_queues else []
+    )
     if not engine.cluster_queues:
         return [QueueRow(one, None) for one in locals_]
-    clusters: dict[str, ClusterQueue] = {
-        one.name: one for one in store.records(engine.cluster_queues).values()
-    }
+    clusters: dict[str, ClusterQueue] = {one.name: one for one in counted_queues(engine, store)}
     status = store.status(engine.cluster_queues)
     is_known = status is not None and status.is_current
     not_told = "" if is_known else why_empty("cluster queues", status)
@@ -135,26 +157,45 @@ def _rows(engine: Engine, store: StoreReader) -> list[QueueRow]:
 
 def quota_text(row: QueueRow) -> str:
     """`6/8`, with `+2` borrowed; more than one flavor is spelt out: `a100 4/8 · h100 8/8+2`."""
+    if row.device_shares:
+        return " · ".join(_share(one, with_name=len(row.device_shares) > 1) for one in row.device_shares)
     if len(row.device_quotas) == 1:
         return _quota(row.device_quotas[0])
     return " · ".join(f"{one.flavor} {_quota(one)}" for one in row.device_quotas)
+
+
+def quota_total(row: QueueRow) -> str:
+    """`6/8` over all flavors and devices."""
+    used = fmt.UNKNOWN.text if row.used is None else f"{row.used:g}"
+    return f"{used}, no limit" if row.nominal is None else f"{used}/{row.nominal:g}"
 
 
 def _quota(one: QuotaRow) -> str:
     return fmt.of(one.used, one.nominal) + (f"+{one.borrowed}" if one.borrowed else "")
 
 
+def _share(one: QueueShare, *, with_name: bool) -> str:
+    """`6/8`, with `+2` beyond what is deserved; `6, no limit` where nothing is stated."""
+    used = fmt.UNKNOWN.text if one.used is None else f"{one.used:g}"
+    text = f"{used}, no limit" if one.bound is None else f"{used}/{one.bound:g}"
+    more = f"+{one.over:g}" if one.over else ""
+    return f"{one.resource} {text}{more}" if with_name else f"{text}{more}"
+
+
 def _quota_cell(row: QueueRow, now_seconds: float) -> Cell:
     if row.cluster is None:
         return fmt.UNKNOWN
-    if not row.device_quotas:
+    if not row.has_devices:
         return Cell("no GPUs", "dim")
-    full = row.used is not None and row.used >= row.nominal
+    full = row.used is not None and row.nominal is not None and row.used >= row.nominal
     return Cell(quota_text(row), "warn" if full else "")
 
 
 _STATES: dict[str, tuple[str, Tone]] = {
     "active": ("●", "good"),
+    "open": ("●", "good"),
+    "closing": ("◂", "warn"),
+    "closed": ("‖", "warn"),
     "stopped": ("‖", "warn"),
     "ending": ("◂", "warn"),
     "unknown": ("?", "dim"),
@@ -170,6 +211,12 @@ def _pending_cell(row: QueueRow, now_seconds: float) -> Cell:
     if row.pending is None:
         return fmt.UNKNOWN
     return Cell(str(row.pending), "warn" if row.pending else "dim")
+
+
+def _borrowed_cell(row: QueueRow) -> Cell:
+    if not row.has_devices:
+        return fmt.NOTHING
+    return fmt.UNKNOWN if row.borrowed is None else Cell(f"{row.borrowed:g}")
 
 
 _FIELDS: tuple[Field[QueueRow], ...] = (
@@ -194,7 +241,7 @@ _FIELDS: tuple[Field[QueueRow], ...] = (
     Field(Column("quota", "GPU quota", 12, grow=2, most=50), _quota_cell, lambda r, _: r.used, Measure.COUNT),
     Field(
         Column("borrowed", "Borrowed", 8, "right", priority=4),
-        lambda r, _: fmt.count_cell(r.borrowed) if r.device_quotas else fmt.NOTHING,
+        lambda r, _: _borrowed_cell(r),
         lambda r, _: r.borrowed,
         Measure.COUNT,
     ),
@@ -206,7 +253,7 @@ _FIELDS: tuple[Field[QueueRow], ...] = (
         Measure.COUNT,
     ),
     Field(
-        Column("strategy", "Strategy", 14, priority=5),
+        Column("strategy", "Strategy", 14, priority=5, grow=1, most=24),
         lambda r, _: Cell(r.cluster.strategy if r.cluster else "", "dim"),
         lambda r, _: r.cluster.strategy if r.cluster else None,
     ),
@@ -246,8 +293,8 @@ def table(
 
 def waiting_rows(store: StoreReader, queue: QueueRow) -> tuple[WaitingView, ...]:
     """What waits in the queue's cluster queue, in order: those ahead from other namespaces are seen too."""
-    uid = queue.cluster.uid if queue.cluster else queue.key
-    return queue.engine.waiting(store, uid)
+    record = queue.cluster or queue.local
+    return waiting(store, record) if record is not None else ()
 
 
 def _position(row: WaitingView, now_seconds: float) -> Cell:
@@ -257,15 +304,19 @@ def _position(row: WaitingView, now_seconds: float) -> Cell:
     return Cell(f"~{row.position}", "dim") if row.is_estimate else Cell(f"#{row.position}")
 
 
+def _number(value: int | None) -> Cell:
+    return fmt.UNKNOWN if value is None else Cell(str(value))
+
+
 _WAITING: tuple[Field[WaitingView], ...] = (
     Field(Column("position", "Pos", 4, "right"), _position, lambda r, _: r.position or None, Measure.COUNT),
     Field(Column("gang", "Job", 20, grow=2, most=60), lambda r, _: Cell(r.job, "strong"), lambda r, _: r.job),
     Field(
-        Column("gpus", "GPUs", 5, "right"), lambda r, _: Cell(str(r.gpus)), lambda r, _: r.gpus, Measure.COUNT
+        Column("gpus", "GPUs", 5, "right"), lambda r, _: _number(r.gpus), lambda r, _: r.gpus, Measure.COUNT
     ),
     Field(
         Column("priority", "Prio", 6, "right", priority=3),
-        lambda r, _: Cell(str(r.priority)),
+        lambda r, _: _number(r.priority),
         lambda r, _: r.priority,
         Measure.COUNT,
     ),

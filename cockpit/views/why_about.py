@@ -6,9 +6,9 @@ from statistics import median
 
 from cockpit_widgets.types import Pair, ToneLine
 
-from cockpit.gangs import registry
+from cockpit.gangs.queue_line import waiting
 from cockpit.gangs.sentence import counted
-from cockpit.model.gang import LocalQueue, Workload
+from cockpit.model.gang import LocalQueue, SchedulerQueue, Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -18,6 +18,7 @@ from cockpit.pools.index import pools_of
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.past_runs import runs_seen
 from cockpit.triage.pool_walk import evidence_of
+from cockpit.triage.queue_walk import queue_subject
 from cockpit.triage.turns import shape_name
 from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views import format as fmt
@@ -157,11 +158,10 @@ def _card(text: str, view: ClusterView) -> list[str]:
 def _queue(subject: Subject, view: ClusterView) -> list[str]:
     for row in queue_rows(view.store):
         own = row.local or row.cluster
-        if own is None or own.key != subject.key:
+        if own is None or queue_subject(own).key != subject.key:
             continue
-        engine = registry.engine_of_queue(own)
-        waiting = engine.waiting(view.store, own.uid) if isinstance(own, LocalQueue) else ()
-        names = [one.job for one in waiting[:MOST_HOLDERS]]
+        is_own_line = isinstance(own, LocalQueue | SchedulerQueue)
+        names = [one.job for one in waiting(view.store, own)[:MOST_HOLDERS]] if is_own_line else []
         more = [Pair("in line", ", ".join(names))] if names else []
         return [*_pairs([*queue_page.facts(row)[1:], *more])]
     return []

@@ -1,5 +1,7 @@
 """Stories of requests about stateful sets, claims on devices, and kinds that no actor of ours acts on."""
 
+from typing import Any
+
 from tests.differential.write_steps import Step, Tree, delete, get, patch, post, workload
 
 _STORAGE = "/apis/storage.k8s.io/v1"
@@ -10,7 +12,7 @@ _REQUEST: Tree = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com
 _SPEC: Tree = {"devices": {"requests": [_REQUEST]}}
 
 
-def _set(name: str = "w", **spec: object) -> Tree:
+def _set(name: str = "w", **spec: Any) -> Tree:
     return workload("StatefulSet", name, **spec)
 
 

@@ -23,7 +23,7 @@ class StopOptions:
 async def _as_now(planning: "Planning", queue: "LocalQueue | ClusterQueue") -> "LocalQueue | ClusterQueue":
     from cockpit.actions.queue import queue_as_read
 
-    if not planning.reads:
+    if not planning.reads or _no_verbs(queue):
         return queue
     return await queue_as_read(planning.session, queue, planning.lookup)
 
@@ -51,10 +51,19 @@ async def plan_to_resume(planning: "Planning", queue: "LocalQueue | ClusterQueue
     return plan_queue_resume(now, planning.store, lookup=planning.lookup, context=planning.context)
 
 
+def _no_verbs(queue: "LocalQueue | ClusterQueue") -> str:
+    from cockpit.actions.queue import no_verbs
+
+    return no_verbs(queue)
+
+
 def _needs(planning: "Planning", queue: "LocalQueue | ClusterQueue") -> "tuple[Right, ...]":
     from cockpit.actions.suspend import served_version
     from cockpit.actions.verbs.rights import right_on
     from cockpit.gangs import registry
+
+    if _no_verbs(queue):
+        return ()
 
     engine = registry.engine_of_queue(queue)
     version = served_version(engine.queue_kind, planning.lookup)
@@ -77,6 +86,7 @@ STOP = Verb(
     options=StopOptions,
     flags=(Flag("--drain", "drain", "also evict the jobs it has admitted", is_switch=True),),
     plan=plan_to_stop,
+    why_not=_no_verbs,
     needs=_needs,
     needs_any=_needs_any,
     takes_many=False,
@@ -89,6 +99,7 @@ RESUME = Verb(
     words=Words("resume", "resumed", "resume a stopped queue"),
     weighs_others=True,
     plan=plan_to_resume,
+    why_not=_no_verbs,
     needs=_needs,
     needs_any=_needs_any,
     takes_many=False,

@@ -84,6 +84,8 @@ class Verb:
     needs_any: Callable[["Planning", Sequence[Any]], "Ways"] | None = None
     """Where its form or dialog says to what of several it is done: the rights for each of these."""
     is_for: Callable[[Any], bool] | None = None
+    why_not: Callable[[Any], str] = lambda _thing: ""
+    """Why its key is not offered on that thing, with what does it instead; "" where it is."""
     many_lines: Callable[[Sequence[Any], Any], Iterable[str]] | None = None
     """What it means for many of them together, told of (things, store)."""
     picks: Callable[[Sequence[Any], Any, float], Sequence[Any]] | None = None

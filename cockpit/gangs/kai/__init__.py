@@ -5,20 +5,24 @@ Source: KAI-Scheduler pkg/apis/scheduling/v2alpha2, pkg/podgrouper, docs/queues.
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
-from cockpit.gangs.engine import ClusterList, ControllerSigns, Engine
+from cockpit.gangs.engine import ClusterList, ControllerSigns, Engine, Queue
+from cockpit.gangs.kai.queues import queue_state, read_queue
 from cockpit.gangs.manifests import Attached, copied, label_pods, refuse_without_pods, set_scheduler
 from cockpit.gangs.told import Told, told
-from cockpit.model.gang import PodGroup
+from cockpit.gangs.verdict import QueueState
+from cockpit.model.gang import PodGroup, SchedulerQueue
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
 from cockpit.model.sureness import Sureness
 from cockpit.model.watched import Watched
 
 _GROUP = "scheduling.run.ai"
+QUEUES: Final = "kaiqueues"
+"""The store's table of its queues."""
 _WORDS = {
     # reason -> words without numbers, and what is said behind the numbers
     "OverLimit": ("queue {queue} is at its limit", ""),
@@ -40,9 +44,14 @@ class Kai(Engine):
     meaning = "Binds all pods together or none; the group is created by the pod grouper, from the job's kind."
     option = ":QUEUE"
     controller = ControllerSigns(_GROUP, "podgroups", ("kai-scheduler", "scheduler"), ("kai-scheduler",))
-    watched = (Watched(Kind.POD_GROUP, _GROUP, "podgroups", ("v2alpha2",), name),)
+    watched = (
+        Watched(Kind.POD_GROUP, _GROUP, "podgroups", ("v2alpha2",), name),
+        Watched(QUEUES, _GROUP, "queues", ("v2",), record=read_queue),
+    )
     offers = {"kai-queues": (ClusterList((f"{_GROUP}/v2", "Queue"), "KAI queue"),)}  # noqa: RUF012
     queue_offer = "kai-queues"
+    cluster_queues = QUEUES
+    no_queue_verbs = "KAI's queues are not stopped or resumed here: KAI has no such state; change its limit"
     scheduler = "kai-scheduler"
     preempts_by = "reclaims by the shares of its queues, which is not computed here"
     takes_by_share = True
@@ -61,6 +70,9 @@ class Kai(Engine):
 
     def conflict_with(self, other: Engine) -> str:
         return f"a {other.name} queue and {self.name}'s queue count the same GPUs twice; keep one of them"
+
+    def queue_state(self, queue: Queue) -> QueueState:
+        return queue_state(queue) if isinstance(queue, SchedulerQueue) else super().queue_state(queue)
 
     def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
         """The scheduler's reason in plain words and with its numbers, else its own sentence."""

@@ -88,6 +88,10 @@ class Kueue(Engine):
     local_queues = Kind.LOCAL_QUEUE
     cluster_queues = Kind.CLUSTER_QUEUE
 
+    def queue_name(self, queue: Queue) -> str:
+        """`localqueue/team-a/main`, `clusterqueue/research`."""
+        return f"{'localqueue' if isinstance(queue, LocalQueue) else 'clusterqueue'}/{queue.key}"
+
     # ---- whose job it is, and where it stands
 
     def queue_of_job(self, labels: Labels, workload: Workload | None, *, has_pods: bool) -> str | None:

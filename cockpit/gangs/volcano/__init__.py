@@ -20,6 +20,7 @@ from cockpit.gangs.engine import (
     InstalledEngine,
     NewJob,
     OwnJob,
+    Queue,
     Suited,
     SuspendChange,
 )
@@ -37,10 +38,12 @@ from cockpit.gangs.manifests import (
 )
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.told import Told, told
+from cockpit.gangs.verdict import QueueState
 from cockpit.gangs.volcano.plans import JOB_API_VERSION, commands_path, suspend_by_command
+from cockpit.gangs.volcano.queues import queue_state, read_queue
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.k8s.quantity import base_units
-from cockpit.model.gang import PodGroup, Workload
+from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
 from cockpit.model.job import JobObject, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, Labels, condition, label
@@ -51,6 +54,8 @@ GROUP: Final = "scheduling.volcano.sh"
 API_VERSION: Final = f"{GROUP}/v1beta1"
 JOBS: Final = "volcanojobs"
 """The store's table of its Jobs."""
+QUEUES: Final = "volcanoqueues"
+"""The store's table of its queues."""
 GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
 QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
 _QUEUE_LABEL: Final = "volcano.sh/queue-name"
@@ -100,12 +105,18 @@ class Volcano(Engine):
     watched = (
         Watched(JOBS, "batch.volcano.sh", "jobs", ("v1alpha1",)),
         Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1beta1",), name),
+        Watched(QUEUES, GROUP, "queues", ("v1beta1",), record=read_queue),
     )
     kinds = {(JOB_API_VERSION, "Job"): "jobs", (API_VERSION, "PodGroup"): "podgroups"}  # noqa: RUF012
     own_job = OwnJob(JOB_API_VERSION, "Job", JOBS, _group_names, _pod_labels, _ended)
     offers = {"volcano-queues": (ClusterList((API_VERSION, "Queue"), "Volcano queue"),)}  # noqa: RUF012
     queue_offer = "volcano-queues"
     group_queue = (API_VERSION, "Queue")
+    cluster_queues = QUEUES
+    default_queue = "default"
+    no_queue_verbs = (
+        "Volcano's queues are not stopped or resumed here: use vcctl queue operate --action close, or open"
+    )
     scheduler = SCHEDULER
     preempts_by = "preempts and reclaims as its configuration says, which is not computed here"
     takes_by_share = True
@@ -200,6 +211,9 @@ class Volcano(Engine):
                 Cause.GROUP_QUEUE_CLOSED, text, {"queue": name, "state": state.lower()}, is_blocked=True
             )
         return _used_up(name, queue)
+
+    def queue_state(self, queue: Queue) -> QueueState:
+        return queue_state(queue) if isinstance(queue, SchedulerQueue) else super().queue_state(queue)
 
     def never_preempts(self, config: Mapping[str, Any]) -> bool:
         """As it is installed, neither action that takes nodes from others is on."""
