@@ -30,7 +30,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
 from cockpit.screens.app_protocol import Inspection
 from cockpit.screens.drains import Drains
-from cockpit.screens.key_rights import tell_missing, why_unsuited
+from cockpit.screens.key_rights import tell_missing
 from cockpit.screens.keymap import VERB
 from cockpit.screens.login import ScreensTerminal
 from cockpit.screens.now import NowScreen
@@ -346,9 +346,6 @@ class CockpitApp(OrderlyApp):
         _, name, parameters = parse(action) if isinstance(action, str) else action
         if name == VERB and screen.cockpit.cluster.is_read_only:
             screen.say("read-only: :write unlocks the keys that change the cluster")
-            return True
-        if name == VERB and (sentence := why_unsuited(screen, str(parameters[0]))):
-            screen.say(sentence)
             return True
         if name == VERB:
             return tell_missing(screen, str(parameters[0]))

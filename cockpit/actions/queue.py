@@ -56,7 +56,7 @@ def _within(queue: Queue, wanted: str, namespaces: Namespaces) -> bool:
 
 
 def full_name(queue: Queue) -> str:
-    """`localqueue/team-a/main`, `clusterqueue/research`, `volcano:default`: as no other queue is called."""
+    """`localqueue/team-a/main`, `clusterqueue/research`, `ENGINE:NAME`: as no other queue is called."""
     return registry.engine_of_queue(queue).queue_name(queue)
 
 

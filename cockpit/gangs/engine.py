@@ -411,7 +411,7 @@ class Engine:
     """The queue of groups that name none."""
 
     def queue_name(self, queue: Queue) -> str:
-        """The queue's name as no other engine has it: `volcano:default`, as `--engine` takes it."""
+        """The queue's name as no other engine has it: `ENGINE:NAME`, as `--engine` takes it."""
         return f"{self.word}:{queue.key}"
 
     def queue_state(self, queue: Queue) -> QueueState:

@@ -1,8 +1,8 @@
 """What waits and runs in a queue: as its engine tells it, or by the groups of pods that name it.
 
 An engine with a scheduler of its own tells no order. It is estimated: groups that it has let in, then by
-priority, then by age (Volcano pkg/scheduler/plugins/{priority,gang}, KAI-Scheduler pkg/scheduler: both put
-shares between queues above that, which no object tells).
+priority, then by age, as the known ones order jobs of one queue; shares between queues come before that and
+are in no object.
 """
 
 from collections.abc import Iterable, Sequence
