@@ -10,6 +10,7 @@ import pytest
 from cockpit import cli
 from cockpit.attach import Attachment, Link
 from cockpit.errors import CockpitError
+from cockpit.gangs import registry
 from cockpit.gangs.volcano import JOBS as JOBS_OF_VOLCANO
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.resource import JOBS, LOCAL_QUEUES, MPIJOBS, PODS, WORKLOADS, Resource
@@ -19,8 +20,8 @@ from cockpit.model.record import Kind
 from cockpit.model.trust import Trust
 
 ALL_KINDS = (
-    Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, JOBS_OF_VOLCANO, Kind.WORKLOAD, Kind.LOCAL_QUEUE,
-    Kind.CLUSTER_QUEUE, Kind.POOL, Kind.NAMESPACE, Kind.GPU, Kind.POD_GROUP, Kind.DEVICE_SLICE,
+    Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, JOBS_OF_VOLCANO, Kind.WORKLOAD,
+    *registry.queue_tables(), Kind.POOL, Kind.NAMESPACE, Kind.GPU, Kind.POD_GROUP, Kind.DEVICE_SLICE,
     Kind.DEVICE_CLAIM, Kind.MACHINE, Kind.AUTOSCALER,
 )  # fmt: skip
 
