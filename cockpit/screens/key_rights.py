@@ -77,8 +77,8 @@ def why_barred(place: VerbPlace, key: str) -> str:
 
 
 def tell_missing(place: VerbPlace, key: str) -> bool:
-    """Say why the key does nothing; where a right is missing ask the server again, for rights are given. False
-    where it works."""
+    """Say why the key does nothing; where a right is missing ask the server again, for rights are given.
+    False where it works."""
     if unsuited := why_unsuited(place, key):
         place.say(unsuited)
         return True
