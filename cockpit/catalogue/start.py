@@ -187,7 +187,7 @@ ROWS = (
         Cause.NODE_NOT_READY,
         Gate.START,
         "the node is not ready",
-        "Check the kubelet and the machine; drain the node.",
+        "Check the kubelet and the machine; pods leave it once the kubelet answers or the node is deleted.",
         _INFRA,
         False,
         "kubernetes core/v1/well_known_taints.go",

@@ -21,6 +21,7 @@ from cockpit.model.record import Kind
 from cockpit.pools.index import node_stage, pools_of
 from cockpit.pools.truth import gpus_allocated
 from cockpit.views import duty, events, gpus, jobs, nodes, pods, pools, queues
+from cockpit.views.node_cards import cards_of
 from cockpit.views.view_state import ViewState
 
 _JOBS: Final = (
@@ -171,8 +172,8 @@ def item(row: Any, attachment: Attachment) -> Any:
             **plain(node),
             "stage": node_stage(node, store),
             "gpus_allocated": allocated,
-            "duty": plain(duty.of_node(node.name, store, allocated)),
-            "gpus": plain(store.gpus_on(node.name)),
+            "duty": plain(duty.of_node(node, store, allocated)),
+            "gpus": plain(cards_of(node, store)),
         }
     if isinstance(row, gpus.GpuRow):
         return {**plain(row.card), "is_lost": row.is_lost}

@@ -1,8 +1,8 @@
 """What waits for a pool: pods without a node that its machines could take, and those that only it could take.
 
 A pool is known by its nodes: their labels, their taints (but those of a node's own trouble), what one of them
-offers when it is empty. Without a node it is known by what its object promises; where that names no GPUs,
-nobody can say whom it would serve, and it is asked for nothing.
+offers when it is empty. Without a node it is known by what its object promises; where that names no GPUs it
+is waited for by those pods that select it by its own label.
 """
 
 from collections import defaultdict
@@ -14,10 +14,11 @@ from cockpit.k8s.node_affinity import NodeTerms
 from cockpit.k8s.tolerations import HARD, is_tolerated
 from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
-from cockpit.model.pool import Pool
+from cockpit.model.pool import Pool, PoolRequirement
 from cockpit.model.record import Kind
 from cockpit.model.scheduling import PodWishes
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
 from cockpit.pools.index import gpus_per_node, pool_object
 from cockpit.pools.truth import is_use_known
 
@@ -55,6 +56,7 @@ class _Machine(NamedTuple):
     memory_bytes: int | None
     taints: tuple[tuple[str, str, str], ...]
     labels: tuple[tuple[str, str], ...]
+    own: tuple[tuple[str, str], ...] = ()  # all that is known of it: who selects it waits for it
 
 
 class _Ask(NamedTuple):
@@ -153,10 +155,22 @@ def _machines(
     if nodes:
         return memory.machines((one for one in nodes if isinstance(one, Node) and one.has_gpus), keys)
     owner, gpus = pool_object(store, pool), gpus_per_node(pool, store)
-    if owner is None or not gpus:
+    if owner is None:
         return ()
-    labels = tuple(pair for pair in owner.template_labels if pair[0] in keys)
-    return (_Machine("", gpus, None, None, (), labels),)
+    own = registry.holder(owner, ()).selector(owner, ())
+    carried = {
+        **{one.key: one.values[0] for one in owner.requirements if _is_fixed(one)},
+        **dict(owner.template_labels),
+        **dict(own),
+    }
+    labels = tuple(pair for pair in carried.items() if pair[0] in keys)
+    if gpus:
+        return (_Machine("", gpus, None, None, (), labels),)
+    return (_Machine("", 0, None, None, (), labels, own),) if own else ()
+
+
+def _is_fixed(one: PoolRequirement) -> bool:
+    return one.operator == "In" and len(one.values) == 1
 
 
 def _machine(node: Node, keys: frozenset[str]) -> _Machine:
@@ -182,6 +196,10 @@ def _may(ask: _Ask, wishes: PodWishes, machines: Iterable[_Machine]) -> bool:
         return False
     terms = None if wishes.node_terms is None else NodeTerms(wishes.node_terms)
     for one in machines:
+        if one.own and not one.gpus:
+            if _names(wishes, one):
+                return True
+            continue
         if ask.gpus > one.gpus or (one.resource and ask.resource and one.resource != ask.resource):
             continue
         if one.cpu_millicores is not None and ask.cpu_millicores > one.cpu_millicores:
@@ -196,3 +214,17 @@ def _may(ask: _Ask, wishes: PodWishes, machines: Iterable[_Machine]) -> bool:
         if terms is None or terms.matches("", labels):
             return True
     return False
+
+
+def _names(wishes: PodWishes, machine: _Machine) -> bool:
+    """Whether a pod selects the pool by its own label, and nothing known of its machines is against it."""
+    known = dict(machine.labels)
+    if any(known.get(key, value) != value for key, value in wishes.node_selector):
+        return False
+    if not set(machine.own).isdisjoint(wishes.node_selector):
+        return True
+    expressions = (one for term in wishes.node_terms or () for one in term.expressions)
+    return any(
+        one.operator == "In" and any(one.key == key and value in one.values for key, value in machine.own)
+        for one in expressions
+    )

@@ -14,7 +14,7 @@ MOST_KEPT_SECONDS = 6 * 3_600.0
 
 
 def failures_of(pool: Pool, store: StoreReader, now_seconds: float) -> tuple[PoolFailure, ...]:
-    """All of them, the newest first; each cause of one machine once."""
+    """All of them, the newest first; each cause of one machine once, and none that a later machine healed."""
     found = pool_object(store, pool)
     nodes = tuple(one for name in pool.node_names if (one := store.by_key(Kind.NODE, name)) is not None)
     told = [*registry.failures(found, nodes, store, now_seconds), *_without_gpus(nodes, store, now_seconds)]
@@ -23,6 +23,8 @@ def failures_of(pool: Pool, store: StoreReader, now_seconds: float) -> tuple[Poo
         for one in told
         if one.since_seconds is None or now_seconds - one.since_seconds <= MOST_KEPT_SECONDS
     ]
+    came = max((one.created_seconds or 0.0 for one in nodes if one.ready == "True"), default=0.0)
+    told = [one for one in told if not one.is_past or one.since_seconds is None or one.since_seconds >= came]
     told.sort(key=lambda one: -(one.since_seconds or 0.0))
     once = {(one.kind, one.machine, one.sentence): one for one in reversed(told)}
     return tuple(reversed(once.values()))

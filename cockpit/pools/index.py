@@ -125,9 +125,15 @@ def _row(group: Group, store: StoreReader) -> Pool:
         target=target,
         minimum=says.minimum,
         maximum=says.maximum,
-        gpus_total=sum(node.gpu_allocatable or 0 for node in nodes),
+        gpus_total=sum(
+            (node.gpu_allocatable or 0) if node.ready == "True" else taken
+            for node, taken in zip(nodes, allocated, strict=True)
+        ),
         gpus_allocated=sum(allocated),
-        cards=sum(node.usable_cards for node in nodes),
+        cards=sum(
+            node.usable_cards if node.ready == "True" else min(node.usable_cards, taken)
+            for node, taken in zip(nodes, allocated, strict=True)
+        ),
         nodes_unadvertised=stages.count(NodeStage.NOT_ADVERTISED),
         gpus_idle=sum(
             max(0, (node.gpu_allocatable or 0) - taken)

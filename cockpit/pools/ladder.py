@@ -36,8 +36,9 @@ TOGETHER_SECONDS = 60.0
 """Machines of one growth are made within so long of each other."""
 ANSWER_SECONDS = 5.0
 """A machine may be made so long before the answer to our call is here: servers date by whole seconds."""
-GPUS_LIMIT_SECONDS = 900.0
-"""A driver usually takes up to twelve minutes from Ready, a restart of the node included."""
+GPUS_LIMIT_SECONDS = 2_700.0
+"""A driver usually takes up to twelve minutes and a restart of the node: three quarters of an hour are too
+many. A part of the GPU stack that fails is told before."""
 READY_LIMIT_SECONDS = 900.0
 
 

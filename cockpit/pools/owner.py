@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pod import Pod
@@ -121,6 +122,18 @@ class PoolFailure(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""  # the cloud's or the owner's own, "" unknown
     since_seconds: float | None = None
     machine: str = ""  # uid of the machine it concerns, "" for the pool
+    is_past: bool = False  # it was said once, by an event: a machine that came later has healed it
+
+
+class GroupRefusal(NamedTuple):
+    """`groups` node groups are not grown for a pod. `is_full`: they are at their maximum, or all groups are
+    together; `is_waiting`: they back off, or are not ready. Neither says that the group would serve the pod:
+    such groups are passed over before that is looked at. With neither the group does not suit the pod."""
+
+    groups: int
+    reason: str
+    is_full: bool = False
+    is_waiting: bool = False
 
 
 class OwnerWords(NamedTuple):
@@ -231,6 +244,10 @@ class PoolOwner:
 
     def words(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[OwnerWords, ...]:
         """What it said of the pool besides the events of its object, the newest first."""
+        return ()
+
+    def refusals(self, event: Event) -> tuple[GroupRefusal, ...]:
+        """Why groups are not grown for the pod of the event, as it counts them; () for any other event."""
         return ()
 
     def removal(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import msgspec
 
 from cockpit.fit.surroundings import Budget
+from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.reach import Outside
@@ -24,7 +25,7 @@ from cockpit.pools.eks import Eks
 from cockpit.pools.karpenter import Karpenter
 from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, by_namespace, held_lines
 from cockpit.pools.node_labels import NodeLabels
-from cockpit.pools.owner import REMOVAL_TAINT, Nodes, Ownership, PoolFailure, PoolOwner, Removal
+from cockpit.pools.owner import REMOVAL_TAINT, GroupRefusal, Nodes, Ownership, PoolFailure, PoolOwner, Removal
 
 NODE_LABELS = NodeLabels()
 """Stands for pools that nobody else knows."""
@@ -126,6 +127,11 @@ def failures(
     """Why machines do not come, as the holder says and whoever takes its pools over."""
     told = (holder(found, nodes), *_all.taking_over)
     return tuple(each for one in told for each in one.failures(found, nodes, truth, now_seconds))
+
+
+def refusals(event: Event) -> tuple[GroupRefusal, ...]:
+    """Why groups are not grown for the pod of the event; () where it tells of none."""
+    return next((told for one in _all.owners if (told := one.refusals(event))), ())
 
 
 def page_lines(

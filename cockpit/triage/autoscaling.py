@@ -4,7 +4,7 @@ Its word is newer than the shortage that it answers: a machine is on its way, a 
 cloud has none. A machine that has joined counts before all words: then the pod waits for its GPU driver.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -19,6 +19,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
+from cockpit.pools.owner import GroupRefusal
 from cockpit.pools.promise import gpus_promised
 from cockpit.triage.cause_found import CauseFound, draft, followed, of_event, without_empty
 from cockpit.triage.funnel import Sifted
@@ -75,6 +76,8 @@ def said(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFound:
     for event in context.store.events_of(pod.uid):
         if event.reason not in _SAYING:
             continue
+        if refusals := registry.refusals(event):
+            return _refused(pod, found, refusals, event, context)
         known = understand(TextPlace.POD, event.message)
         if known is None or known.cause not in _IN_SHORT:
             continue
@@ -91,6 +94,48 @@ def said(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFound:
         names = {key: value for key, value in known.names.items() if value}
         return _with(found, known.cause, without_empty(known.wording.words, known.names), names, event)
     return found
+
+
+def _refused(  # what was found, and what the autoscaler says of it
+    pod: Pod, found: CauseFound, refusals: Sequence[GroupRefusal], event: Event, context: PlacementContext
+) -> CauseFound:
+    """The cause with what keeps the pool that would serve the pod from growing. The event counts groups and
+    names none: its reasons are those of that pool only where the nodes show that there is one, and all groups
+    that suit or were not looked at are kept back for one reason."""
+    told = msgspec.structs.replace(found, evidence=(*found.evidence, of_event(event)))
+    kept = [one for one in refusals if one.is_full or one.is_waiting]
+    pools = _pools_that_serve(pod, context)
+    if not kept or pools == ():
+        return told
+    whose = f"pool {pools[0]}" if pools is not None and len(pools) == 1 and pools[0] else "its pool"
+    if any(one.is_full for one in kept) and any(one.is_waiting for one in kept):
+        return followed(told, f"; {_kinds(kept)}")
+    if all(one.is_full for one in kept):
+        words, cause = "no scale-up: {whose} is at its maximum", Cause.POOL_AT_MAXIMUM
+    else:
+        words, cause = "autoscaler backs off from {whose}", Cause.NO_MACHINE
+    return _with(found, cause, words, {"whose": whose}, event)
+
+
+def _kinds(kept: Sequence[GroupRefusal]) -> str:
+    full = sum(one.groups for one in kept if one.is_full)
+    waiting = sum(one.groups for one in kept if one.is_waiting)
+    return f"node groups: {full} at the maximum, {waiting} in backoff"
+
+
+def _pools_that_serve(pod: Pod, context: PlacementContext) -> tuple[str, ...] | None:
+    """Names of pools of which a node would take the pod, were it empty; None where nodes are not known."""
+    if not context.knows_nodes:
+        return None
+    sifted = context.sifted(pod)
+    asked = sifted.shape.requests
+    nodes = (room.look.node for room in sifted.rooms)
+    return tuple(dict.fromkeys(node.pool for node in nodes if _is_large_enough(node, asked)))
+
+
+def _is_large_enough(node: Node, asked: Sequence[tuple[str, int]]) -> bool:
+    offered = dict(node.allocatable)
+    return not offered or all(offered.get(name, 0) >= each for name, each in asked)
 
 
 def _with(found: CauseFound, cause: str, words: str, names: dict[str, str], *events: Event) -> CauseFound:

@@ -37,8 +37,19 @@ def of_node(subject: Subject, view: ClusterView) -> Verdict:
         node, view.store, view.now_seconds, view.around.budgets, view.ended_drains
     )
     if found is None:
-        return Verdict(subject=subject, sureness=Sureness.SAID)
+        return Verdict(subject=subject, sentence=nothing_seen(view.store), sureness=Sureness.SAID)
     return finished(found, subject, gpus=gpus_expected(node, view.store))
+
+
+def nothing_seen(store: StoreReader) -> str:
+    """What is said where no trouble is seen: "" where the lists that would tell of one are complete and
+    current, else which of them are not."""
+    unsure = [
+        kind
+        for kind in (Kind.NODE, Kind.POD)
+        if (status := store.status(kind)) is not None and not (status.is_whole and status.is_current)
+    ]
+    return f"no trouble is seen, but not all is known: {' and '.join(unsure)}" if unsure else ""
 
 
 def of_card(subject: Subject, view: ClusterView) -> Verdict:

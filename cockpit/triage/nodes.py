@@ -91,9 +91,8 @@ def _broken(node: Node, found: CauseFound, store: StoreReader) -> Attention:
     expected, shown = node_walk.gpus_expected(node, store), node.gpu_allocatable or 0
     gpus = max(1, expected - shown) if found.cause == Cause.GPUS_UNHEALTHY else expected
     own = "node-gpus-lost" if shown < expected else "node-xid"
-    return _about(
-        node, _FINDING.get(found.cause, own), found, gpus=gpus, drains=store.requests_on(node.name).gpus > 0
-    )
+    drains = node.ready == "True" and store.requests_on(node.name).gpus > 0  # a dead kubelet ends no pod
+    return _about(node, _FINDING.get(found.cause, own), found, gpus=gpus, drains=drains)
 
 
 def _sign(node: Node, found: CauseFound, store: StoreReader) -> Attention:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.sentence import counted
+from cockpit.gangs.wording import say
 from cockpit.model.job import Job
 from cockpit.model.pool import Pool
 from cockpit.model.sureness import Sureness
@@ -13,7 +14,7 @@ from cockpit.pools.index import pools_of
 from cockpit.pools.owner import FailureClass, PoolFailure
 from cockpit.triage.cause_found import draft, finished
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.node_walk import by_node, of_node
+from cockpit.triage.node_walk import by_node, nothing_seen, of_node
 from cockpit.triage.verdict import Evidence, Subject, Verdict
 
 _FULL, _FAILED = Cause.POOL_AT_MAXIMUM, Cause.NO_MACHINE
@@ -26,9 +27,10 @@ def of_pool(subject: Subject, view: ClusterView) -> Verdict:
     pool = next((one for one in pools if one.name == subject.name), None)
     if pool is None:
         return Verdict(subject=subject, sentence="no pool of that name is known here")
-    demand = (demand_by_pool(view.store, pools) or {}).get(pool.name, NO_DEMAND)
+    by_pool = demand_by_pool(view.store, pools)
+    demand = (by_pool or {}).get(pool.name, NO_DEMAND)
     failures = failures_of(pool, view.store, view.now_seconds)
-    if failures and (demand.only or demand.shared or pool.nodes_joining):
+    if failures and (by_pool is None or demand.only or demand.shared or pool.nodes_joining):
         return _failed(failures[0], pool, subject)
     if pool.maximum is not None and pool.nodes_now >= pool.maximum and (demand.only or demand.shared):
         said = Evidence(f"pool {pool.name}", "size", f"{pool.nodes_now} of at most {pool.maximum}")
@@ -39,7 +41,10 @@ def of_pool(subject: Subject, view: ClusterView) -> Verdict:
         verdict = of_node(Subject("node", "", name), view)
         if verdict.is_trouble:
             return by_node(verdict, subject, gpus=pool.gpus_total)
-    return Verdict(subject=subject, sentence=_standing(pool, demand), sureness=Sureness.SAID)
+    sentence = _standing(pool, demand) or nothing_seen(view.store)
+    if failures:
+        sentence = say("no pod waits for it; it did not grow: {why}", why=failures[0].sentence)
+    return Verdict(subject=subject, sentence=sentence, sureness=Sureness.SAID)
 
 
 def _failed(failure: PoolFailure, pool: Pool, subject: Subject) -> Verdict:

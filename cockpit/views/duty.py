@@ -6,11 +6,14 @@ from collections.abc import Sequence
 import msgspec
 
 from cockpit.model.gpu import Gpu
+from cockpit.model.node import Node
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import cards as views_of
 from cockpit.views.jobs import JobRow, known_gpus
+from cockpit.views.node_cards import cards_of
 
 
 class Duty(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,10 +59,12 @@ def of_job(row: JobRow) -> Duty:
 
 def of_pool(pool: Pool, store: StoreReader) -> Duty:
     """Of the pool's cards that pods hold; free ones are idle by design."""
-    found = [card for name in pool.node_names for card in store.gpus_on(name) if views_of.is_allocated(card)]
+    nodes = (store.by_key(Kind.NODE, name) for name in pool.node_names)
+    known = (card for node in nodes if isinstance(node, Node) for card in cards_of(node, store))
+    found = [card for card in known if views_of.is_allocated(card)]
     return of_cards(found, pool.gpus_allocated if pool.is_use_known else None)
 
 
-def of_node(name: str, store: StoreReader, allocated: int | None) -> Duty:
+def of_node(node: Node, store: StoreReader, allocated: int | None) -> Duty:
     """Of the node's cards that pods hold, `allocated` in all (None where nobody can say)."""
-    return of_cards([card for card in store.gpus_on(name) if views_of.is_allocated(card)], allocated)
+    return of_cards([card for card in cards_of(node, store) if views_of.is_allocated(card)], allocated)

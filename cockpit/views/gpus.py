@@ -16,6 +16,7 @@ from cockpit.views import cards, doubts, physical
 from cockpit.views import format as fmt
 from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.node_cards import cards_of, is_dead
 from cockpit.views.order import Value
 from cockpit.views.view_state import Measure, ViewState
 
@@ -42,11 +43,11 @@ def rows_of(node: Node, store: StoreReader) -> list[GpuRow]:
 
     Which index a device without telemetry has nobody tells; it gets the lowest that is not taken.
     """
-    known = store.gpus_on(node.name)
-    found = [GpuRow(card) for card in known]
+    known = cards_of(node, store)
+    found = [GpuRow(card, is_lost=is_dead(node) and not card.pod_name) for card in known]
     replicas = max(1, node.gpu_replicas)
     taken = {card.index for card in known}
-    offered = (node.gpu_allocatable or 0) // replicas
+    offered = 0 if is_dead(node) else (node.gpu_allocatable or 0) // replicas
     promised = max((node.gpu_capacity or 0) // replicas, node.gpus_expected or 0)
     if any(card.mig_profile for card in known):
         promised = offered = len(known)  # slices are devices: the label counts cards

@@ -20,6 +20,7 @@ from cockpit.views import format as fmt
 from cockpit.views.claims import claims_trouble, knows_claims, may_have_gpus
 from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import LazyTable
+from cockpit.views.node_cards import cards_of, is_dead
 from cockpit.views.states import node_cell, telemetry_trouble, why_empty
 from cockpit.views.view_state import ViewState
 
@@ -152,7 +153,7 @@ def _troubles(node: Node, now_seconds: float) -> list[Pair]:
 
 
 def _devices(node: Node, store: StoreReader) -> list[Pair]:
-    known = store.gpus_on(node.name)
+    known = cards_of(node, store)
     if not node.has_gpus and not known:
         if may_have_gpus(node, store):
             return [Pair("GPUs", f"not known: {claims_trouble(store)}", "warn")]
@@ -165,6 +166,8 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
     allocated_words = allocated if sees_all_pods(store) else "?"
     if node.gpu_allocatable is None:
         words.append("not advertised yet")
+    elif is_dead(node):
+        words.append(f"none usable: the node is not ready, {allocated_words} allocated")
     elif is_split:
         words.append("cut into MIG instances" if node.has_mig else f"each shared by {node.gpu_replicas}")
         words.append(f"{node.gpu_allocatable} shares allocatable, {allocated_words} allocated")
@@ -172,7 +175,7 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
         words.append(f"{node.gpu_allocatable} allocatable, {allocated_words} allocated")
     if node.gpus_by_claim is not None:
         words.append("by claim (DRA)")
-    missing = (shown or 0) - (node.gpu_allocatable or 0)
+    missing = (shown or 0) - (0 if is_dead(node) else node.gpu_allocatable or 0)
     pairs = [Pair("GPUs", " · ".join(words), "warn" if missing > 0 else "")]
     if node.gpus_by_claim is not None and not knows_claims(store):
         pairs.append(Pair("claims", claims_trouble(store), "warn"))
@@ -191,7 +194,7 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
 
 def _health(node: Node, store: StoreReader) -> Pair:
     """The worst of what is known, and what nobody collects: silence is not health."""
-    found = [gpus.GpuRow(card, detail=devices.detail_of(card, store)) for card in store.gpus_on(node.name)]
+    found = [gpus.GpuRow(card, detail=devices.detail_of(card, store)) for card in cards_of(node, store)]
     health = cards.health_cell([row.card for row in found])
     text, tone = health.text, health.tone
     memory = [devices.ecc_cell(row.detail) for row in found]

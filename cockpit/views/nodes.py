@@ -18,6 +18,7 @@ from cockpit.views import format as fmt
 from cockpit.views.claims import may_have_gpus
 from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.node_cards import cards_of, is_dead
 from cockpit.views.order import Value
 from cockpit.views.states import DRAIN_STAGES, drain_cell, node_cell
 from cockpit.views.view_state import Measure, ViewState
@@ -32,7 +33,7 @@ class NodeRow:
 
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
-        return self.store.gpus_on(self.node.name)
+        return cards_of(self.node, self.store)
 
     @cached_property
     def allocated(self) -> int:
@@ -91,9 +92,10 @@ def _allocated(row: NodeRow, now_seconds: float) -> Cell:
         return fmt.UNKNOWN if may_have_gpus(node, row.store) else Cell("none", "dim")
     if node.gpu_allocatable is None:
         return Cell(f"{row.allocated_text}/?", "warn")
-    missing = (row.total or 0) - node.gpu_allocatable
+    usable = 0 if is_dead(node) else node.gpu_allocatable
+    missing = (row.total or 0) - usable
     return Cell(
-        f"{row.allocated_text}/{node.gpu_allocatable}" + (f" -{missing}" if missing > 0 else ""),
+        f"{row.allocated_text}/{usable}" + (f" -{missing}" if missing > 0 else ""),
         "warn" if missing > 0 else "",
     )
 

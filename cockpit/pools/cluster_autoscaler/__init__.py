@@ -21,11 +21,12 @@ from cockpit.model.watched import Watched
 from cockpit.pools.capacity import DemandWay
 from cockpit.pools.cluster_autoscaler.groups import group_of
 from cockpit.pools.cluster_autoscaler.removal import KEEP, is_going, keepers_of, removal_of
-from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, meaning, said_by
+from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, meaning, refusals_of, said_by
 from cockpit.pools.failure_classes import classed
 from cockpit.pools.keepers import Budgets, Keeper, KeeperKind
 from cockpit.pools.owner import (
     FailureClass,
+    GroupRefusal,
     Nodes,
     Ownership,
     OwnerWords,
@@ -110,6 +111,10 @@ class ClusterAutoscaler(PoolOwner):
     def idle_words(self, found: PoolObject | None) -> str:
         """What it was told as `--scale-down-unneeded-time` stands nowhere."""
         return "removes nodes later, once they are unneeded for 10 min, unless it is told otherwise"
+
+    def refusals(self, event: Event) -> tuple[GroupRefusal, ...]:
+        """Of NotTriggerScaleUp."""
+        return refusals_of(event)
 
     def removal(
         self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
@@ -246,4 +251,5 @@ def _of_events(group: ScaledGroup, events: Iterable[Event]) -> Iterable[PoolFail
             said=event.message,
             code=said.code,
             since_seconds=event.last_seconds,
+            is_past=True,
         )

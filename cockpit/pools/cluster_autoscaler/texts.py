@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from cockpit.model.event import Event
 from cockpit.pools.failure_classes import Classed, classed
-from cockpit.pools.owner import FailureClass
+from cockpit.pools.owner import FailureClass, GroupRefusal
 
 _GROUP = r"(?P<group>\S+)"
 _PATTERNS = {
@@ -25,6 +25,24 @@ _PATTERNS = {
 _READ = {reason: re.compile(pattern, re.DOTALL) for reason, pattern in _PATTERNS.items()}
 FAILURES = tuple(reason for reason in _PATTERNS if reason != "ScaledUpGroup")
 KEPT = tuple(_PATTERNS)
+
+
+_REFUSED = "pod didn't trigger scale-up: "
+_PART = re.compile(r"(\d+) (.+?)(?=, \d+ |$)", re.DOTALL)
+_FULL = ("max node group size reached", "max total nodes in cluster reached", "max cluster limit reached")
+_WAITS = ("in backoff after failed scale-up", "not ready for scale-up")
+"""Sources: kubernetes-sigs/cluster-autoscaler pkg/core/scaleup/orchestrator/skippedreasons.go."""
+
+
+def refusals_of(event: Event) -> tuple[GroupRefusal, ...]:
+    """The counts of a NotTriggerScaleUp: they are of groups, never of nodes; () for any other event."""
+    if event.reason != "NotTriggerScaleUp":
+        return ()
+    _, _, told = event.message.partition(_REFUSED)
+    return tuple(
+        GroupRefusal(int(count), reason, reason.startswith(_FULL), reason.startswith(_WAITS))
+        for count, reason in _PART.findall(told)
+    )
 
 
 class Said(NamedTuple):

@@ -93,6 +93,7 @@ def of_events(pool: str, events: Iterable[Event]) -> Iterator[PoolFailure]:
             code=event.reason,
             since_seconds=event.last_seconds,
             machine=event.object_uid,
+            is_past=True,
         )
 
 

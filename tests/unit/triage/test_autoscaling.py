@@ -31,7 +31,7 @@ def test_a_driver_that_takes_long_is_not_broken_before_the_limit_of_its_pool(nam
     of = case(name)  # 4 minutes after the node
     node = of.file.names[0]
     limit = int(GPUS_LIMIT_SECONDS / 60) - 4
-    for minutes in (0, 3, 8, limit - 1):
+    for minutes in (0, 8, 21, limit - 1):
         found = seen(of, minutes * 60)
         assert (found.cause, node in dict(found.facts).values()) == ("node-coming", True), minutes
         assert "waits for the GPU driver on" in found.sentence and "down" not in found.sentence

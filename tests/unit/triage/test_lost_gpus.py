@@ -246,8 +246,8 @@ def test_a_taint_of_the_pool_stays_and_one_of_its_start_goes() -> None:
 
 def test_a_hope_ends_and_the_node_is_the_cause() -> None:
     new = joining()
-    new["metadata"]["creationTimestamp"] = "2027-01-15T07:30:00Z"
-    new["status"]["conditions"][0]["lastTransitionTime"] = "2027-01-15T07:44:00Z"
+    new["metadata"]["creationTimestamp"] = "2027-01-15T07:10:00Z"
+    new["status"]["conditions"][0]["lastTransitionTime"] = "2027-01-15T07:14:00Z"
     found = of_pod(view_of([new, pod("answer")]))
     assert (found.cause, found.root) == ("gpu-stack-down", Subject("node", "", "new"))
 

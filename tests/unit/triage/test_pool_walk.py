@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
-from cockpit.model.batch import Batch
+from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.event import Event
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.triage.cluster_view import ClusterView
@@ -106,6 +108,7 @@ def test_why_no_machine_comes_is_told_with_what_helps() -> None:
     assert "What helps (for an administrator)" in text and verdict.fact("remedy") in text
     quiet = failing(world(1, other=True, annotations=AUTOSCALED, max_replicas=9))
     assert not told(quiet).is_trouble, "nobody waits for one any more"
+    assert told(quiet).sentence.startswith("no pod waits for it; it did not grow: "), "and it is not well"
 
 
 def test_a_pool_without_bounds_does_not_read_as_unknown() -> None:
@@ -117,3 +120,69 @@ def test_a_pool_without_bounds_does_not_read_as_unknown() -> None:
 def test_a_pool_that_is_gone_says_so() -> None:
     gone = explain(H100._replace(name="nope"), world(1))
     assert gone.sentence == "no pool of that name is known here"
+
+
+def nodepool(**fields: Any) -> PoolObject:
+    """A NodePool without nodes that does not say which machines have GPUs."""
+    return PoolObject(
+        uid="pool-p5",
+        name="gpu-p5",
+        kind="NodePool",
+        api_version="karpenter.sh/v1",
+        resource_path="/apis/karpenter.sh/v1/nodepools",
+        **fields,
+    )
+
+
+def stockout(at_seconds: float) -> Event:
+    return Event(
+        uid="e",
+        name="e",
+        reason="InsufficientCapacityError",
+        message="creating instance, insufficient capacity, InsufficientInstanceCapacity: no p5.48xlarge",
+        object_kind="NodeClaim",
+        object_name="gpu-p5-aa1",
+        last_seconds=at_seconds,
+    )
+
+
+def picks(selector: dict[str, str], *, failed: bool = True) -> Verdict:
+    waits = job("waits", 1, 8, nodeSelector=selector)
+    view = view_of([waits, *pods_of(waits)], pools=(nodepool(),))
+    store: Any = view.store
+    if failed:
+        store.apply(Batch(kind=Kind.OWNER_EVENT, changed=(stockout(view.now_seconds - 60),)))
+    return told_of("gpu-p5", view)
+
+
+def told_of(name: str, view: ClusterView) -> Verdict:
+    return explain(Subject("pool", "", name), view)
+
+
+def test_a_pod_that_selects_a_pool_of_none_waits_for_it() -> None:
+    mine, others = {"karpenter.sh/nodepool": "gpu-p5"}, {"karpenter.sh/nodepool": "other"}
+    assert picks(mine, failed=False).sentence == "1 pod waits for it (8 GPUs); no machine is on its way"
+    assert picks(others, failed=False).sentence == ""
+    assert picks(mine).cause == "no-machine"
+    assert picks(others).sentence.startswith("no pod waits for it; it did not grow: ")
+
+
+def test_a_machine_that_came_later_heals_a_stockout() -> None:
+    late = node("n", labels={"karpenter.sh/nodepool": "gpu-p5"})  # made an hour ago
+    view = view_of([late], pools=(nodepool(),))
+    store: Any = view.store
+    store.apply(Batch(kind=Kind.OWNER_EVENT, changed=(stockout(view.now_seconds - 3_700),)))
+    assert told_of("gpu-p5", view).sentence == ""
+    store.apply(Batch(kind=Kind.OWNER_EVENT, changed=(stockout(view.now_seconds - 60),)))
+    assert "did not grow" in told_of("gpu-p5", view).sentence
+
+
+def test_nothing_is_wrong_is_said_only_where_the_lists_are_whole_and_current() -> None:
+    view = view_of([node("n", labels={"karpenter.sh/nodepool": "gpu-p5"})], pools=(nodepool(),))
+    store: Any = view.store
+    whole = StreamStatus(kind=Kind.POD, phase=Phase.LIVE)
+    for phase in Phase:
+        store.apply(Batch(kind=Kind.POD, status=msgspec.structs.replace(whole, phase=phase)))
+        for subject in (Subject("node", "", "n"), Subject("pool", "", "gpu-p5")):
+            is_well = explain(subject, view).sentence == ""
+            assert is_well is (phase in (Phase.LIVE, Phase.POLLED)), (phase, subject)

@@ -340,7 +340,10 @@ def test_the_launcher_is_named_once_in_what_its_log_says(seed: int) -> None:
 
 
 SCALER = [
-    ("pod didn't trigger scale-up: 1 max node group size reached", "no scale-up: its pool is at its maximum"),
+    (
+        "pod didn't trigger scale-up: 1 max node group size reached",
+        "no scale-up: pool a100-a is at its maximum",
+    ),
     (
         "pod triggered scale-up: [{" + "eu-west-4b-gpu-pool-h100-80gb-reserved-2" * 2 + " 2->3 (max: 4)}]",
         "pool eu-west-4b-g…b-reserved-2 grows from 2 to 3",

@@ -49,7 +49,7 @@ def test_a_node_that_works() -> None:
     [
         (node(gpus=None, gpus_expected=8), "0/?", "▲ no GPUs yet"),
         (node(gpu_allocatable=6), "0/6 -2", "● ready"),
-        (node(ready="Unknown"), "0/8", "× not ready"),
+        (node(ready="Unknown"), "0/0 -8", "× not ready"),
         (node(unschedulable=True), "0/8", "‖ cordoned"),
         (node(gpus=None, gpus_expected=8, conditions=()), "0/?", "◔ joining"),
         (node(gpus=None), "none", "● ready"),
