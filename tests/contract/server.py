@@ -34,14 +34,12 @@ class Capability:
     NO_LOOPBACK = "no loopback"  # the proxy refuses addresses of this host
     SPLIT_STREAMS = "split streams"  # the gate PodLogsQuerySplitStreams is on
     WHOLE_STREAMS = "whole streams"  # it is off, as by default
-    DEVICE_CLAIMS = "device claims"  # serves resource.k8s.io: what nodes offer, and claims to it
     LOOPBACK_PODS = "loopback pods"  # the proxy dials a pod whose address is on this host
 
 
 _BOTH = frozenset({Capability.CONTROLLERS, Capability.CERTIFICATES, Capability.COMPACTION})
 CAPABILITIES: Mapping[str, frozenset[str]] = {
-    "real": _BOTH
-    | {Capability.PROTOBUF, Capability.NO_LOOPBACK, Capability.WHOLE_STREAMS, Capability.DEVICE_CLAIMS},
+    "real": _BOTH | {Capability.PROTOBUF, Capability.NO_LOOPBACK, Capability.WHOLE_STREAMS},
     "embedded": _BOTH | {Capability.LOOPBACK_PODS, Capability.STATED_KINDS, Capability.SPLIT_STREAMS},
 }
 """Starter -> what its server can do."""

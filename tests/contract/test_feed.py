@@ -27,7 +27,7 @@ from tests.contract.asking import in_space
 from tests.contract.conftest import Connect, defined
 from tests.contract.faults import status
 from tests.contract.mirror import Mirror, eventually
-from tests.contract.server import Capability, Server
+from tests.contract.server import Server
 from tests.contract.shapes import crd, custom, job, pod, role
 from tests.reliability.figures import Tell
 
@@ -92,27 +92,21 @@ async def _all_told(fed: Fed, phase: Phase) -> None:
     )
 
 
-def _served_of_others(server: Server) -> set[str]:
-    """Which of the kinds that not every server has this one serves from its start."""
-    return CLAIM_KINDS if server.can(Capability.DEVICE_CLAIMS) else set()
-
-
-async def test_core_kinds_live_and_the_others_are_told_absent(server: Server, connect: Connect) -> None:
-    served = _served_of_others(server)
+async def test_core_kinds_live_and_the_others_are_told_absent(connect: Connect) -> None:
     async with _feeding(await connect("viewer")) as fed:
         await _all_told(fed, Phase.LIVE)
         await eventually(
-            lambda: all(fed.phase(kind) is Phase.ABSENT for kind in OTHER_KINDS - served), "others absent"
+            lambda: all(fed.phase(kind) is Phase.ABSENT for kind in OTHER_KINDS - CLAIM_KINDS),
+            "others absent",
         )
         await eventually(
-            lambda: all(fed.phase(kind) in TOLD for kind in served), "claims are read, or denied to a viewer"
+            lambda: all(fed.phase(kind) in TOLD for kind in CLAIM_KINDS),
+            "claims are read, or denied to a viewer",
         )
 
 
-async def test_one_stream_a_kind_and_nothing_but_reads(
-    server: Server, connect: Connect, proxy: FaultProxy
-) -> None:
-    kinds = CORE_KINDS | _served_of_others(server)
+async def test_one_stream_a_kind_and_nothing_but_reads(connect: Connect, proxy: FaultProxy) -> None:
+    kinds = CORE_KINDS | CLAIM_KINDS
     async with _feeding(await connect("viewer", through=proxy)) as fed:
         await _all_told(fed, Phase.LIVE)
         await eventually(lambda: fed.phase(Kind.POOL) is Phase.ABSENT, "discovery is done")
