@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, NoConnection
 from cockpit.gangs import registry
+from cockpit.jobs import other_jobs
 from cockpit.jobs.index import JobIndex
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Batch, Phase, StreamStatus
@@ -381,6 +382,7 @@ class Attachment:
                 is_narrow=self.options.is_narrow and bool(self.options.namespaces),
                 keep_up=self._keep_up,
                 serve=self._serve,
+                find_pod=partial(self.store.get, Kind.POD),
             ).run()
 
         return {
@@ -495,5 +497,5 @@ class Attachment:
 
 
 def watched_kinds(autoscaler_status: str = "") -> tuple[Watched, ...]:
-    """What is watched besides the kinds that every cluster has: for queueing engines and for pool owners."""
-    return (*registry.watched(), *pool_owners.watched(autoscaler_status))
+    """What is watched besides the kinds that every cluster has: for engines, pool owners and jobs."""
+    return (*registry.watched(), *pool_owners.watched(autoscaler_status), *other_jobs.watched())

@@ -28,6 +28,7 @@ _JOBS: Final = (
     Kind.POD,
     Kind.MPIJOB,
     Kind.JOB,
+    Kind.OTHER_JOB,
     *registry.own_job_tables(),
     Kind.WORKLOAD,
     *registry.queue_tables(),

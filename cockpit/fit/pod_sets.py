@@ -134,8 +134,10 @@ class _Above(msgspec.Struct, frozen=True):
 
 
 def _below(node: dict[str, Any], above: _Above) -> Iterator[ManifestPods]:
+    if str(node.get("kind")) in _ONE_UNLESS_SAID:  # an object inside another (AppWrapper)
+        above = msgspec.structs.replace(above, is_known=True)
     if _is_pod_spec(node.get("spec")):
-        yield _made(node, above)
+        yield _made(node, msgspec.structs.replace(above, counts=(*above.counts, *_counts(node, above))))
         return
     # A template inside says how many pods it makes by counts here; a status is no wish.
     above = msgspec.structs.replace(above, counts=(*above.counts, *_counts(node, above)))

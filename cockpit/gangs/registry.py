@@ -57,7 +57,7 @@ class _Catalogue:
             for kind in (*one.queue_types, *((one.workload_type,) if one.workload_type else ()))
         }
         self.own_jobs = _OwnJobs(engines)
-        self.controllers = (Kind.MPIJOB, Kind.JOB, *self.own_jobs.tables, Kind.OWNER)
+        self.controllers = (Kind.MPIJOB, Kind.JOB, *self.own_jobs.tables, Kind.OTHER_JOB, Kind.OWNER)
         self.by_quota = tuple(one for one in engines if not one.places_pods)
         # asked of every row, so only those that have an answer
         self.telling = tuple(one for one in engines if type(one).queue_of_job is not Engine.queue_of_job)

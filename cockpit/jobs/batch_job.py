@@ -10,6 +10,7 @@ from cockpit.jobs.row import (
     gang_of,
     growth_of,
     make_object_row,
+    members_asked,
     workload_of,
 )
 from cockpit.model.job import Job, JobObject, JobState
@@ -31,7 +32,7 @@ def is_row(job: JobObject, pods: Iterable[Pod], store: StoreReader) -> bool:
 def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: StoreReader, positions: Positions) -> Job:
     """The row of a batch Job; `pods` are the current ones, by completion index where it has one."""
     workload = workload_of(store, job.uid)
-    wanted = sum(role.replicas for role in job.replicas)
+    wanted = members_asked(job.replicas)
     growth = growth_of(store, job.uid)
     if growth is not None:  # pods of the next slice are made, and kept back by a gate
         pods = tuple(pod for pod in pods if not pod.is_gated)
@@ -40,6 +41,8 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: StoreReader, p
         pods=pods,
         counted=pods,
         wanted=wanted if growth is None else growth.pods_now,
+        completions=job.completions if growth is None else None,
+        done_said=job.succeeded,
         grows_to=None if growth is None else growth.pods_then,
         gang=gang_of(workload, store, positions, pods),
         is_deleting=job.deleting_seconds is not None,

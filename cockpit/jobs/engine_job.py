@@ -11,7 +11,7 @@ from cockpit.gangs.engine import OwnJob
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.jobs.job_state import Facts
 from cockpit.jobs.owner_chain import Root
-from cockpit.jobs.row import Positions, gang_of, make_object_row, workload_of
+from cockpit.jobs.row import Positions, gang_of, make_object_row, members_asked, workload_of
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobObject
 from cockpit.model.pod import Pod
@@ -41,7 +41,8 @@ def row(
         kind=engine.name,
         pods=pods,
         counted=tuple(pod for pod in pods if pod.gpus) or pods,
-        wanted=sum(role.replicas for role in with_gpus or job.replicas) or None,
+        wanted=members_asked(with_gpus or job.replicas) or None,
+        done_said=job.succeeded,
         gang=None if job.is_suspended else _gang(root, pods, store, positions, workload, own=own),
         is_deleting=job.deleting_seconds is not None,
         is_suspended=job.is_suspended,

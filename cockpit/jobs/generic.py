@@ -1,110 +1,170 @@
-"""Any other controller whose pods ask for GPUs (PyTorchJob, RayCluster, JobSet, Notebook ...), and bare pods.
+"""Any other controller of which pods or pod templates ask for GPUs (PyTorchJob, JobSet ...), and bare pods.
 
-Nothing is known of its spec: what it wants is what its Workload asks for, else what the batch Jobs below it
-ask for (a JobSet and a TrainJob have them also while they are suspended), else the pods that exist.
+What it wants is what its Workload asks for, else what its own object does, else the objects below it (a
+TrainJob has a JobSet, an InferenceService a Deployment), else the pods that exist.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from cockpit.gangs.engine_of_job import admitted_by
 from cockpit.jobs.batch_job import ended_as
 from cockpit.jobs.job_state import Facts
-from cockpit.jobs.owner_chain import NOT_JOBS, Root
-from cockpit.jobs.row import Positions, gang_of, last_finish, make_row, workload_of
-from cockpit.k8s.gpu_resources import gpus_asked, is_gpu_resource
+from cockpit.jobs.members import current
+from cockpit.jobs.other_jobs import ended_of
+from cockpit.jobs.owner_chain import NOT_JOBS, SCHEDULES, Root, is_part, owner_record
+from cockpit.jobs.owner_tree import OwnerTree
+from cockpit.jobs.row import Positions, gang_of, gpus_asked, last_finish, make_row, members_asked, workload_of
+from cockpit.k8s import gpu_resources
 from cockpit.model.gang import PodSet, Workload
 from cockpit.model.job import Job, JobObject, JobState, OwnerObject
 from cockpit.model.pod import Pod
-from cockpit.model.record import Labels
 from cockpit.model.store_reader import StoreReader
 
 
-def is_row(root: Root, pods: Iterable[Pod], store: StoreReader, children: Iterable[JobObject] = ()) -> bool:
-    """True where pods ask for GPUs, where the Jobs below do, or a Workload that stands for the controller."""
-    if any(pod.asks_for_gpus for pod in pods):
-        return True
-    if root.kind not in NOT_JOBS and _with_gpus(children):
-        return True
-    return any(gpus_asked(one.pod_sets) for one in store.workloads_of(root.uid))
-
-
 def row(
-    owner: OwnerObject | None,
-    root: Root,
-    pods: tuple[Pod, ...],
-    store: StoreReader,
-    positions: Positions,
-    *,
-    children: Sequence[JobObject] = (),
-) -> Job:
-    """The row of any controller; `owner` is its metadata where it was read, `children` the Jobs below it."""
+    root: Root, pods: Sequence[Pod], store: StoreReader, positions: Positions, tree: OwnerTree
+) -> Job | None:
+    """The row of any controller, or of a bare pod; None where it is no job, or asks for no GPU.
+
+    A schedule, and what started a job of its own, is a row only while no such job is there.
+    """
+    found = owner_record(store, root.uid)
+    own = found if isinstance(found, JobObject) else None
+    if root.kind in NOT_JOBS and not is_part("Pod", root.kind):
+        pods = ()
+    asking = () if root.kind in NOT_JOBS else tree.asking_below(root.uid)
+    job = _Known(root, found, current(pods), asking)
+    if any(pod.asks_for_gpus for pod in pods):
+        return _made(job, store, positions, tree)
+    if root.kind in NOT_JOBS and root.kind not in SCHEDULES and own is None:
+        return None
+    if tree.has_started(root.uid):
+        return None
+    is_asked = (own is not None and own.asks_for_gpus) or bool(asking)
+    workloads = store.workloads_of(root.uid)
+    if not is_asked and not any(gpu_resources.gpus_asked(one.pod_sets) for one in workloads):
+        return None
+    return _made(job, store, positions, tree)
+
+
+class _Known(NamedTuple):
+    """What is known of a job: its top, the record of that, its pods, and what asks for GPUs below it."""
+
+    root: Root
+    found: JobObject | OwnerObject | None
+    pods: tuple[Pod, ...]
+    asking: Sequence[JobObject]
+
+
+def _made(job: _Known, store: StoreReader, positions: Positions, tree: OwnerTree) -> Job:
+    root, found, pods, asking = job
+    own = found if isinstance(found, JobObject) else None
     workload = workload_of(store, root.uid)
-    counted = tuple(pod for pod in pods if pod.gpus) or pods
-    wanted, gpus_wanted = len(counted), sum(pod.gpus for pod in counted)
-    asking = _with_gpus(children)
-    if workload is not None:
-        wanted, gpus_wanted = _asked(workload)
-    elif asking:
-        roles = [role for one in asking for role in one.replicas if role.gpus_each]
-        wanted = sum(role.replicas for role in roles)
-        gpus_wanted = sum(role.replicas * role.gpus_each for role in roles)
-    ended = "" if any(not pod.is_finished for pod in pods) else _end_of(asking)
-    deleting = owner is not None and owner.deleting_seconds is not None
-    if owner is None and any(pod.deleting_seconds is not None for pod in pods):
+    counted = tuple(pod for pod in pods if pod.asks_for_gpus) or pods
+    asked = _asked(workload, _nearest(own, asking), asking, counted)
+    jobs = [one for one in tree.objects_below(root.uid) if one.kind == "Job" and one.asks_for_gpus]
+    deleting = found is not None and found.deleting_seconds is not None
+    if found is None and any(pod.deleting_seconds is not None for pod in pods):
         deleting = all(pod.deleting_seconds is not None or pod.is_finished for pod in pods)
+    is_over = all(pod.is_finished for pod in pods)
     facts = Facts(
         kind=root.kind,
         pods=pods,
         counted=counted,
-        wanted=wanted,
+        wanted=asked.members,
+        done_said=max(asked.done, sum(one.succeeded for one in (jobs or ((own,) if own else ())))),
         gang=gang_of(workload, store, positions, pods),
         is_deleting=deleting,
-        is_suspended=bool(asking) and all(one.is_suspended for one in asking),
-        ended=ended,
-        queue=None if owner is None else admitted_by(owner.labels),
+        is_scheduled=root.kind in SCHEDULES,
+        is_suspended=own.is_suspended
+        if own is not None
+        else bool(jobs) and all(one.is_suspended for one in jobs),
+        ended=("" if own is None else ended_of(own)) or (_end_of(jobs) if is_over else ""),
+        queue=None if found is None else admitted_by(found.labels),
     )
-    labels: Labels = () if owner is None else owner.labels
-    created = owner.created_seconds if owner is not None else None
+    created = None if found is None else found.created_seconds
     if created is None:
         created = min((pod.created_seconds for pod in pods if pod.created_seconds is not None), default=None)
+    ended_at = None if own is None else own.finished_seconds
     return make_row(
         root,
         facts,
         store,
-        labels=labels,
+        labels=() if found is None else found.labels,
         workload=workload,
-        gpus_wanted=gpus_wanted,
-        resource_version=_version(owner, root, pods),
+        gpus_wanted=asked.gpus_left(facts.needed),
+        resource_version=_version(found, root, pods),
         created_seconds=created,
-        finished_seconds=last_finish(pods),
-        reclaim=None if owner is None else owner.reclaim,
+        started_seconds=None if own is None else own.started_seconds,
+        finished_seconds=ended_at if ended_at is not None else last_finish(pods),
+        reclaim=None if found is None else found.reclaim,
     )
 
 
-def _with_gpus(children: Iterable[JobObject]) -> list[JobObject]:
-    return [one for one in children if any(role.gpus_each for role in one.replicas)]
+class _Asked(NamedTuple):
+    """What a job asks for in all. None: not known. `each` is of one member, where they are alike."""
+
+    members: int | None
+    gpus: int | None
+    each: int | None = None
+    done: int = 0
+
+    def gpus_left(self, needed: int | None) -> int | None:
+        """GPUs of the members that have not ended well."""
+        if self.gpus is None or self.each is None or needed is None:
+            return self.gpus
+        return min(self.gpus, needed * self.each)
 
 
-def _end_of(children: Sequence[JobObject]) -> str:
+def _asked(
+    workload: Workload | None, own: JobObject | None, asking: Sequence[JobObject], counted: Sequence[Pod]
+) -> _Asked:
+    if workload is not None:
+        return _asked_by_workload(workload)
+    known: Sequence[JobObject] = () if own is None or not own.asks_for_gpus else (own,)
+    if known and asking and members_asked(known[0].replicas) is None:
+        known = asking
+    roles = [role for one in (known or asking) for role in one.replicas if role.asks_for_gpus]
+    members = members_asked(roles)
+    if not roles or (members is None and counted):
+        sizes = {pod.gpus for pod in counted}
+        return _Asked(
+            len(counted), sum(pod.gpus for pod in counted), sizes.pop() if len(sizes) == 1 else None
+        )
+    each = {role.gpus_each for role in roles}
+    return _Asked(members, gpus_asked(roles, counted), each.pop() if len(each) == 1 else None)
+
+
+def _nearest(own: JobObject | None, asking: Sequence[JobObject]) -> JobObject | None:
+    """The object that its controller made of it, whose size may be changed later; else itself."""
+    if own is None or not own.made_name:
+        return own
+    return next((one for one in asking if one.name == own.made_name), own)
+
+
+def _end_of(jobs: Sequence[JobObject]) -> str:
     """How the Jobs ended once all of them have; a controller that begins anew has others by then."""
-    ends = [ended_as(one)[0] for one in children]
+    ends = [ended_as(one)[0] for one in jobs]
     if not ends or not all(ends):
         return ""
     return JobState.FAILED if JobState.FAILED in ends else ends[0]
 
 
-def _version(owner: OwnerObject | None, root: Root, pods: tuple[Pod, ...]) -> str:
-    if owner is not None:
-        return owner.resource_version
+def _version(found: JobObject | OwnerObject | None, root: Root, pods: tuple[Pod, ...]) -> str:
+    if found is not None:
+        return found.resource_version
     return pods[0].resource_version if root.kind == "Pod" and pods else ""
 
 
-def _asked(workload: Workload) -> tuple[int, int]:
-    """(members, GPUs) of the pod sets that ask for GPUs, or all members where none asks."""
+def _asked_by_workload(workload: Workload) -> _Asked:
+    """Of the pod sets that ask for GPUs, or of all where none asks."""
     gpus = {part.name: _gpus(part) for part in workload.pod_sets}
-    with_gpus = [part for part in workload.pod_sets if gpus[part.name]]
-    return sum(part.count for part in with_gpus or workload.pod_sets), sum(gpus.values())
+    parts = [part for part in workload.pod_sets if gpus[part.name]] or list(workload.pod_sets)
+    return _Asked(
+        sum(part.count for part in parts), sum(gpus.values()), done=sum(part.ended for part in parts)
+    )
 
 
 def _gpus(part: PodSet) -> int:
-    return sum(amount for resource, amount in part.resources if is_gpu_resource(resource))
+    return sum(amount for resource, amount in part.resources if gpu_resources.is_gpu_resource(resource))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from cockpit.gangs import pod_group, registry
 from cockpit.jobs import batch_job, engine_job, generic, mpijob
 from cockpit.jobs.members import current, is_up
-from cockpit.jobs.owner_chain import NOT_JOBS, Root, climb, from_ref, of_object, of_pod
+from cockpit.jobs.owner_chain import Root, climb, from_ref, is_part, of_object, of_pod, owner_record
+from cockpit.jobs.owner_tree import OwnerTree
 from cockpit.jobs.row import QueuePosition
 from cockpit.model.event import Event
 from cockpit.model.gang import PodGroup, QueuePlace, Workload
@@ -33,8 +34,7 @@ class JobIndex:
         self._roots: dict[str, Root] = {}
         self._key_of: dict[str, str] = {}  # root, pod or workload uid -> key of the row it is part of
         self._parts: dict[str, tuple[str, ...]] = {}  # key -> uids that point to it
-        self._children = Multimap()  # uid of a controller -> uids of the controllers it owns
-        self._parent_of: dict[str, str] = {}
+        self._tree = OwnerTree(store)
         self._node_ready: dict[str, str] = {}
         self._largest_node_gpus = 0
         self._in_line: set[str] = set()  # uids of Workloads without quota
@@ -90,11 +90,10 @@ class JobIndex:
         gone = (uid for kind in (Kind.POD, Kind.WORKLOAD, *objects) for uid in delta.removed.get(kind, ()))
         for uid in gone:
             self._touch_key(touched, self._key_of.get(uid, ""))
+        owning = self._tree.owning_pods.intersection(delta.removed.get(Kind.POD, ()))
+        for uid in (*owning, *(uid for kind in objects for uid in delta.removed.get(kind, ()))):
+            self._drop_owner(touched, uid)
         for kind in objects:
-            for uid in delta.removed.get(kind, ()):
-                self._touch_above(touched, uid)
-                self._unlink(uid)
-                self._touch_below(touched, uid)
             for uid in delta.changed.get(kind, ()):
                 self._touch_object(touched, kind, uid)
         self._touch_pods(touched, delta.changed.get(Kind.POD, ()))
@@ -115,6 +114,9 @@ class JobIndex:
 
     def _touch_root(self, touched: dict[str, Root], root: Root) -> None:
         """A newer object with the same name takes the row over, even while pods of the old one linger."""
+        held = self._roots.get(root.key)
+        if held is not None and held.uid != root.uid and self._is_newer(held, root):
+            root = held
         table = _TABLES.get(root.kind)
         if (own := registry.own_job(root.api_version, root.kind)) is not None:
             table = own.table
@@ -124,27 +126,52 @@ class JobIndex:
                 root = of_object(record)
         touched[root.key] = root
 
+    def _is_newer(self, held: Root, root: Root) -> bool:
+        """Of kinds without a table of their own: the object of the row is there, the other one is not."""
+        others = self._store.records(Kind.OTHER_JOB)
+        return held.uid in others and root.uid not in others
+
     def _touch_object(self, touched: dict[str, Root], kind: str, uid: str) -> None:
         record: JobObject | OwnerObject | None = self._store.get(kind, uid)
         if record is None:
             return
-        self._link(uid, record.owner.uid if record.owner is not None else "")
+        is_moved = self._tree.link(uid, record.kind, record.owner)
         self._touch_key(touched, self._key_of.get(uid, ""))
         self._touch_root(touched, climb(self._store, of_object(record)))
-        if kind == Kind.OWNER:
+        if record.owner is not None:
+            if record.owner.kind == "Pod":
+                self._touch_owning_pod(touched, record.owner.uid)
+            if is_moved:
+                self._touch_record(touched, record.owner.uid)
+        if is_moved or kind == Kind.OWNER:
             self._touch_below(touched, uid)
 
-    def _touch_above(self, touched: dict[str, Root], uid: str) -> None:
-        """Rows of the controllers above a Job: what they want is what the Jobs below them ask for."""
-        seen = {uid}
-        while (uid := self._parent_of.get(uid, "")) and uid not in seen:
-            seen.add(uid)
-            self._touch_key(touched, self._key_of.get(uid, ""))
+    def _touch_record(self, touched: dict[str, Root], uid: str) -> None:
+        """The row that an object would be: not while a job that it started is there."""
+        record = owner_record(self._store, uid)
+        if record is not None:
+            self._touch_root(touched, of_object(record))
+
+    def _touch_owning_pod(self, touched: dict[str, Root], uid: str) -> None:
+        """A pod that owns others: its own owner is theirs as well, once it is there."""
+        if self._tree.link_pod(uid):
+            self._touch_below(touched, uid)
+
+    def _drop_owner(self, touched: dict[str, Root], uid: str) -> None:
+        """An object that owned others is gone: rows above it ask for less, rows below it stand alone."""
+        owner = self._tree.owner_of(uid)
+        for above in self._tree.above(uid):
+            self._touch_key(touched, self._key_of.get(above, ""))
+        self._tree.unlink(uid)
+        self._touch_record(touched, owner)
+        self._touch_below(touched, uid)
 
     def _touch_below(self, touched: dict[str, Root], uid: str) -> None:
-        """Rows that stood for something below a controller whose own chain became known or broke."""
+        """Rows that stood for something below an owner whose own chain became known or broke."""
         climbed: set[tuple[str, str, bool]] = set()
-        for child in (uid, *self._descend(uid)):
+        for child in (uid, *self._tree.below(uid)):
+            if child != uid and (record := owner_record(self._store, child)) is not None:
+                self._touch_root(touched, climb(self._store, of_object(record)))
             self._touch_key(touched, self._key_of.get(child, ""))
             for pod in self._store.pods_of(child):
                 self._touch_key(touched, self._key_of.get(pod.uid, ""))
@@ -158,7 +185,10 @@ class JobIndex:
         last: tuple[str, bool] | None = (
             None  # siblings stand together in a list: most are settled by a look at the last one
         )
+        owning = self._tree.owning_pods
         for uid in uids:
+            if uid in owning:
+                self._touch_owning_pod(touched, uid)
             key = key_of.get(uid)
             if key is not None:
                 self._touch_key(touched, key)
@@ -168,9 +198,11 @@ class JobIndex:
                 self._strays[uid] = None
             else:
                 self._strays.pop(uid, None)
-            sibling = (pod.owner_uid, bool(pod.gpus or pod.gpus_shared or pod.has_unknown_gpus))
+            if pod.owner_kind == "Pod":
+                self._touch_owning_pod(touched, pod.owner_uid)
+            sibling = (pod.owner_uid, pod.asks_for_gpus)
             if sibling != last:
-                last = sibling if pod.owner_uid and pod.owner_kind not in NOT_JOBS else None
+                last = sibling if pod.owner_uid and is_part("Pod", pod.owner_kind) else None
                 self._touch_new_pod(touched, pod, climbed)
 
     def _touch_new_pod(self, touched: dict[str, Root], pod: Pod, climbed: set[tuple[str, str, bool]]) -> None:
@@ -178,7 +210,7 @@ class JobIndex:
         asks = pod.asks_for_gpus
         if not asks and not pod.owner_uid:
             return
-        if pod.owner_uid and pod.owner_kind not in NOT_JOBS:
+        if pod.owner_uid and is_part("Pod", pod.owner_kind):
             siblings = (pod.owner_uid, pod.namespace, asks)
             if siblings in climbed:
                 return
@@ -297,49 +329,17 @@ class JobIndex:
         told: QueuePlace | None = self._store.get(Kind.PLACE, uid)
         return QueuePosition(estimate) if told is None else QueuePosition(told.position, True)
 
-    # ---- the tree of controllers
-
-    def _link(self, uid: str, owner_uid: str) -> None:
-        if self._parent_of.get(uid, "") == owner_uid:
-            return
-        self._unlink(uid)
-        if owner_uid:
-            self._parent_of[uid] = owner_uid
-            self._children.add(owner_uid, uid)
-
-    def _unlink(self, uid: str) -> None:
-        self._children.discard(self._parent_of.pop(uid, ""), uid)
-
-    def _descend(self, uid: str) -> Iterable[str]:
-        """All controllers below `uid`; a cycle ends."""
-        seen = {uid}
-        todo = [uid]
-        while todo:
-            for child in self._children.get(todo.pop()):
-                if child not in seen:
-                    seen.add(child)
-                    todo.append(child)
-                    yield child
-
-    def _pods_below(self, root: Root) -> list[Pod]:
-        """Every pod of the job, attempts that were superseded too, in the order of coming."""
-        store = self._store
-        if root.kind == "Pod":
-            pod: Pod | None = store.get(Kind.POD, root.uid)
-            return [] if pod is None else [pod]
-        pods = store.pods_under(root.uid)
-        for child in self._descend(root.uid):
-            pods += store.pods_under(child)
-        return pods
-
     # ---- one row
 
     def _recompute(self, key: str, root: Root) -> None:
-        pods = self._pods_below(root)
+        pods = self._tree.pods_below(root)
         job = self._row(root, pods)
         former = self._roots.get(key)
         if job is None and former is not None and former != root:
-            root, pods = former, self._pods_below(former)  # the newcomer is no row: does the old one stand?
+            root, pods = (
+                former,
+                self._tree.pods_below(former),
+            )  # the newcomer is no row: does the old one stand?
             job = self._row(root, pods)
         for uid in self._parts.pop(key, ()):
             if self._key_of.get(uid) == key:
@@ -395,9 +395,4 @@ class JobIndex:
                 if not batch_job.is_row(batch, pods, store):
                     return None
                 return batch_job.row(batch, root, current(pods), store, places)
-        below = (store.get(Kind.JOB, uid) for uid in self._descend(root.uid))
-        children = [one for one in below if one is not None]
-        if not generic.is_row(root, pods, store, children):
-            return None
-        owner: OwnerObject | None = store.get(Kind.OWNER, root.uid)
-        return generic.row(owner, root, current(pods), store, places, children=children)
+        return generic.row(root, pods, store, places, self._tree)

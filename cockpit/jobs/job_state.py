@@ -15,15 +15,35 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     pods: tuple[Pod, ...] = ()  # current members, leader first
     counted: tuple[Pod, ...] = ()  # those that `wanted` counts
-    wanted: int | None = None
+    wanted: int | None = None  # that should run at the same time
+    completions: int | None = None  # that have to end well; None: `wanted`
+    done_said: int = 0  # that have, as the object says: their pods may be gone
     gang: GangVerdict | None = None
     is_deleting: bool = False
     is_suspended: bool = False
+    is_scheduled: bool = False  # it is no job but starts one when its time comes
     ended: str = ""  # JobState.SUCCEEDED or FAILED, once the object says so
     was_running: bool = False
     is_leader_missing: bool = False  # a leader that was not made yet
     queue: JobEngine | None = None  # as the job's label names it, of an engine that admits jobs
     grows_to: int | None = None  # how many it asks for now, of a job that runs with fewer
+
+    @property
+    def done(self) -> int:
+        """Members that have ended well; the object may not know of the last ones yet."""
+        return max(self.done_said, sum(1 for pod in self.counted if pod.phase == "Succeeded"))
+
+    @property
+    def left(self) -> int | None:
+        """Members that have yet to end well."""
+        whole = self.wanted if self.completions is None else self.completions
+        return None if whole is None else max(0, whole - self.done)
+
+    @property
+    def needed(self) -> int | None:
+        """Members that should run now."""
+        left = self.left
+        return None if self.wanted is None or left is None else min(self.wanted, left)
 
 
 def judge(facts: Facts) -> str:
@@ -40,7 +60,11 @@ def judge(facts: Facts) -> str:
             return JobState.STARTING
         # suspended at creation; its workload is made right after
         return JobState.QUEUED if gang is None and facts.queue else JobState.SUSPENDED
-    return _of_pods(facts) if facts.pods else JobState.PENDING
+    if facts.pods:
+        return _of_pods(facts)
+    if facts.done and facts.left == 0:
+        return JobState.SUCCEEDED
+    return JobState.SCHEDULED if facts.is_scheduled else JobState.PENDING
 
 
 def _of_pods(facts: Facts) -> str:
@@ -49,12 +73,13 @@ def _of_pods(facts: Facts) -> str:
     if all(pod.is_finished for pod in pods):
         if has_failed:  # the end for a bare pod, a pause between attempts for a controller
             return JobState.FAILED if facts.kind == "Pod" else JobState.PENDING
-        if facts.wanted is None or len(facts.counted) >= facts.wanted:
+        if not facts.left:
             return JobState.SUCCEEDED
     if has_failed:
         return JobState.DEGRADED
-    up = sum(1 for pod in facts.counted if is_up(pod) or pod.phase == "Succeeded")
-    wanted = len(facts.counted) if facts.wanted is None else facts.wanted
+    up = sum(1 for pod in facts.counted if is_up(pod))
+    alive = sum(1 for pod in facts.counted if not pod.is_finished)
+    wanted = alive if facts.needed is None else facts.needed
     if up >= wanted and facts.is_leader_missing:
         return JobState.STARTING
     counted_uids = {pod.uid for pod in facts.counted}
@@ -65,4 +90,4 @@ def _of_pods(facts: Facts) -> str:
     if facts.was_running:
         return JobState.DEGRADED
     is_bound = all(pod.node or pod.is_finished for pod in pods)
-    return JobState.STARTING if is_bound and wanted <= len(facts.counted) else JobState.PENDING
+    return JobState.STARTING if is_bound and wanted <= alive else JobState.PENDING

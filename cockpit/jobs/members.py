@@ -1,6 +1,6 @@
 """The pods of one job that count now, what each is called, and how one ended."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from cockpit.k8s.evictions import EVICTED, eviction_words
 from cockpit.model.pod import Pod
@@ -14,7 +14,8 @@ def is_named_otherwise(pod: Pod) -> bool:
     launcher where that works, too (runLauncherAsWorker)."""
     head, _, last = pod.name.rpartition("-")
     return (
-        pod.role not in LEADERS
+        pod.group is None
+        and pod.role not in LEADERS
         and head.endswith(f"-{pod.role}")
         and last.isdecimal()
         and int(last) != pod.rank
@@ -22,13 +23,14 @@ def is_named_otherwise(pod: Pod) -> bool:
 
 
 def in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
-    """Launcher (or whoever leads) first, then by role, rank and name."""
+    """Launcher (or whoever leads) first, then by role, group, rank and name."""
     return tuple(
         sorted(
             pods,
             key=lambda pod: (
                 pod.role not in LEADERS,
                 pod.role,
+                pod.group or 0,
                 pod.rank is None,
                 pod.rank or 0,
                 pod.name,
@@ -40,16 +42,16 @@ def in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
 def current(pods: Iterable[Pod]) -> tuple[Pod, ...]:
     """The newest attempt of each member, in order.
 
-    Members with a rank, and leaders, exist once: the newest stands. Of the others, failed pods of an owner
-    are left out when that owner has a newer pod.
+    Members with a rank, and leaders, exist once in their group: the newest stands. Of the others, failed pods
+    of an owner are left out when that owner has a newer pod.
     """
-    newest: dict[tuple[str, object], Pod] = {}
+    newest: dict[Hashable, Pod] = {}
     others: list[Pod] = []
     for pod in pods:
         if pod.rank is None and pod.role not in LEADERS:
             others.append(pod)
             continue
-        seat = (pod.role, pod.owner_uid if pod.rank is None else pod.rank)
+        seat = _seat(pod)
         sitting = newest.get(seat)
         if sitting is None or _age(pod) > _age(sitting):
             newest[seat] = pod
@@ -64,6 +66,20 @@ def current(pods: Iterable[Pod]) -> tuple[Pod, ...]:
     return in_order((*newest.values(), *kept))
 
 
+def _seat(pod: Pod) -> Hashable:
+    """What a member is, whichever attempt: a rank is one of its role and group in a job."""
+    if pod.rank is None:
+        return pod.role, pod.owner_uid
+    return pod.role, pod.job_label or pod.owner_uid, pod.group, pod.rank
+
+
+def seat_number(pod: Pod) -> str:
+    """The rank, behind the group where its role has several: `3`, `0-3`; "" without a rank."""
+    if pod.rank is None:
+        return ""
+    return str(pod.rank) if pod.group is None else f"{pod.group}-{pod.rank}"
+
+
 def _age(pod: Pod) -> tuple[float, str]:
     return (pod.created_seconds or 0.0, pod.uid)
 
@@ -74,12 +90,14 @@ def is_up(pod: Pod) -> bool:
 
 
 def short_name(pod: Pod) -> str:
-    """What tells the member from its siblings: "worker-3", "rank 4", "launcher", else the pod's name.
+    """What tells the member from its siblings: "worker-3", "part 0-3", "rank 4", "launcher" or its pod.
 
     Where a launcher is rank 0 the first worker is rank 1 and its pod is worker-0 by name: its rank is said.
     """
     if pod.role == LAUNCHER:
         return pod.role
+    if pod.group is not None and pod.rank is not None:
+        return f"{pod.role or 'rank'} {seat_number(pod)}"
     if pod.role and pod.rank is not None and is_named_otherwise(pod):
         return f"rank {pod.rank}"
     if pod.role and pod.rank is not None:

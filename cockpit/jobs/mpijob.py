@@ -8,7 +8,7 @@ Source: mpi-operator pkg/controller/mpi_job_controller_status.go.
 from cockpit.gangs.engine_of_job import admitted_by
 from cockpit.jobs.job_state import Facts
 from cockpit.jobs.owner_chain import Root
-from cockpit.jobs.row import Positions, gang_of, make_object_row, workload_of
+from cockpit.jobs.row import Positions, gang_of, make_object_row, members_asked, workload_of
 from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import condition
@@ -24,7 +24,7 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: StoreReader, p
         kind=job.kind,
         pods=pods,
         counted=tuple(pod for pod in pods if pod.role in roles or (not pod.role and pod.gpus)),
-        wanted=sum(role.replicas for role in with_gpus or job.replicas) or None,
+        wanted=members_asked(with_gpus or job.replicas) or None,
         gang=gang_of(workload, store, positions, pods),
         is_deleting=job.deleting_seconds is not None,
         is_suspended=job.is_suspended,

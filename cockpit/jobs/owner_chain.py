@@ -5,14 +5,29 @@ from typing import NamedTuple
 from cockpit.gangs import registry
 from cockpit.model.job import JobObject, OwnerObject
 from cockpit.model.pod import Pod
-from cockpit.model.record import OwnerRef
+from cockpit.model.record import Kind, OwnerRef
 from cockpit.model.store_reader import StoreReader
 
-NOT_JOBS = ("CronJob", "ScheduledWorkflow", "CronWorkflow", "Workflow", "Node", "Application", "HelmRelease")
+SCHEDULES = ("CronJob", "ScheduledWorkflow", "CronWorkflow", "ScheduledSparkApplication")
+"""Owners that start one job after the other: each of these is a job."""
+
+NOT_JOBS = (*SCHEDULES, "Workflow", "Node", "Application", "HelmRelease")
 """Owners that start or deliver many jobs (or, a Node, own nothing but a mirror): the job is below them."""
 
-_TOPS = ("MPIJob", "Pod")
-_DEEPEST = 8  # no real chain is longer; a cycle must end
+_OF_PODS = ("Workflow",)
+"""Of these, those whose own pods are parts of one job."""
+
+_ALWAYS_TOPS = ("MPIJob",)
+"""What owns one (a pipeline) runs several jobs."""
+
+_DEEPEST = 16  # no real chain is longer; a cycle must end
+
+
+def is_part(kind: str, owner_kind: str) -> bool:
+    """True where an object of `kind` is a part of the job of its controller, and no job of its own."""
+    if kind in _ALWAYS_TOPS:
+        return False
+    return owner_kind not in NOT_JOBS or (kind == "Pod" and owner_kind in _OF_PODS)
 
 
 class Root(NamedTuple):
@@ -45,18 +60,28 @@ def owner_record(store: StoreReader, uid: str) -> JobObject | OwnerObject | None
     return None
 
 
-def climb(store: StoreReader, start: Root) -> Root:
-    """The top of the chain of controlling owners above `start`, which may be itself.
+def owner_ref(store: StoreReader, kind: str, uid: str) -> OwnerRef | None:
+    """The controller of an object that owns others: a pod, too (the driver of Spark's executors)."""
+    if kind == "Pod":
+        pod: Pod | None = store.get(Kind.POD, uid)
+        return None if pod is None else pod_owner(pod)
+    record = owner_record(store, uid)
+    return None if record is None else record.owner
 
-    An MPIJob is always a top: what owns one (a pipeline) runs several jobs. So is a pod that is its own job.
-    """
+
+def pod_owner(pod: Pod) -> OwnerRef | None:
+    """The controller of a pod, None where nothing controls it."""
+    if not pod.owner_uid:
+        return None
+    return OwnerRef(pod.owner_api_version, pod.owner_kind, pod.owner_name, pod.owner_uid)
+
+
+def climb(store: StoreReader, start: Root) -> Root:
+    """The top of the chain of controlling owners above `start`, which may be itself, through pods, too."""
     here = start
     for _ in range(_DEEPEST):
-        if here.kind in _TOPS or not here.uid:
-            break
-        record = owner_record(store, here.uid)
-        owner = None if record is None else record.owner
-        if owner is None or owner.kind in NOT_JOBS:
+        owner = owner_ref(store, here.kind, here.uid) if here.uid else None
+        if owner is None or not is_part(here.kind, owner.kind):
             break
         here = from_ref(owner, start.namespace)
     return here
@@ -71,8 +96,8 @@ def of_object(record: JobObject | OwnerObject) -> Root:
 
 
 def of_pod(store: StoreReader, pod: Pod) -> Root:
-    """The job of a pod; a pod that nobody controls is a job of its own."""
-    if not pod.owner_uid or pod.owner_kind in NOT_JOBS:
+    """The job of a pod; a pod that nothing controls is a job of its own."""
+    if not pod.owner_uid or not is_part("Pod", pod.owner_kind):
         return Root("v1", "Pod", pod.namespace, pod.name, pod.uid)
     return climb(
         store, Root(pod.owner_api_version, pod.owner_kind, pod.namespace, pod.owner_name, pod.owner_uid)

@@ -1,6 +1,6 @@
 """From the facts to the row: what every kind of job shares."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.gangs import pod_group, registry
@@ -138,7 +138,9 @@ def make_row(  # the one place where a Job is put together
         is_position_estimate=place is not None and gang is not None and gang.is_estimate,
         state=state,
         ready=sum(1 for pod in facts.counted if is_up(pod)),
-        wanted=facts.grows_to or facts.wanted,
+        wanted=facts.grows_to or (facts.wanted if state in JobState.ENDED else facts.needed),
+        done=facts.done,
+        left=facts.left,
         gpus_allocated=sum(pod.gpus_allocated for pod in facts.pods),
         gpus_wanted=gpus_wanted,
         has_unknown_gpus=any(pod.has_unknown_gpus for pod in facts.pods),
@@ -163,7 +165,7 @@ def make_object_row(
         store,
         labels=job.labels,
         workload=workload,
-        gpus_wanted=gpus_asked(job.replicas, facts.pods),
+        gpus_wanted=gpus_asked(job.replicas, facts.pods, facts.needed),
         resource_version=job.resource_version,
         created_seconds=job.created_seconds,
         started_seconds=job.started_seconds,
@@ -172,9 +174,21 @@ def make_object_row(
     )
 
 
-def gpus_asked(replicas: Sequence[ReplicaSpec], pods: Sequence[Pod]) -> int | None:
-    """GPUs of a full gang; None where roles ask by claims (DRA) and no pod tells how many these are."""
-    total = sum(role.replicas * role.gpus_each for role in replicas)
+def members_asked(replicas: Iterable[ReplicaSpec]) -> int | None:
+    """Pods of these roles; None where one of them does not tell."""
+    counts = [role.replicas for role in replicas]
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
+def gpus_asked(replicas: Sequence[ReplicaSpec], pods: Sequence[Pod], needed: int | None = None) -> int | None:
+    """GPUs of a full gang, of which only `needed` are left where its members are all alike; None where a role
+    does not tell how many there are, or asks by claims (DRA) and no pod tells how many these are."""
+    asking = [role for role in replicas if role.asks_for_gpus]
+    if members_asked(asking) is None:
+        return None
+    total = sum((role.replicas or 0) * role.gpus_each for role in asking)
+    if len(asking) == 1 and needed is not None:
+        total = min(total, needed * asking[0].gpus_each)
     claiming = [role for role in replicas if role.has_device_claims]
     if not claiming:
         return total
@@ -186,7 +200,7 @@ def gpus_asked(replicas: Sequence[ReplicaSpec], pods: Sequence[Pod]) -> int | No
         own = [pod.gpus_claimed for pod in pods if pod.role in ("", role.role) or len(replicas) == 1]
         if not own:
             return None
-        total += role.replicas * max(own)
+        total += (role.replicas or 0) * max(own)
     return total
 
 

@@ -25,6 +25,7 @@ from cockpit.kube.session import ApiSession
 from cockpit.kube.single_object import SingleObject
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
 from cockpit.model.namespaces import EVERY, Namespaces
+from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.right import Right
 from cockpit.model.watched import Watched
@@ -59,6 +60,7 @@ GATHERED = {
     Kind.POOL: "No machine-pool API is served.",
     Kind.MACHINE: "No API of machines is served.",
     Kind.POD_GROUP: "No PodGroup API is served.",
+    Kind.OTHER_JOB: "No API of other jobs is served.",
 }
 """Kinds of record that several resources become, each with a stream and a scope of its own; and what is said
 where none of them is served."""
@@ -101,6 +103,7 @@ class Feed:
 
     `watched` are the kinds that queueing engines and pool owners live by. Each kind in namespaces is read
     everywhere where that is allowed, else in each of `namespaces`; with `is_narrow` in those alone.
+    `find_pod` gives a pod that was delivered, by its uid.
     """
 
     def __init__(
@@ -116,6 +119,7 @@ class Feed:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         keep_up: KeepUp = once,
         serve: Callable[[Served], None] = _overlook,
+        find_pod: Callable[[str], Pod | None] = lambda _uid: None,
     ) -> None:
         self.served: Served | None = None
         self._session = session
@@ -138,7 +142,7 @@ class Feed:
             ),
         )
         kinds = frozenset((one.group, one.api_kind) for one in watched if one.api_kind)
-        self._owners = Owners(session, sink, watched=WATCHED | kinds)
+        self._owners = Owners(session, sink, watched=WATCHED | kinds, find_pod=find_pod)
         self._running: dict[tuple[str, str], tuple[Resource, asyncio.Task[None]]] = {}
         self._absent: set[str] = set()
 

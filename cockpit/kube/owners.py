@@ -59,12 +59,15 @@ class Owners:
         sink: Callable[[Batch], None],
         *,
         watched: frozenset[tuple[str, str]] = WATCHED,
+        find_pod: Callable[[str], Pod | None] = lambda _uid: None,
         pause_seconds: float = PAUSE_SECONDS,
         listing_seconds: float = LISTING_SECONDS,
     ) -> None:
         self._session = session
         self._sink = sink
         self._watched = watched
+        self._find_pod = find_pod
+        self._awaited: set[str] = set()  # uids of pods that own others and have not come yet
         self._pause = pause_seconds
         self._patience = listing_seconds
         self._served: Served | None = None
@@ -94,7 +97,10 @@ class Owners:
             self._listed.clear()
         for record in batch.changed:
             if isinstance(record, Pod):
-                if record.gpus and record.owner_uid and not self._is_watched(record):
+                if record.asks_for_gpus and record.owner_uid:
+                    self._want_of(record, stream)
+                elif record.uid in self._awaited:
+                    self._awaited.discard(record.uid)
                     self._want_of(record, stream)
             elif isinstance(record, JobObject) and record.owner is not None and _has_gpus(record):
                 self._want(record.owner, record.namespace, 0, (record.uid, stream))
@@ -122,14 +128,30 @@ class Owners:
         return found
 
     def _want_of(self, pod: Pod, stream: Stream) -> None:
+        """The owner of a pod; where that is a pod itself (the driver of Spark), the owner of that."""
+        if pod.owner_kind == "Pod":
+            self._want_above(pod.owner_uid, stream)
+            return
+        if not pod.owner_uid or self._is_watched(pod):
+            return
         if pod.owner_uid in self._known:
             self._holders.hold(pod.uid, pod.owner_uid, stream)
             return
         reference = OwnerRef(pod.owner_api_version, pod.owner_kind, pod.owner_name, pod.owner_uid)
         self._want(reference, pod.namespace, 0, (pod.uid, stream))
 
+    def _want_above(self, uid: str, stream: Stream) -> None:
+        """The owner of a pod that owns others, once that pod has come."""
+        above = self._find_pod(uid)
+        if above is None:
+            self._awaited.add(uid)
+        elif above.owner_kind != "Pod":  # pods that own each other would have no end
+            self._want_of(above, stream)
+
     def _want(self, reference: OwnerRef, namespace: str, depth: int, holder: tuple[str, Stream]) -> None:
         group = reference.api_version.rpartition("/")[0]
+        if reference.kind == "Pod":
+            self._want_above(reference.uid, holder[1])
         if (group, reference.kind) in self._watched:
             return
         self._holders.hold(holder[0], reference.uid, holder[1])

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from cockpit.model.gpu_share import GpuShare
 from cockpit.model.record import Condition, Labels, OwnerRef, Record
 
 RECLAIM_AT = "gpu-cockpit/reclaim-at"
@@ -25,26 +26,30 @@ class ReclaimMark(NamedTuple):
 
 
 class ReplicaSpec(msgspec.Struct, frozen=True, gc=False):
-    """One role of a job: how many pods of which shape. `gpus_each` are devices a pod."""
+    """One role of a job: how many pods of which shape. `gpus_each` are devices a pod.
+
+    `replicas` None: the object does not tell how many there will be.
+    """
 
     role: str  # launcher, worker, main, ...
-    replicas: int
+    replicas: int | None
     gpus_each: int = 0
     gpu_resource: str = ""
     cpu_millicores_each: int = 0
     memory_bytes_each: int = 0
     image: str = ""
     command: str = ""
+    gpu_share: GpuShare | None = None  # that each of its pods asks for by annotation
     has_device_claims: bool = False  # asks for devices by ResourceClaims, too: how many is not told here
 
     @property
     def asks_for_gpus(self) -> bool:
-        """True for a role that asks for GPUs, or may do so by claims."""
-        return bool(self.gpus_each or self.has_device_claims)
+        """True for a role that asks for GPUs or a share of one, or may do so by claims."""
+        return bool(self.gpus_each or self.gpu_share or self.has_device_claims)
 
 
 class JobObject(Record, frozen=True, gc=False, kw_only=True):
-    """A job as its own API object tells it (MPIJob, batch Job), decoded but not judged.
+    """A job as its own API object tells it (MPIJob, batch Job, PyTorchJob ...), decoded but not judged.
 
     `conditions` may hold stale texts (a finished MPIJob keeps Running's): the state of a job is computed
     in `cockpit.jobs`, never echoed.
@@ -58,12 +63,21 @@ class JobObject(Record, frozen=True, gc=False, kw_only=True):
     replicas: tuple[ReplicaSpec, ...] = ()
     is_suspended: bool = False  # spec.suspend or spec.runPolicy.suspend
     slots_per_worker: int | None = None
+    completions: int | None = None  # pods that have to end well; None: as many as there are
+    phase: str = ""  # as its controller writes it; "" where it wrote none, or the kind has none
+    has_status: bool = True  # False: its controller has written no status at all
+    made_name: str = ""  # of what its controller made of it, as its status says: the RayCluster of a RayJob
     active: int = 0
     succeeded: int = 0
     failed: int = 0
     started_seconds: float | None = None
     finished_seconds: float | None = None
     reclaim: ReclaimMark | None = None
+
+    @property
+    def asks_for_gpus(self) -> bool:
+        """True where its pods ask for GPUs; False where there are to be none of those that would."""
+        return any(role.asks_for_gpus and role.replicas != 0 for role in self.replicas)
 
 
 class OwnerObject(Record, frozen=True, gc=False, kw_only=True):
@@ -81,8 +95,8 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One row: a training job of any kind, computed from its object, its pods and its gang.
 
     `state` is one of the words in `JobState`; why it is so is asked of `cockpit.triage`. `wanted`, `ready`
-    count pods that ask for GPUs (workers), or all pods when none asks. `gpus_allocated` are devices bound
-    now, `gpus_wanted` what a full gang takes.
+    count pods that ask for GPUs (workers), or all pods when none asks: `wanted` those that should run now,
+    without those that are `done`. `gpus_allocated` are devices bound now, `gpus_wanted` what they all take.
     `has_unknown_gpus` says that ResourceClaims of its pods are not known, so that more GPUs may be allocated.
     """
 
@@ -100,6 +114,8 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     state: str = ""
     ready: int = 0
     wanted: int | None = None
+    done: int = 0  # members that have ended well, those whose pods are gone as well
+    left: int | None = None  # members that have yet to end well
     gpus_allocated: int = 0
     gpus_wanted: int | None = None
     has_unknown_gpus: bool = False
@@ -116,6 +132,7 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class JobState:
     """Words for the state column, plain and few."""
 
+    SCHEDULED = "scheduled"  # waits for its time
     QUEUED = "queued"  # waits for its queue or gang engine
     PENDING = "pending"  # pods exist, not all bound
     STARTING = "starting"  # bound, not all running
@@ -128,4 +145,4 @@ class JobState:
     UNKNOWN = "unknown"
 
     ENDED = ("succeeded", "failed")
-    WAITING = ("queued", "pending", "starting", "suspended")
+    WAITING = ("scheduled", "queued", "pending", "starting", "suspended")

@@ -1,5 +1,6 @@
 """Pods, flat: one record of strings and numbers each, because there are 50,000 of them."""
 
+from cockpit.model.gpu_share import GpuShare
 from cockpit.model.record import Labels, Record
 from cockpit.model.scheduling import NO_TRAITS, Traits
 
@@ -35,8 +36,11 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     owner_uid: str = ""
     job_label: str = ""  # name of the training job that labels tell (MPIJob, PyTorchJob, batch Job, JobSet)
     role: str = ""  # launcher, worker, master, ...; "" unknown
-    rank: int | None = None  # replica or completion index
+    group: int | None = None  # which of several equal groups of its role it is in; None where there is one
+    rank: int | None = None  # replica or completion index, within its group
     gang: str = ""  # name of the pod group, whatever the engine
+    gang_size: int = 0  # how many pods that group has, where the pod itself says so; 0 else
+    gpu_share: GpuShare | None = None  # asked for by annotation: no device that the scheduler charges
     queue: str = ""  # kueue.x-k8s.io/queue-name on the pod
     scheduler: str = ""
     priority: int | None = None
@@ -87,5 +91,5 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
 
     @property
     def asks_for_gpus(self) -> bool:
-        """True for a pod that asks for GPUs, alone or with others, or may do so by a claim not known here."""
-        return bool(self.gpus or self.gpus_shared or self.has_unknown_gpus)
+        """True for a pod that asks for GPUs or a share of one, or may do so by a claim not known here."""
+        return bool(self.gpus or self.gpus_shared or self.has_unknown_gpus or self.gpu_share)

@@ -19,6 +19,7 @@ class Kind:
     EVENT = "events"
     JOB = "jobs"  # batch/v1 Job
     MPIJOB = "mpijobs"  # kubeflow.org/v2beta1 MPIJob
+    OTHER_JOB = "otherjobs"  # objects of any other kind whose pod templates ask for GPUs
     WORKLOAD = "workloads"  # what stands for a job where an engine admits jobs whole
     AUTOSCALER = "autoscalers"  # what an autoscaler of nodes writes of itself
     OWNER_EVENT = "ownerevents"  # events of pool owners, kept when the cluster has forgotten them

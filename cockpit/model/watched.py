@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from cockpit.model.job import ReplicaSpec
 from cockpit.model.record import Record
 
 
@@ -24,3 +25,4 @@ class Watched(msgspec.Struct, frozen=True):
     namespace: str = ""
     name: str = ""  # of one object that is read by its name and not watched, "" for all of them
     record: Callable[[Mapping[str, Any]], Record | None] | None = None
+    roles: Callable[[Mapping[str, Any]], tuple[ReplicaSpec, ...]] | None = None  # of a job, by its templates

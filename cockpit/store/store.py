@@ -23,7 +23,7 @@ from cockpit.store.multimap import Multimap
 EVENTS_PER_OBJECT = 50
 EVENTS_IN_ALL = 20_000
 
-_MANY_RESOURCES = (Kind.OWNER, Kind.POOL, Kind.MACHINE, Kind.POD_GROUP)
+_MANY_RESOURCES = (Kind.OWNER, Kind.POOL, Kind.MACHINE, Kind.POD_GROUP, Kind.OTHER_JOB)
 """Kinds that gather several API resources: a name may occur twice, so a newcomer replaces nobody."""
 
 _ONE_BY_ONE = (Kind.GPU, Kind.EVENT, *_MANY_RESOURCES)

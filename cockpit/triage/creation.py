@@ -210,7 +210,7 @@ def counts_its_launcher(walk: Walk, gang: GangVerdict) -> CauseFound | None:
     job, object_ = walk.job, object_of(walk.job, walk.store)
     if job.kind != "MPIJob" or not isinstance(object_, JobObject):
         return None
-    workers = sum(role.replicas for role in object_.replicas if role.role != "launcher")
+    workers = sum(role.replicas or 0 for role in object_.replicas if role.role != "launcher")
     if any(pod.role == "launcher" for pod in walk.pods) or len(walk.pods) < workers:
         return None
     tree = tree_named(walk.trees, job.kind, job.namespace, job.name)

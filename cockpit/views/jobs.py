@@ -40,9 +40,9 @@ class JobRow:
 
     @property
     def why(self) -> str:
-        """The sentence of its verdict, "" where nothing holds it."""
+        """The sentence of its verdict; where nothing holds it how far it is, "" where that is not counted."""
         found = self.verdict
-        return "" if found is None else found.sentence
+        return done_words(self.job) if found is None or not found.sentence else found.sentence
 
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
@@ -86,6 +86,13 @@ def _reading(value: Reading) -> Value:
 def known_gpus(job: Job) -> int | None:
     """GPUs that it holds; None where claims of its pods are not known."""
     return None if job.has_unknown_gpus else job.gpus_allocated
+
+
+def done_words(job: Job) -> str:
+    """`2 of 3 left, 1 done` of a job of which a part has ended well, "" of any other."""
+    if not job.done or not job.left or job.state in JobState.ENDED:
+        return ""
+    return f"{job.left} of {job.left + job.done} left, {job.done} done"
 
 
 def _name(row: JobRow, now_seconds: float) -> Cell:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from cockpit_widgets.types import Cell, Column
 
-from cockpit.jobs.members import is_named_otherwise
+from cockpit.jobs.members import is_named_otherwise, seat_number
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -23,12 +23,12 @@ def owner_text(pod: Pod) -> str:
 
 
 def rank_text(pod: Pod) -> str:
-    """`worker 3`, `rank 4` where the pod's name has another number, `launcher`, or nothing."""
+    """`worker 3`, `part 0-3`, `rank 4` where the pod's name has another number, `launcher`, or nothing."""
     if pod.rank is not None and pod.role and is_named_otherwise(pod):
         return f"rank {pod.rank}"
     if pod.rank is None:
         return pod.role
-    return f"{pod.role} {pod.rank}".strip()
+    return f"{pod.role} {seat_number(pod)}".strip()
 
 
 def gpus_cell(pod: Pod) -> Cell:

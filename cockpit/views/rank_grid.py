@@ -7,7 +7,7 @@ from statistics import median
 
 from cockpit_widgets.types import GridCell, TableSource, Tone
 
-from cockpit.jobs.members import LEADERS
+from cockpit.jobs.members import LEADERS, seat_number
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
@@ -77,7 +77,7 @@ def grid(
     shown = [row for row in rows if only is None or row.pod.uid in only]
     leading = tuple(_cell(row, LEAD, odd) for row in shown if row.pod.role in LEADERS)
     others = tuple(
-        _cell(row, str(at if row.pod.rank is None else row.pod.rank), odd)
+        _cell(row, seat_number(row.pod) or str(at), odd)
         for at, row in enumerate(row for row in shown if row.pod.role not in LEADERS)
     )
     worst = {uid: found[0] for uid, found in odd.items()}
@@ -107,10 +107,10 @@ def _caption(cells: Sequence[GridCell], pods: Mapping[str, Pod]) -> str:
 
 
 def name_of(pod: Pod) -> str:
-    """`rank 7`, `launcher`, or the pod's name."""
+    """`rank 7`, `rank 0-7`, `launcher`, or the pod's name."""
     if pod.role in LEADERS:
         return pod.role
-    return pod.name if pod.rank is None else f"rank {pod.rank}"
+    return pod.name if pod.rank is None else f"rank {seat_number(pod)}"
 
 
 def line_of(source: TableSource, key: str, odd: Odd | None = None) -> str:

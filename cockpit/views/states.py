@@ -9,6 +9,7 @@ from cockpit.model.namespaces import EVERY, Namespaces, namespaces_of
 from cockpit.model.pod import Pod
 
 _JOB: dict[str, tuple[str, Tone]] = {
+    JobState.SCHEDULED: ("◷", "dim"),
     JobState.QUEUED: ("◌", "info"),
     JobState.PENDING: ("◔", "warn"),
     JobState.STARTING: ("◑", "info"),
@@ -27,6 +28,7 @@ JOB_URGENCY = (
     JobState.STARTING,
     JobState.QUEUED,
     JobState.SUSPENDED,
+    JobState.SCHEDULED,
     JobState.RUNNING,
     JobState.FINISHING,
     JobState.UNKNOWN,

@@ -53,7 +53,7 @@ from tests.contract.test_keys_and_rights import ELSEWHERE, STREAMS, plan_for
 from tests.contract.verb_objects import KINDS as VERB_KINDS
 from tests.contract.verb_objects import SPACES, TABLES, put, row
 
-BUILT_IN_GROUPS = ("apps", "scheduling.k8s.io")
+BUILT_IN_GROUPS = ("apps", "batch", "scheduling.k8s.io")
 _OF_THE_CLUSTER = ("nodepools", "nodeclaims", "clusterqueues")
 OWNED = 9
 """Pods of each controller: so many that its kind is listed, and some are left to be asked for one by one."""

@@ -33,7 +33,7 @@ typedef struct {
 enum slot { NAME, UID, VERSION, PLACE, ADDRESS, CREATED, STARTED, SLOTS };
 
 /* What differs between groups of objects: fields of the object once more, as protobuf, to be looked up.
- * MEMBER: a pod's labels and annotations that tell its rank; VOLUMES: those of its spec, with what names claims and
+ * MEMBER: a pod's labels and annotations that tell its group and rank; VOLUMES: those of its spec, with what names claims and
  * ConfigMaps. The others are of nodes: conditions without the time of the last heartbeat, capacity and allocatable,
  * annotations that are kept. */
 enum part { MEMBER = 0, CONDITIONS = 0, VOLUMES = 1, AMOUNTS = 1, NOTES, PARTS };

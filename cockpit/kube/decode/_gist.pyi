@@ -12,7 +12,7 @@ class Members:
         record: type[Any],
         words: Mapping[str, str],
         moments: Mapping[bytes, Any],
-        ranks: Mapping[bytes, Any],
+        seats: Mapping[bytes, Any],
         kept: int,
         /,
     ) -> Members: ...

@@ -53,9 +53,9 @@ static int interest_of(PyObject *given, interest *made) {
 
 /* ---- members: pods that are alike */
 
-enum field { F_NAME, F_UID, F_VERSION, F_NODE, F_IP, F_CREATED, F_STARTED, F_RANK, FIELDS };
+enum field { F_NAME, F_UID, F_VERSION, F_NODE, F_IP, F_CREATED, F_STARTED, F_GROUP, F_RANK, FIELDS };
 static const char *const FIELD_NAMES[FIELDS] = {"name",   "uid",             "resource_version", "node",
-                                                "pod_ip", "created_seconds", "started_seconds",  "rank"};
+                                                "pod_ip", "created_seconds", "started_seconds",  "group", "rank"};
 
 typedef struct {
     PyObject_HEAD
@@ -66,7 +66,7 @@ typedef struct {
     PyObject *copy;   /* its __copy__ */
     PyObject *members[FIELDS]; /* its member descriptors, by which a fresh copy gets what differs */
     descrsetfunc set[FIELDS];
-    PyObject *words, *moments, *ranks; /* memos: subscripted */
+    PyObject *words, *moments, *seats; /* memos: subscripted */
     Py_ssize_t kept;
     PyObject *last; /* what `like` had for the key before, NULL after it changed: members of a job come in a row */
     text last_key;
@@ -87,26 +87,26 @@ static void members_free(PyObject *object) {
     Py_XDECREF(self->copy);
     Py_XDECREF(self->words);
     Py_XDECREF(self->moments);
-    Py_XDECREF(self->ranks);
+    Py_XDECREF(self->seats);
     Py_XDECREF(self->last);
     for (int i = 0; i < 2; i++) Py_XDECREF(self->times[i].moment);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
 
-/* (names, record type, words, moments, ranks, how many to remember) */
+/* (names, record type, words, moments, seats, how many to remember) */
 static PyObject *members_new(PyTypeObject *type, PyObject *given, PyObject *named) {
-    PyObject *held, *record, *words, *moments, *ranks;
+    PyObject *held, *record, *words, *moments, *seats;
     Py_ssize_t kept;
     (void)named;
-    if (!PyArg_ParseTuple(given, "O!OOOOn", &PyTuple_Type, &held, &record, &words, &moments, &ranks, &kept)) return NULL;
+    if (!PyArg_ParseTuple(given, "O!OOOOn", &PyTuple_Type, &held, &record, &words, &moments, &seats, &kept)) return NULL;
     members *self = (members *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (self == NULL) return NULL;
     self->held = Py_NewRef(held);
     self->type = Py_NewRef(record);
     self->words = Py_NewRef(words);
     self->moments = Py_NewRef(moments);
-    self->ranks = Py_NewRef(ranks);
+    self->seats = Py_NewRef(seats);
     self->kept = kept;
     self->like = PyDict_New();
     self->copy = PyObject_GetAttrString(record, "__copy__");
@@ -192,6 +192,8 @@ static PyObject *moment_of(members *self, int which, text raw) {
 
 /* What differs, into a copy of the first record; 0 with an error set. */
 static int fill(members *self, const gist *g, PyObject *record) {
+    PyObject *seat = looked_up(self->seats, part_of(g, MEMBER)); /* (group, rank) */
+    if (seat == NULL) return 0;
     for (int i = 0; i < FIELDS; i++) {
         PyObject *value;
         switch (i) {
@@ -204,16 +206,22 @@ static int fill(members *self, const gist *g, PyObject *record) {
         case F_STARTED:
             value = moment_of(self, 1, g->slots[STARTED]);
             break;
+        case F_GROUP:
         case F_RANK:
-            value = looked_up(self->ranks, part_of(g, MEMBER));
+            value = PyTuple_GetItem(seat, i == F_RANK);
+            Py_XINCREF(value);
             break;
         default: /* plain, so there is nothing to clean */
             value = string_of(g->slots[i == F_NAME ? NAME : i == F_UID ? UID : i == F_VERSION ? VERSION : ADDRESS]);
         }
         int failed = value == NULL || self->set[i](self->members[i], record, value) < 0;
         Py_XDECREF(value);
-        if (failed) return 0;
+        if (failed) {
+            Py_DECREF(seat);
+            return 0;
+        }
     }
+    Py_DECREF(seat);
     return 1;
 }
 

@@ -25,6 +25,7 @@ from cockpit.kube.decode.kueue import (
 from cockpit.kube.decode.machines import MachineShape, machine_record
 from cockpit.kube.decode.node_memo import remembering_nodes
 from cockpit.kube.decode.nodes import node_record
+from cockpit.kube.decode.other_jobs import other_job_decode
 from cockpit.kube.decode.pod_memo import remembering
 from cockpit.kube.decode.pods import pod_record
 from cockpit.kube.decode.pools import PoolShape, pool_record
@@ -180,6 +181,8 @@ def gathered_decoder(one: Watched, resource: Resource) -> Decoder:
     all that are alike."""
     if one.record is not None:
         return engine_decoder(one)
+    if one.roles is not None:
+        return Decoder(one.kind, other_job_decode(resource, one.roles))
     if one.kind == Kind.POOL:
         return pool_decoder(resource)
     return machine_decoder(resource) if one.kind == Kind.MACHINE else pod_group_decoder(resource, one.engine)

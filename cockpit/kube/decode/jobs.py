@@ -57,6 +57,7 @@ def job_record(job: Any, reading: Reading) -> JobObject:
         conditions=conditions(status.conditions, reading),
         replicas=(replica_spec("main", wanted, spec.template, reading),),
         is_suspended=spec.suspend,
+        completions=spec.completions if reading.has(spec, "completions") else None,
         active=status.active,
         succeeded=status.succeeded,
         failed=status.failed,

@@ -17,11 +17,11 @@ from google.protobuf.message import DecodeError
 from cockpit.clean import WORDS
 from cockpit.kube.decode import times
 from cockpit.kube.decode.pods import (
-    GANG_ANNOTATIONS,
+    NOTED_ANNOTATIONS,
     RANK_ANNOTATIONS,
     STAY_ANNOTATIONS,
     akin_record,
-    rank_of,
+    seat_of,
 )
 from cockpit.kube.decode.reading import PROTOBUF
 from cockpit.kube.decode.traits import MEMBER_LABELS, remounted
@@ -51,7 +51,7 @@ def names_of(names: Any) -> bytes:
 _NAMES = (
     names_of(MEMBER_LABELS),
     names_of(RANK_ANNOTATIONS),
-    names_of((*GANG_ANNOTATIONS, *STAY_ANNOTATIONS)),
+    names_of((*NOTED_ANNOTATIONS, *STAY_ANNOTATIONS)),
     b"",
 )
 
@@ -76,8 +76,8 @@ def moment(raw: bytes) -> float | None:
     return times.from_message(meta_pb2.Time.FromString(raw))
 
 
-def _rank(raw: bytes) -> int | None:
-    return rank_of(meta_pb2.ObjectMeta.FromString(raw))
+def _seat(raw: bytes) -> tuple[int | None, int | None]:
+    return seat_of(meta_pb2.ObjectMeta.FromString(raw))
 
 
 class Remembering:
@@ -89,7 +89,7 @@ class Remembering:
 
     def __init__(self, parse: Parse) -> None:
         self._moments = Memo(moment)
-        self._members = Members(_NAMES, Pod, WORDS, self._moments, Memo(_rank), KEPT)
+        self._members = Members(_NAMES, Pod, WORDS, self._moments, Memo(_seat), KEPT)
         self._parse = parse
         self._akin: dict[bytes, Pod] = {}  # by spec and status
         self._shapes: dict[bytes, Pod] = {}  # by the same without the volumes

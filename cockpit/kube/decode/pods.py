@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from cockpit.clean import SENTENCE, WORDS, clean
+from cockpit.k8s.gpu_shares import SHARE_ANNOTATIONS, gpu_share, whole_number
 from cockpit.k8s.waiting_reasons import START_FAILED
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.amounts import full_charge
@@ -32,15 +33,26 @@ ROLE_LABELS: tuple[str, ...] = (
     "jobset.sigs.k8s.io/replicatedjob-name",
     "ray.io/node-type",
     "volcano.sh/task-spec",
+    "spark-role",
+    "dask.org/component",
 )
+ROLE_ANNOTATIONS: tuple[str, ...] = ("volcano.sh/task-spec",)
 RANK_LABELS: tuple[str, ...] = (
     "training.kubeflow.org/replica-index",
     "batch.kubernetes.io/job-completion-index",
-    "jobset.sigs.k8s.io/job-index",
     "volcano.sh/task-index",
     "leaderworkerset.sigs.k8s.io/worker-index",
+    "kueue.x-k8s.io/pod-group-pod-index",
+    "spark-exec-id",
     "apps.kubernetes.io/pod-index",
 )
+GROUP_LABELS: tuple[str, ...] = (
+    "jobset.sigs.k8s.io/job-index",
+    "leaderworkerset.sigs.k8s.io/group-index",
+)
+"""Which of the equal groups of its role a member is in: ranks begin at 0 in each."""
+GROUPS_LABEL = "jobset.sigs.k8s.io/replicatedjob-replicas"
+"""How many such groups there are; of one group nothing is said."""
 RANK_ANNOTATIONS: tuple[str, ...] = ("batch.kubernetes.io/job-completion-index", "volcano.sh/task-index")
 GANG_LABELS: tuple[str, ...] = (
     "scheduling.x-k8s.io/pod-group",
@@ -48,6 +60,12 @@ GANG_LABELS: tuple[str, ...] = (
     "pod-group.scheduling.sigs.k8s.io",
 )
 GANG_ANNOTATIONS: tuple[str, ...] = ("scheduling.k8s.io/group-name", "pod-group-name")
+GANG_SIZE_ANNOTATION = "kueue.x-k8s.io/pod-group-total-count"
+"""How many pods a group has that no object tells of."""
+NOTED_ANNOTATIONS: tuple[str, ...] = (
+    *(*GANG_ANNOTATIONS, *ROLE_ANNOTATIONS, GANG_SIZE_ANNOTATION),
+    *SHARE_ANNOTATIONS,
+)
 STAY_ANNOTATIONS: tuple[str, ...] = (
     "karpenter.sh/do-not-disrupt",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
@@ -55,8 +73,10 @@ STAY_ANNOTATIONS: tuple[str, ...] = (
 """Annotations of a pod by which an autoscaler does not take its node away."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
-_INTERESTING = frozenset((*JOB_LABELS, *ROLE_LABELS, *RANK_LABELS, *GANG_LABELS, QUEUE_LABEL))
-_INTERESTING_ANNOTATIONS = frozenset((*RANK_ANNOTATIONS, *GANG_ANNOTATIONS))
+_INTERESTING = frozenset(
+    (*JOB_LABELS, *ROLE_LABELS, *RANK_LABELS, *GROUP_LABELS, GROUPS_LABEL, *GANG_LABELS, QUEUE_LABEL)
+)
+_INTERESTING_ANNOTATIONS = frozenset((*RANK_ANNOTATIONS, *NOTED_ANNOTATIONS))
 _NO_SPEC = shapes.PodSpec()
 _STILL_STARTING = ("PodInitializing", "ContainerCreating", "")
 
@@ -65,7 +85,7 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
     """The record of one core/v1 Pod."""
     meta, spec, status, words, seconds = pod.metadata, pod.spec, pod.status, WORDS, reading.seconds
     pairs = list(meta.labels.items())
-    job_label, role, rank, gang, queue = _membership(pairs, meta, spec)
+    membership = _membership(pairs, meta, spec)
     owner_api, owner_kind, owner_name, owner_uid = _owner(meta)
     cpu, memory, gpus, gpu_resource, named = full_charge(spec, reading.amount)
     names, image = _containers(spec, gpus, gpu_resource)
@@ -90,11 +110,7 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
         owner_kind=owner_kind,
         owner_name=owner_name,
         owner_uid=owner_uid,
-        job_label=job_label,
-        role=role,
-        rank=rank,
-        gang=gang,
-        queue=queue,
+        **membership,
         scheduler=words[spec.scheduler_name],
         priority=spec.priority if reading.has(spec, "priority") else None,
         priority_class=words[spec.priority_class_name],
@@ -130,7 +146,7 @@ def akin_record(first: Pod, meta: Any, reading: Reading, **others: Any) -> Pod:
     no pod group in the spec (labels come before it).
     """
     words, pairs = WORDS, list(meta.labels.items())
-    job_label, role, rank, gang, queue = _membership(pairs, meta, _NO_SPEC)
+    membership = _membership(pairs, meta, _NO_SPEC)
     owner_api, owner_kind, owner_name, owner_uid = _owner(meta)
     return msgspec.structs.replace(
         first,
@@ -146,11 +162,7 @@ def akin_record(first: Pod, meta: Any, reading: Reading, **others: Any) -> Pod:
         owner_kind=owner_kind,
         owner_name=owner_name,
         owner_uid=owner_uid,
-        job_label=job_label,
-        role=role,
-        rank=rank,
-        gang=gang,
-        queue=queue,
+        **membership,
         traits=relabelled(first.traits, pairs),
         **others,
     )
@@ -220,33 +232,42 @@ def _conditions(status: Any) -> tuple[bool, str, str, str, Any]:
     return is_ready, scheduled, reason, message, disruption
 
 
-def _membership(pairs: list[tuple[str, str]], meta: Any, spec: Any) -> tuple[str, str, int | None, str, str]:
-    """Job name, role, rank, gang and queue, as labels and annotations tell them."""
+def _membership(pairs: list[tuple[str, str]], meta: Any, spec: Any) -> dict[str, Any]:
+    """What labels and annotations tell: its job, its place there, its gang, its share of a GPU."""
     found = {key: value for key, value in pairs if key in _INTERESTING}
     notes = meta.annotations
     noted = {key: notes[key] for key in notes if key in _INTERESTING_ANNOTATIONS} if notes else {}
+    gang = spec.scheduling_group.pod_group_name
     if not found and not noted:
-        return "", "", None, WORDS[spec.scheduling_group.pod_group_name], ""
-    gang = (
-        _first(found, GANG_LABELS) or _first(noted, GANG_ANNOTATIONS) or spec.scheduling_group.pod_group_name
-    )
-    return (
-        WORDS[_first(found, JOB_LABELS)],
-        WORDS[WORDS[_first(found, ROLE_LABELS)].lower()],
-        _rank(found, noted),
-        WORDS[gang],
-        WORDS[found.get(QUEUE_LABEL, "")],
-    )
+        return {**_NO_MEMBERSHIP, "gang": WORDS[gang]}
+    group, rank = _seat(found, noted)
+    return {
+        "job_label": WORDS[_first(found, JOB_LABELS)],
+        "role": WORDS[WORDS[_first(found, ROLE_LABELS) or _first(noted, ROLE_ANNOTATIONS)].lower()],
+        "group": group,
+        "rank": rank,
+        "gang": WORDS[_first(found, GANG_LABELS) or _first(noted, GANG_ANNOTATIONS) or gang],
+        "gang_size": whole_number(noted.get(GANG_SIZE_ANNOTATION, "")) or 0,
+        "gpu_share": gpu_share(noted) if noted else None,
+        "queue": WORDS[found.get(QUEUE_LABEL, "")],
+    }
 
 
-def _rank(found: dict[str, str], noted: dict[str, str]) -> int | None:
-    rank = _first(found, RANK_LABELS) or _first(noted, RANK_ANNOTATIONS)
-    return int(rank) if rank.isascii() and rank.isdecimal() and len(rank) < 10 else None
+_NO_MEMBERSHIP: dict[str, Any] = {
+    **{"job_label": "", "role": "", "group": None, "rank": None},
+    **{"gang_size": 0, "gpu_share": None, "queue": ""},
+}
 
 
-def rank_of(meta: Any) -> int | None:
-    """The rank that labels and annotations tell, None where they tell none."""
-    return _rank(dict(meta.labels), dict(meta.annotations))
+def _seat(found: dict[str, str], noted: dict[str, str]) -> tuple[int | None, int | None]:
+    """Which group of its role it is in, and its rank there."""
+    group = None if found.get(GROUPS_LABEL) == "1" else whole_number(_first(found, GROUP_LABELS))
+    return group, whole_number(_first(found, RANK_LABELS) or _first(noted, RANK_ANNOTATIONS))
+
+
+def seat_of(meta: Any) -> tuple[int | None, int | None]:
+    """The group and the rank that labels and annotations tell, None for what they do not."""
+    return _seat(dict(meta.labels), dict(meta.annotations))
 
 
 def _first(found: dict[str, str], keys: tuple[str, ...]) -> str:

@@ -78,7 +78,7 @@ def gang(job: JobObject, **worker_fields: Any) -> tuple[JobObject, tuple[Pod, ..
     spec = next(role for role in job.replicas if role.role == "worker")
     workers = tuple(
         owned(job, f"{job.name}-worker-{i}", role="worker", rank=i, gpus=spec.gpus_each, **worker_fields)
-        for i in range(spec.replicas)
+        for i in range(spec.replicas or 0)
     )
     return launcher_job, (*workers, launcher)
 
@@ -129,7 +129,8 @@ def kind_of(record: Record) -> str:
     if isinstance(record, JobObject) and record.api_version.startswith("batch.volcano.sh/"):
         return JOBS
     if isinstance(record, JobObject):
-        return _KINDS[record.kind]
+        own = record.api_version.startswith(("batch/", "kubeflow.org/v2beta1"))
+        return _KINDS.get(record.kind, Kind.OTHER_JOB) if own else Kind.OTHER_JOB
     table = {OwnerObject: Kind.OWNER, Pod: Kind.POD, Workload: Kind.WORKLOAD}
     table |= {PodGroup: Kind.POD_GROUP, LocalQueue: Kind.LOCAL_QUEUE, ClusterQueue: Kind.CLUSTER_QUEUE}
     return table[type(record)]
@@ -170,6 +171,7 @@ class Cluster:
         for kind in (
             "nodes",
             "owners",
+            "otherjobs",
             "mpijobs",
             "jobs",
             "volcanojobs",

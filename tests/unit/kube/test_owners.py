@@ -42,7 +42,7 @@ async def test_many_owners_are_read_by_one_list_and_what_it_does_not_show_by_nam
     assert [uid for uid, one in found.items() if one.is_missing] == ["uid-llm-19"]
     assert {found["uid-llm-3"].kind, found["uid-llm-18"].kind} == {"PyTorchJob"}
     assert found["uid-llm-3"].labels == (("team", "a"),)
-    asked = [one.path for one in server.seen if "pytorchjobs" in one.path]
+    asked = [one.path for one in server.seen if "/namespaces/team-a/pytorchjobs" in one.path]
     assert sorted(asked) == sorted([lists, lists, job_path(18), job_path(19)])
 
 

@@ -125,7 +125,7 @@ def test_names_of_the_gpu_resource_and_of_its_container() -> None:
             7,
         ),
         ({"batch.kubernetes.io/job-name": "j", "batch.kubernetes.io/job-completion-index": "0"}, "j", "", 0),
-        ({"jobset.sigs.k8s.io/jobset-name": "js", "jobset.sigs.k8s.io/job-index": "3"}, "js", "", 3),
+        ({"jobset.sigs.k8s.io/jobset-name": "js", "jobset.sigs.k8s.io/job-index": "3"}, "js", "", None),
         ({"ray.io/cluster": "ray", "ray.io/node-type": "head"}, "ray", "head", None),
         ({"job-name": "old"}, "old", "", None),
         ({"training.kubeflow.org/replica-index": "-1"}, "", "", None),

@@ -1,0 +1,146 @@
+"""Job objects of any kind that has pod templates: their roles are read by a function that is handed in.
+
+Of a kind that also has thousands of objects without GPUs (Deployment) these cost a search in their bytes.
+Sources: training-operator common/v1 types.go, KubeRay ray/v1, JobSet v1alpha2, spark-operator v1beta2,
+AppWrapper v1beta2, Argo v1alpha1 (status.phase), apps/v1, LeaderWorkerSet v1.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from cockpit.clean import WORDS, clean
+from cockpit.kube.decode import shapes
+from cockpit.kube.decode.common import conditions, controller, identity, labels, reclaim_mark
+from cockpit.kube.decode.reading import JSON
+from cockpit.kube.decode.shapes import WireShape
+from cockpit.kube.decode.wire import UndecodableError, read_json
+from cockpit.kube.resource import Resource
+from cockpit.model.job import JobObject, ReplicaSpec
+
+Roles = Callable[[Mapping[str, Any]], tuple[ReplicaSpec, ...]]
+"""The roles of an object, given as a tree with apiVersion, kind and spec."""
+
+_MARKS = (b"gpu", b"gaudi", b"nvidia.com/mig-", b"resourceClaims")
+"""One of these stands in every object that asks for GPUs."""
+_ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
+_STARTED = ("startTime", "startedAt")
+_FINISHED = ("completionTime", "endTime", "finishedAt", "terminationTime")
+
+
+class OtherJob(WireShape, frozen=True, gc=False):
+    """Any object with a spec and a status."""
+
+    metadata: shapes.ObjectMeta = shapes.ObjectMeta()
+    spec: dict[str, Any] = msgspec.field(default_factory=dict)
+    status: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class _Bare(WireShape, frozen=True, gc=False):
+    metadata: shapes.ObjectMeta = shapes.ObjectMeta()
+
+
+def other_job_decode(resource: Resource, roles: Roles) -> Callable[[bytes], JobObject | None]:
+    """The decoder of one such resource: None for an object whose pods ask for no GPUs, unless they did.
+    It raises UndecodableError."""
+    whole, bare = msgspec.json.Decoder(OtherJob), msgspec.json.Decoder(_Bare)
+    known: set[str] = set()  # uids of those that asked: an object that is edited must not stay as it was
+
+    def decode(raw: bytes) -> JobObject | None:
+        if not any(mark in raw for mark in _MARKS) and (
+            not known or read_json(bare, raw).metadata.uid not in known
+        ):
+            return None
+        job = read_json(whole, raw)
+        uid = job.metadata.uid
+        if not uid:
+            raise UndecodableError("an object without metadata.uid")
+        parts = roles({"apiVersion": resource.api_version, "kind": resource.kind, "spec": job.spec})
+        if any(part.asks_for_gpus for part in parts):
+            known.add(uid)
+        elif uid not in known:
+            return None
+        return _record(job, resource, tuple(_cleaned(part) for part in parts))
+
+    return decode
+
+
+def _record(job: OtherJob, resource: Resource, roles: tuple[ReplicaSpec, ...]) -> JobObject:
+    meta, status = job.metadata, job.status
+    found = conditions(_conditions(status), JSON)
+    counts = _dicts(_dict(status.get("replicaStatuses")).values())
+    return JobObject(
+        **identity(meta, JSON),
+        api_version=resource.api_version,
+        kind=resource.kind,
+        labels=labels(meta.labels),
+        owner=controller(meta),
+        conditions=found,
+        replicas=roles,
+        is_suspended=job.spec.get("suspend") is True
+        or _dict(job.spec.get("runPolicy")).get("suspend") is True,
+        phase=_phase(status),
+        has_status=bool(status),
+        made_name=WORDS[_text(_made(status).get("rayClusterName"))],
+        active=sum(_number(one.get("active")) for one in counts) or _number(status.get("readyReplicas")),
+        succeeded=sum(_number(one.get("succeeded")) for one in counts),
+        failed=sum(_number(one.get("failed")) for one in counts),
+        started_seconds=_time(status, _STARTED),
+        finished_seconds=_time(status, _FINISHED),
+        reclaim=reclaim_mark(meta),
+    )
+
+
+def _cleaned(role: ReplicaSpec) -> ReplicaSpec:
+    return msgspec.structs.replace(
+        role, role=WORDS[role.role], gpu_resource=WORDS[role.gpu_resource], image=clean(role.image)
+    )
+
+
+def _phase(status: Mapping[str, Any]) -> str:
+    """What its controller calls its state. The end of what a RayJob runs goes before that of its cluster."""
+    ran, deployed = _text(status.get("jobStatus")), _text(status.get("jobDeploymentStatus"))
+    if ran in _ENDS and deployed in ("Complete", "Failed", "Running", ""):
+        return WORDS[ran]
+    state = status.get("applicationState") or status.get("state")
+    named = state.get("state") if isinstance(state, dict) else state
+    return WORDS[deployed or ran or _text(named) or _text(status.get("phase"))]
+
+
+def _made(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Where the status names the RayCluster: of a RayJob, else of a RayService."""
+    return status if "rayClusterName" in status else _dict(status.get("activeServiceStatus"))
+
+
+def _conditions(status: Mapping[str, Any]) -> tuple[shapes.PodCondition, ...]:
+    made = []
+    for one in _dicts(status.get("conditions")):
+        try:
+            made.append(msgspec.convert(one, shapes.PodCondition, strict=False))
+        except msgspec.ValidationError:
+            continue  # some kinds have conditions of another form
+    return tuple(made)
+
+
+def _time(status: Mapping[str, Any], fields: tuple[str, ...]) -> float | None:
+    text = next((one for field in fields if isinstance(one := status.get(field), str) and one), None)
+    return JSON.seconds(text)
+
+
+def _dict(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return (
+        [one for one in value if isinstance(one, dict)] if isinstance(value, list | type({}.values())) else []
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
