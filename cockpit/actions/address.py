@@ -6,6 +6,7 @@ from typing import Final, Protocol
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
 from cockpit.kube.resource import Resource
+from cockpit.model.job import GANG
 
 
 class Addressed(Protocol):
@@ -75,6 +76,8 @@ def object_path(
     if resource is not None:
         return resource.path(namespace, name)
     plural = _PLURALS.get((api_version, kind)) or registry.plurals().get((api_version, kind))
+    if kind == GANG:
+        raise BadInput(f"gang {namespace}/{name} has no object of its own: do it to its pods, one by one")
     if plural is None:
         raise BadInput(f"this cluster does not serve {kind} of {api_version}: install its operator first")
     group, _, version = api_version.rpartition("/")

@@ -13,7 +13,7 @@ from cockpit.actions.shell import kill_line, words_line
 from cockpit.errors import BadInput
 from cockpit.gangs.sentence import counted, freed
 from cockpit.model.gang import PodGroup
-from cockpit.model.job import Job, JobState
+from cockpit.model.job import GANG, Job, JobState
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -24,45 +24,22 @@ _TABLES = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB, "Pod": Kind.POD}
 
 
 def members_of(job: Job, store: StoreReader) -> tuple[Pod, ...]:
-    """The pods of the job; those of all its siblings where it is one pod of a gang of bare pods."""
-    pods = tuple(one for one in (store.get(Kind.POD, uid) for uid in job.pod_uids) if isinstance(one, Pod))
-    if job.kind != "Pod" or not pods or not pods[0].gang:
-        return pods
-    first = pods[0]
-    alike = (
-        one
-        for one in store.records(Kind.POD).values()
-        if one.gang == first.gang and one.namespace == first.namespace and not one.owner_uid
-    )
-    return tuple(sorted(alike, key=lambda one: (one.rank if one.rank is not None else 1 << 30, one.name)))
-
-
-def gang_key(job: Job, store: StoreReader) -> str:
-    """What a verb on the job reaches: the job itself, or the gang of bare pods that it is one pod of."""
-    pods = members_of(job, store)
-    is_gang = job.kind == "Pod" and len(pods) > 1 and bool(pods[0].gang)
-    return f"gang/{job.namespace}/{pods[0].gang}" if is_gang else job.key
-
-
-def reached(jobs: Iterable[Job], store: StoreReader) -> list[Job]:
-    """The jobs, each gang of bare pods once, by namespace and name."""
-    found: dict[str, Job] = {}
-    for job in sorted(jobs, key=lambda one: (one.namespace, one.name, one.kind)):
-        found.setdefault(gang_key(job, store), job)
-    return list(found.values())
+    """The pods of the job."""
+    return tuple(one for one in (store.get(Kind.POD, uid) for uid in job.pod_uids) if isinstance(one, Pod))
 
 
 def plan_kill(job: Job, store: StoreReader, *, lookup: Lookup | None = None, context: str = "") -> Plan:
     """The plan that deletes the job. Raises BadInput when it is being deleted or has no path.
 
-    One pod of a gang of bare pods stands for all of them: half a gang would only hold its GPUs for nothing.
+    Of a gang of bare pods all are deleted: half a gang would only hold its GPUs for nothing.
     """
     target = f"{job.kind.lower()} {job.namespace}/{job.name}"
     if job.state == JobState.FINISHING:
         raise BadInput(f"{target} is already being deleted; its pods are terminating")
     pods = members_of(job, store)
-    if job.kind == "Pod" and len(pods) > 1 and pods[0].gang:
-        return _gang_plan(job, pods, lookup, context)
+    if job.kind == GANG:
+        has_group = bool(store.pod_groups_named(f"{job.namespace}/{job.name}"))
+        return _gang_plan(job, pods, lookup, context, has_group=has_group)
     calls = _pod_calls(pods, lookup) if job.kind == "Pod" and pods else (_job_call(job, target, lookup),)
     groups = _own_groups(job, pods, store)
     calls = (*calls, *(_group_call(one, lookup) for one in groups))
@@ -99,12 +76,9 @@ def plan_take_away(tree: Mapping[str, Any], path: str, *, context: str = "") -> 
 
 def groups_to_delete(job: Job, store: StoreReader, lookup: Lookup | None = None) -> tuple[Call, ...]:
     """The calls that delete the PodGroups made beside the job; none for bare pods, whose group stays."""
-    if not any(one.namespace == job.namespace for one in _groups_of_ours(store)):
-        return ()  # at once: the members of a gang of bare pods take a look at every pod
-    pods = members_of(job, store)
-    if job.kind == "Pod" and len(pods) > 1 and pods[0].gang:
+    if job.kind == GANG:
         return ()
-    return tuple(_group_call(one, lookup) for one in _own_groups(job, pods, store))
+    return tuple(_group_call(one, lookup) for one in _own_groups(job, members_of(job, store), store))
 
 
 def living_members(jobs: Iterable[Job], store: StoreReader) -> tuple[Pod, ...]:
@@ -140,8 +114,10 @@ def _group_call(group: PodGroup, lookup: Lookup | None) -> Call:
     return _delete(path, group.uid, "", f"podgroup {group.key}")
 
 
-def _gang_plan(job: Job, pods: Sequence[Pod], lookup: Lookup | None, context: str) -> Plan:
-    target = f"gang {job.namespace}/{pods[0].gang}"
+def _gang_plan(
+    job: Job, pods: Sequence[Pod], lookup: Lookup | None, context: str, *, has_group: bool
+) -> Plan:
+    target = f"gang {job.namespace}/{job.name}"
     # Pods of a gang that starts change all the time: who they are is guarded, not how they stand.
     calls = tuple(
         _delete(
@@ -155,7 +131,7 @@ def _gang_plan(job: Job, pods: Sequence[Pod], lookup: Lookup | None, context: st
     lines = (
         f"delete all {counted(len(calls), 'pod')} of {target}: a gang is deleted as a unit",
         *ends_of(pods, sum(one.gpus_allocated for one in pods)),
-        f"its PodGroup {pods[0].gang} is kept: it takes no GPUs",
+        *((f"its PodGroup {job.name} is kept: it takes no GPUs",) if has_group else ()),
     )
     return Plan(
         verb="kill",

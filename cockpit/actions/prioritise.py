@@ -19,7 +19,7 @@ from cockpit.gangs.suspend_field import ended_as, is_suspended, patch_call
 from cockpit.jobs.contending import contender
 from cockpit.jobs.pod_templates import mapping
 from cockpit.model.contender import Contender
-from cockpit.model.job import Job, JobState
+from cockpit.model.job import GANG, Job, JobState
 from cockpit.model.plan import Plan
 
 
@@ -85,7 +85,7 @@ def _by_label(
             raise BadInput(f"{target}: its {what} is already {value}")
         wanted[label] = value
         lines.append(f"{what} {before or 'of its pods' if what == 'priority' else before} becomes {value}")
-    if queue and job.kind != "Pod" and not is_suspended(tree):
+    if queue and job.kind not in ("Pod", GANG) and not is_suspended(tree):
         raise BadInput(f"{target} was admitted through queue {job.queue}; suspend it (P), then move it")
     if job.gpus_allocated and priority:
         lines.append("it keeps running; the new priority applies to preemption and requeueing")

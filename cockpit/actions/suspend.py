@@ -17,7 +17,7 @@ from cockpit.gangs.sentence import counted, freed
 from cockpit.gangs.suspend_field import suspend_call
 from cockpit.jobs.contending import contender
 from cockpit.model.gang import Workload
-from cockpit.model.job import Job, JobState
+from cockpit.model.job import GANG, Job, JobState
 from cockpit.model.plan import Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -134,7 +134,7 @@ def _path(job: Job, lookup: Lookup | None) -> str:
 
 def _refuse_pod(job: Job, target: str) -> None:
     # Kueue lets go of a plain pod by deleting it: that is a kill, and shall be called so.
-    if job.kind == "Pod":
+    if job.kind in ("Pod", GANG):
         raise BadInput(f"{target}: a bare pod cannot be suspended, only deleted (K)")
 
 

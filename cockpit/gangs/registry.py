@@ -17,7 +17,7 @@ from cockpit.gangs.none import NoEngine
 from cockpit.gangs.suspend_field import suspend_field
 from cockpit.gangs.volcano import Volcano
 from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
-from cockpit.model.job import Job
+from cockpit.model.job import GANG, Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -146,7 +146,7 @@ def engine_with_own(api_version: str, kind: str) -> Engine | None:
 
 def can_suspend(job: Job, store: StoreReader) -> bool:
     """Whether its kind or its engine suspends such a job at all."""
-    if job.kind == "Pod":
+    if job.kind in ("Pod", GANG):
         return False
     if suspend_field(job.api_version, job.kind):
         return True

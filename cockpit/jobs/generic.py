@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cockpit.gangs.engine_of_job import admitted_by
+from cockpit.jobs.bare_gangs import missing_of
 from cockpit.jobs.batch_job import ended_as
 from cockpit.jobs.job_state import Facts
 from cockpit.jobs.members import current
@@ -17,8 +18,9 @@ from cockpit.jobs.owner_tree import OwnerTree
 from cockpit.jobs.row import Positions, gang_of, gpus_asked, last_finish, make_row, members_asked, workload_of
 from cockpit.k8s import gpu_resources
 from cockpit.model.gang import PodSet, Workload
-from cockpit.model.job import Job, JobObject, JobState, OwnerObject
+from cockpit.model.job import GANG, Job, JobObject, JobState, OwnerObject
 from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 
 
@@ -60,9 +62,13 @@ class _Known(NamedTuple):
 def _made(job: _Known, store: StoreReader, positions: Positions, tree: OwnerTree) -> Job:
     root, found, pods, asking = job
     own = found if isinstance(found, JobObject) else None
-    workload = workload_of(store, root.uid)
+    gang = f"{root.namespace}/{root.name}" if root.kind == GANG else ""
+    # a Workload of a group of pods has the name of the group, and no controller
+    workload = store.by_key(Kind.WORKLOAD, gang) if gang else workload_of(store, root.uid)
     counted = tuple(pod for pod in pods if pod.asks_for_gpus) or pods
     asked = _asked(workload, _nearest(own, asking), asking, counted)
+    if gang and workload is None:
+        asked = asked.with_missing(missing_of(gang, pods, store))
     jobs = [one for one in tree.objects_below(root.uid) if one.kind == "Job" and one.asks_for_gpus]
     deleting = found is not None and found.deleting_seconds is not None
     if found is None and any(pod.deleting_seconds is not None for pod in pods):
@@ -94,6 +100,7 @@ def _made(job: _Known, store: StoreReader, positions: Positions, tree: OwnerTree
         labels=() if found is None else found.labels,
         workload=workload,
         gpus_wanted=asked.gpus_left(facts.needed),
+        roles=() if own is None else own.replicas,
         resource_version=_version(found, root, pods),
         created_seconds=created,
         started_seconds=None if own is None else own.started_seconds,
@@ -109,6 +116,10 @@ class _Asked(NamedTuple):
     gpus: int | None
     each: int | None = None
     done: int = 0
+
+    def with_missing(self, pods: int) -> "_Asked":
+        """The same with so many pods that are not there: what these ask for is not known."""
+        return _Asked(self.members + pods, None) if pods and self.members is not None else self
 
     def gpus_left(self, needed: int | None) -> int | None:
         """GPUs of the members that have not ended well."""

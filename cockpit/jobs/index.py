@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 from cockpit.gangs import pod_group, registry
 from cockpit.jobs import batch_job, engine_job, generic, mpijob
+from cockpit.jobs.bare_gangs import BareGangs, gang_root
 from cockpit.jobs.members import current, is_up
 from cockpit.jobs.owner_chain import Root, climb, from_ref, is_part, of_object, of_pod, owner_record
 from cockpit.jobs.owner_tree import OwnerTree
 from cockpit.jobs.row import QueuePosition
 from cockpit.model.event import Event
 from cockpit.model.gang import PodGroup, QueuePlace, Workload
-from cockpit.model.job import Job, JobObject, JobState, OwnerObject
+from cockpit.model.job import GANG, Job, JobObject, JobState, OwnerObject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -35,6 +36,7 @@ class JobIndex:
         self._key_of: dict[str, str] = {}  # root, pod or workload uid -> key of the row it is part of
         self._parts: dict[str, tuple[str, ...]] = {}  # key -> uids that point to it
         self._tree = OwnerTree(store)
+        self._bare = BareGangs(store)
         self._node_ready: dict[str, str] = {}
         self._largest_node_gpus = 0
         self._in_line: set[str] = set()  # uids of Workloads without quota
@@ -90,6 +92,7 @@ class JobIndex:
         gone = (uid for kind in (Kind.POD, Kind.WORKLOAD, *objects) for uid in delta.removed.get(kind, ()))
         for uid in gone:
             self._touch_key(touched, self._key_of.get(uid, ""))
+            self._touch_gang(touched, self._bare.leave(uid))
         owning = self._tree.owning_pods.intersection(delta.removed.get(Kind.POD, ()))
         for uid in (*owning, *(uid for kind in objects for uid in delta.removed.get(kind, ()))):
             self._drop_owner(touched, uid)
@@ -200,10 +203,22 @@ class JobIndex:
                 self._strays.pop(uid, None)
             if pod.owner_kind == "Pod":
                 self._touch_owning_pod(touched, pod.owner_uid)
+            elif not pod.owner_uid and (gang := registry.group_of_pod(pod)):
+                self._touch_gang(touched, self._bare.join(pod, gang))
             sibling = (pod.owner_uid, pod.asks_for_gpus)
             if sibling != last:
                 last = sibling if pod.owner_uid and is_part("Pod", pod.owner_kind) else None
                 self._touch_new_pod(touched, pod, climbed)
+
+    def _touch_gang(self, touched: dict[str, Root], gang: str) -> None:
+        """The row of bare pods that name a group, "namespace/name": one for all, or for each its own."""
+        if not gang:
+            return
+        if self._bare.has_turned(gang):
+            for pod in self._bare.members(gang):
+                self._touch_root(touched, of_pod(self._store, pod))
+        root = gang_root(gang)
+        touched[root.key] = root
 
     def _touch_new_pod(self, touched: dict[str, Root], pod: Pod, climbed: set[tuple[str, str, bool]]) -> None:
         """The row of a pod; siblings of one, whose owners are in `climbed`, have the same."""
@@ -221,9 +236,13 @@ class JobIndex:
 
     def _touch_workload(self, touched: dict[str, Root], uid: str) -> None:
         workload: Workload | None = self._store.get(Kind.WORKLOAD, uid)
-        if workload is None or workload.owner is None:
+        if workload is None:
             return
         self._touch_key(touched, self._key_of.get(uid, ""))
+        if workload.owner is None:  # of a group of pods, which all own it
+            if self._bare.members(workload.key):
+                self._touch_gang(touched, workload.key)
+            return
         self._touch_root(touched, climb(self._store, from_ref(workload.owner, workload.namespace)))
 
     def _touch_by_groups(self, touched: dict[str, Root], delta: Delta) -> None:
@@ -234,6 +253,8 @@ class JobIndex:
             group: PodGroup | None = self._store.get(Kind.POD_GROUP, uid)
             if group is not None:
                 self._group_keys[uid] = group.key
+            if self._bare.members(key := self._group_keys.get(uid, "")):
+                self._touch_gang(touched, key)
             for key in self._gang_rows.get(self._group_keys.get(uid, "")):
                 self._touch_key(touched, key)
             if group is None:
@@ -332,14 +353,11 @@ class JobIndex:
     # ---- one row
 
     def _recompute(self, key: str, root: Root) -> None:
-        pods = self._tree.pods_below(root)
+        pods = self._pods_of(root)
         job = self._row(root, pods)
         former = self._roots.get(key)
         if job is None and former is not None and former != root:
-            root, pods = (
-                former,
-                self._tree.pods_below(former),
-            )  # the newcomer is no row: does the old one stand?
+            root, pods = former, self._pods_of(former)  # the newcomer is no row: does the old one stand?
             job = self._row(root, pods)
         for uid in self._parts.pop(key, ()):
             if self._key_of.get(uid) == key:
@@ -355,6 +373,12 @@ class JobIndex:
         self._parts[key] = parts
         for uid in parts:
             self._key_of[uid] = key
+
+    def _pods_of(self, root: Root) -> list[Pod]:
+        if root.kind != GANG:
+            return self._tree.pods_below(root)
+        members = self._bare.members(f"{root.namespace}/{root.name}")
+        return [pod for one in members for pod in self._tree.pods_below(of_pod(self._store, one))]
 
     def _enter_gangs(self, key: str, root: Root | None, pods: Iterable[Pod]) -> None:
         """Which groups move the row: those that its pods name, and what an engine makes before them."""
@@ -378,6 +402,8 @@ class JobIndex:
         store = self._store
         places = ChainMap(self._positions, self._group_places)
         if climb(store, root) != root or any(one.is_placeholder for one in pods[:1]):
+            return None
+        if not self._bare.is_row(root):
             return None
         if root.kind == "MPIJob":
             mpi: JobObject | None = store.get(Kind.MPIJOB, root.uid)

@@ -5,7 +5,7 @@ import msgspec
 from cockpit.gangs.engine import JobEngine
 from cockpit.gangs.verdict import GangState, GangVerdict
 from cockpit.jobs.members import is_up
-from cockpit.model.job import JobState
+from cockpit.model.job import GANG, JobState
 from cockpit.model.pod import Pod
 
 
@@ -72,7 +72,7 @@ def _of_pods(facts: Facts) -> str:
     has_failed = any(pod.phase == "Failed" for pod in pods)
     if all(pod.is_finished for pod in pods):
         if has_failed:  # the end for a bare pod, a pause between attempts for a controller
-            return JobState.FAILED if facts.kind == "Pod" else JobState.PENDING
+            return JobState.FAILED if facts.kind in ("Pod", GANG) else JobState.PENDING
         if not facts.left:
             return JobState.SUCCEEDED
     if has_failed:

@@ -10,6 +10,7 @@ from cockpit.jobs.job_state import Facts, judge
 from cockpit.jobs.members import is_up
 from cockpit.jobs.owner_chain import Root
 from cockpit.model.gang import Workload
+from cockpit.model.gpu_share import GpuShare, sum_of_shares
 from cockpit.model.job import Job, JobObject, JobState, ReclaimMark, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.record import Labels
@@ -113,6 +114,7 @@ def make_row(  # the one place where a Job is put together
     labels: Labels = (),
     workload: Workload | None = None,
     gpus_wanted: int | None = None,
+    roles: Sequence[ReplicaSpec] = (),
     resource_version: str = "",
     created_seconds: float | None = None,
     started_seconds: float | None = None,
@@ -143,6 +145,7 @@ def make_row(  # the one place where a Job is put together
         left=facts.left,
         gpus_allocated=sum(pod.gpus_allocated for pod in facts.pods),
         gpus_wanted=gpus_wanted,
+        gpu_share=_share(facts, roles),
         has_unknown_gpus=any(pod.has_unknown_gpus for pod in facts.pods),
         created_seconds=created_seconds,
         started_seconds=started_seconds if started_seconds is not None else first_start(facts.pods),
@@ -153,6 +156,13 @@ def make_row(  # the one place where a Job is put together
         pod_uids=tuple(pod.uid for pod in facts.pods),
         nodes=tuple(dict.fromkeys(pod.node for pod in facts.pods if pod.node)),
     )
+
+
+def _share(facts: Facts, roles: Sequence[ReplicaSpec]) -> GpuShare | None:
+    """By the pods that have not ended; of a job without pods by its roles."""
+    if facts.counted:
+        return sum_of_shares(pod.gpu_share for pod in facts.counted if not pod.is_finished)
+    return sum_of_shares(role.gpu_share for role in roles for _ in range(role.replicas or 0))
 
 
 def make_object_row(
@@ -166,6 +176,7 @@ def make_object_row(
         labels=job.labels,
         workload=workload,
         gpus_wanted=gpus_asked(job.replicas, facts.pods, facts.needed),
+        roles=job.replicas,
         resource_version=job.resource_version,
         created_seconds=job.created_seconds,
         started_seconds=job.started_seconds,

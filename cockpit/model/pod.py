@@ -39,6 +39,7 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     group: int | None = None  # which of several equal groups of its role it is in; None where there is one
     rank: int | None = None  # replica or completion index, within its group
     gang: str = ""  # name of the pod group, whatever the engine
+    gang_by: str = ""  # the label, annotation or field of the spec that names it
     gang_size: int = 0  # how many pods that group has, where the pod itself says so; 0 else
     gpu_share: GpuShare | None = None  # asked for by annotation: no device that the scheduler charges
     queue: str = ""  # kueue.x-k8s.io/queue-name on the pod

@@ -20,7 +20,7 @@ from cockpit.triage.idle_jobs import unmark_words
 from cockpit.views import cards, doubts, rdma, run_lens, worker_use
 from cockpit.views import format as fmt
 from cockpit.views.claims import claims_trouble
-from cockpit.views.jobs import JobRow, done_words, known_gpus
+from cockpit.views.jobs import JobRow, done_words, known_gpus, share_words
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
 from cockpit.views.pods import gpus_cell, gpus_count, rank_text
@@ -269,6 +269,8 @@ def facts(
     counts = (f"{fmt.of(job.ready, job.wanted)} ready", done_words(job))
     pairs.append(Pair("members", ", ".join(filter(None, counts))))
     pairs.append(Pair("GPUs", f"{fmt.of(known_gpus(job), job.gpus_wanted)} allocated"))
+    if job.gpu_share is not None:
+        pairs.append(Pair("share", f"{share_words(job.gpu_share)} of a GPU requested by annotation"))
     if job.has_unknown_gpus:
         pairs.append(Pair("claims", claims_trouble(store), "warn"))
     pairs += _readings(job, store)

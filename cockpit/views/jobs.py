@@ -8,6 +8,7 @@ from cockpit_widgets.types import Cell, Column
 
 from cockpit.fit.placement import Placement, placement_of
 from cockpit.model.gpu import Gpu
+from cockpit.model.gpu_share import GpuShare
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
@@ -95,12 +96,22 @@ def done_words(job: Job) -> str:
     return f"{job.left} of {job.left + job.done} left, {job.done} done"
 
 
+def share_words(share: GpuShare) -> str:
+    """`0.5` of a GPU, `2000Mi` of the memory of one."""
+    parts = [f"{share.fraction:g}"] if share.fraction is not None else []
+    if share.memory_bytes is not None:
+        parts.append(f"{share.memory_bytes >> 20}Mi")
+    return "+".join(parts)
+
+
 def _name(row: JobRow, now_seconds: float) -> Cell:
     return Cell(f"{row.job.namespace}/{row.job.name}", "strong")
 
 
 def _gpus(row: JobRow, now_seconds: float) -> Cell:
     job = row.job
+    if job.gpu_share is not None and not job.gpus_wanted:
+        return Cell(share_words(job.gpu_share), "dim" if job.state in JobState.ENDED else "")
     if job.gpus_wanted == 0 and not job.gpus_allocated and not job.has_unknown_gpus:
         return Cell("none", "dim")
     return Cell(fmt.of(known_gpus(job), job.gpus_wanted), "dim" if job.state in JobState.ENDED else "")

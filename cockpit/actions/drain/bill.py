@@ -152,10 +152,9 @@ def jobs_on(
 def _broken(node: str, job: Job, members: Sequence[Pod]) -> Broken:
     away = [one for one in members if one.node and one.node != node]
     holding = [one for one in away if one.gpus_allocated]
-    gang = next((one.gang for one in members if one.gang), "") if job.kind == "Pod" else ""
     return Broken(
         job=job,
-        name=f"{job.namespace}/{gang or job.name}",
+        name=f"{job.namespace}/{job.name}",
         gpus=sum(one.gpus_allocated for one in members if one.node == node),
         idle=sum(one.gpus_allocated for one in holding),
         nodes=len({one.node for one in holding}),
@@ -164,7 +163,7 @@ def _broken(node: str, job: Job, members: Sequence[Pod]) -> Broken:
 
 
 def _alive(job: Job, store: StoreReader) -> list[Pod]:
-    """Its members that have not ended; those of the whole gang where it is one bare pod of it."""
+    """Its members that have not ended."""
     from cockpit.actions.kill import members_of
 
     return [one for one in members_of(job, store) if not one.is_finished and one.deleting_seconds is None]

@@ -14,11 +14,16 @@ if TYPE_CHECKING:
 
 
 def rights_on_job(planning: "Planning", job: "Job", *verbs: str) -> "tuple[Right, ...]":
-    """These verbs on the job's own object; none where the cluster does not serve its kind."""
+    """These verbs on the job's own object; none where the cluster does not serve its kind. That of a gang of
+    bare pods are its pods, whatever they are called."""
     from cockpit.actions.address import object_path
     from cockpit.actions.verbs.rights import right_on
     from cockpit.errors import BadInput
+    from cockpit.model.job import GANG
 
+    if job.kind == GANG:
+        pods = object_path("v1", "Pod", job.namespace, "any", lookup=planning.lookup)
+        return _of_any_name(right_on(verb, pods) for verb in verbs)
     try:
         path = object_path(job.api_version, job.kind, job.namespace, job.name, lookup=planning.lookup)
     except BadInput:
@@ -45,11 +50,16 @@ async def plan_to_kill(planning: "Planning", job: "Job", _options: Any) -> "Plan
     from cockpit.actions.kill import plan_kill
     from cockpit.actions.planning import tree_of
     from cockpit.actions.store_overlay import job_as_read, record_of
+    from cockpit.model.job import GANG
     from cockpit.model.record import Kind
 
     store = planning.store
     watched = (Kind.MPIJOB, Kind.JOB, Kind.POD)
-    if job.uid and (planning.reads or not any(store.get(kind, job.uid) for kind in watched)):
+    if (
+        job.kind != GANG
+        and job.uid
+        and (planning.reads or not any(store.get(kind, job.uid) for kind in watched))
+    ):
         tree = await tree_of(planning, job)
         job = job_as_read(job, tree)
         if job.kind == "Pod" and store.get(Kind.POD, job.uid) is not None:
@@ -65,9 +75,7 @@ def _needs_to_kill(planning: "Planning", job: "Job") -> "tuple[Right, ...]":
     from cockpit.actions.verbs.rights import right_of
 
     groups = groups_to_delete(job, planning.store, planning.lookup)
-    own = rights_on_job(planning, job, "delete")
-    # one pod of a gang of bare pods stands for all of them, whatever they are called
-    return (*(_of_any_name(own) if job.kind == "Pod" else own), *map(right_of, groups))
+    return (*rights_on_job(planning, job, "delete"), *map(right_of, groups))
 
 
 def _ending(jobs: "Sequence[Job]", store: Any) -> Iterable[str]:

@@ -72,10 +72,8 @@ def _job_named(planning: "Planning", text: str, namespaces: "Namespaces") -> "Jo
     return job_named(planning.jobs.values(), text, namespaces)
 
 
-def _jobs_distinct(jobs: Sequence["Job"], store: Any) -> "list[Job]":
-    from cockpit.actions.kill import reached
-
-    return reached(jobs, store)
+def _jobs_distinct(jobs: Sequence["Job"], _store: Any) -> "list[Job]":
+    return sorted(jobs, key=lambda one: (one.namespace, one.name, one.kind))
 
 
 def _job_lines(jobs: Sequence["Job"]) -> Iterable[str]:

@@ -32,6 +32,7 @@ from cockpit.model.watched import Watched
 GROUP = "scheduling.x-k8s.io"
 API_VERSION = f"{GROUP}/v1alpha1"
 LABEL = f"{GROUP}/pod-group"
+_OLD_LABEL = "pod-group.scheduling.sigs.k8s.io"
 SCHEDULER = "scheduler-plugins-scheduler"
 _SET_ASIDE = re.compile(r"podGroup \S+ failed recently|optimistic rejection in PostFilter")
 
@@ -57,7 +58,8 @@ class Coscheduling(Engine):
         return attach(manifest, scheduler=min(names, default=SCHEDULER)) if grouped else None
 
     def queue_of_pod(self, pod: Pod, labels: Labels) -> str | None:
-        return "" if pod.gang and pod.scheduler not in DEFAULT_SCHEDULERS else None
+        is_named = pod.gang and pod.gang_by in ("", LABEL, _OLD_LABEL)
+        return "" if is_named and pod.scheduler not in DEFAULT_SCHEDULERS else None
 
     def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
         """Where it is seen at work, and the name of its scheduler is known."""

@@ -51,6 +51,7 @@ _VERSIONS = ("v1beta2", "v1beta1")
 _LATEST = f"{_GROUP}/v1beta2"
 # A queue that Kueue itself takes for jobs without a label.
 _DEFAULT_QUEUE = "default"
+_GROUP_LABEL = f"{_GROUP}/pod-group-name"
 
 
 class Kueue(Engine):
@@ -101,7 +102,7 @@ class Kueue(Engine):
         return queue or None
 
     def queue_of_pod(self, pod: Pod, labels: Labels) -> str | None:
-        return pod.queue or None
+        return pod.queue if pod.queue or pod.gang_by == _GROUP_LABEL else None
 
     def admission(
         self,

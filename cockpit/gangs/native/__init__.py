@@ -55,7 +55,8 @@ class NativeGang(Engine):
         return attach(manifest) if any(one.get("podGroupName") for one in named) else None
 
     def queue_of_pod(self, pod: Pod, labels: Labels) -> str | None:
-        return "" if pod.gang and pod.scheduler in DEFAULT_SCHEDULERS else None
+        is_named = pod.gang and pod.gang_by in ("", FIELD)
+        return "" if is_named and pod.scheduler in DEFAULT_SCHEDULERS else None
 
     def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
         if installed.is_alive is not True or not job.has_pods or job.kind in _PRUNING:

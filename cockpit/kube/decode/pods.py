@@ -59,6 +59,7 @@ GANG_LABELS: tuple[str, ...] = (
     "kueue.x-k8s.io/pod-group-name",
     "pod-group.scheduling.sigs.k8s.io",
 )
+GANG_FIELD = "schedulingGroup"
 GANG_ANNOTATIONS: tuple[str, ...] = ("scheduling.k8s.io/group-name", "pod-group-name")
 GANG_SIZE_ANNOTATION = "kueue.x-k8s.io/pod-group-total-count"
 """How many pods a group has that no object tells of."""
@@ -239,14 +240,16 @@ def _membership(pairs: list[tuple[str, str]], meta: Any, spec: Any) -> dict[str,
     noted = {key: notes[key] for key in notes if key in _INTERESTING_ANNOTATIONS} if notes else {}
     gang = spec.scheduling_group.pod_group_name
     if not found and not noted:
-        return {**_NO_MEMBERSHIP, "gang": WORDS[gang]}
+        return {**_NO_MEMBERSHIP, "gang": WORDS[gang], "gang_by": GANG_FIELD if gang else ""}
+    by = _key(found, GANG_LABELS) or _key(noted, GANG_ANNOTATIONS) or (GANG_FIELD if gang else "")
     group, rank = _seat(found, noted)
     return {
         "job_label": WORDS[_first(found, JOB_LABELS)],
         "role": WORDS[WORDS[_first(found, ROLE_LABELS) or _first(noted, ROLE_ANNOTATIONS)].lower()],
         "group": group,
         "rank": rank,
-        "gang": WORDS[_first(found, GANG_LABELS) or _first(noted, GANG_ANNOTATIONS) or gang],
+        "gang": WORDS[found.get(by) or noted.get(by) or gang],
+        "gang_by": by,
         "gang_size": whole_number(noted.get(GANG_SIZE_ANNOTATION, "")) or 0,
         "gpu_share": gpu_share(noted) if noted else None,
         "queue": WORDS[found.get(QUEUE_LABEL, "")],
@@ -268,6 +271,11 @@ def _seat(found: dict[str, str], noted: dict[str, str]) -> tuple[int | None, int
 def seat_of(meta: Any) -> tuple[int | None, int | None]:
     """The group and the rank that labels and annotations tell, None for what they do not."""
     return _seat(dict(meta.labels), dict(meta.annotations))
+
+
+def _key(found: dict[str, str], keys: tuple[str, ...]) -> str:
+    """The first of the keys that says something, "" where none does."""
+    return next((key for key in keys if found.get(key)), "")
 
 
 def _first(found: dict[str, str], keys: tuple[str, ...]) -> str:

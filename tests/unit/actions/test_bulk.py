@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cockpit.actions.bulk import Result, carry_all, make_sweep, summary, try_all
-from cockpit.actions.kill import plan_kill, reached
+from cockpit.actions.kill import plan_kill
 from cockpit.actions.perform import AT_ONCE
 from cockpit.actions.planning import Make
 from cockpit.actions.verbs.job import KILL
@@ -29,7 +29,7 @@ from tests.unit.actions.builders import (
     refused,
     store_of,
 )
-from tests.unit.actions.test_lifecycle_plans import gang_of
+from tests.unit.actions.test_lifecycle_plans import gang_job, gang_of
 
 
 def many(count: int) -> tuple[list[Job], Any]:
@@ -162,7 +162,7 @@ async def test_many_are_tried_eight_calls_at_a_time() -> None:
     assert (await try_all(sweep, Line(), perform=server))[1].is_done
     assert len(server.calls) == 50 and 1 < server.most <= AT_ONCE
     whole = store_of(*gang_of(40))
-    sweep = await make_sweep(KILL, [job("r0", kind="Pod", pod_uids=("uid-r0",))], killing(whole), whole)
+    sweep = await make_sweep(KILL, [gang_job(40)], killing(whole), whole)
     server = Counted()
     assert (await try_all(sweep, Line(), perform=server))[1].is_done
     assert len(server.calls) == 40 and 1 < server.most <= AT_ONCE
@@ -270,19 +270,11 @@ async def test_of_a_hundred_three_fail_and_the_rest_is_tried_again_alone(figure:
     assert there == set()
 
 
-async def test_pods_of_one_gang_are_one_plan() -> None:
-    store = store_of(*gang_of(4))
-    jobs = [job(f"r{rank}", kind="Pod", pod_uids=(f"uid-r{rank}",)) for rank in range(4)]
-    assert len(reached(jobs, store)) == 1
-    sweep = await make_sweep(KILL, jobs[2:], killing(store), store)
-    assert len(sweep.face.calls) == 4
-
-
 @pytest.mark.parametrize("number", range(5))
 async def test_a_gang_is_tried_dry_before_the_first_of_it_goes(number: int) -> None:
     """Whatever member is refused, either nothing is sent or everything is."""
     store = store_of(*gang_of(4))
-    sweep = await make_sweep(KILL, [job("r0", kind="Pod", pod_uids=("uid-r0",))], killing(store), store)
+    sweep = await make_sweep(KILL, [gang_job(4)], killing(store), store)
     refusals: list[Exception | None] = [None] * 4
     if number < 4:
         refusals[number] = forbidden("pods")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cockpit.actions.job_size import plan_resize, size_of
-from cockpit.actions.kill import gang_key, plan_kill
+from cockpit.actions.kill import plan_kill
 from cockpit.actions.kubectl import kubectl_lines
 from cockpit.actions.prioritise import plan_prioritise
 from cockpit.actions.prune import ended_before
@@ -20,7 +20,7 @@ from cockpit.jobs.render import render
 from cockpit.jobs.template import load_library
 from cockpit.kube.resource import MPIJOBS
 from cockpit.model.gang import Workload
-from cockpit.model.job import JobState
+from cockpit.model.job import GANG, Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, OwnerRef
 from tests.unit.actions.builders import job, pod, store_of
@@ -225,17 +225,25 @@ def gang_of(size: int) -> list[Pod]:
     ]
 
 
-def test_killing_one_pod_of_a_gang_kills_all_of_it() -> None:
+def gang_job(size: int) -> Job:
+    """The row of `gang_of`."""
+    uids = tuple(f"uid-r{rank}" for rank in range(size))
+    return job("pg", kind=GANG, api_version="", uid="gang/team-a/pg", pod_uids=uids)
+
+
+def test_a_gang_of_bare_pods_is_killed_whole_and_says_how_many_go() -> None:
     strangers = [pod("other"), Pod(uid="uid-b", name="b", namespace="team-b", gang="pg", phase="Running")]
     store = store_of(*gang_of(3), *strangers)
-    one = job("r1", kind="Pod", pod_uids=("uid-r1",))
-    plan = plan_kill(one, store)
+    plan = plan_kill(gang_job(3), store)
     assert plan.is_whole
     assert plan.title == "Kill gang team-a/pg"
     assert [call.path.rsplit("/", 1)[1] for call in plan.calls] == ["r0", "r1", "r2"]
     assert all("resourceVersion" not in call.body["preconditions"] for call in plan.calls)
     assert "3 GPUs become free on 3 nodes" in plan.lines
-    assert gang_key(one, store) == gang_key(job("r2", kind="Pod", pod_uids=("uid-r2",)), store)
+    assert plan.lines[0] == "delete all 3 pods of gang team-a/pg: a gang is deleted as a unit"
+    assert not any("PodGroup" in line for line in plan.lines)  # there is none
+    with pytest.raises(BadInput, match="bare pod cannot be suspended"):
+        plan_suspend(gang_job(3), {}, store)
 
 
 # ---- resize
@@ -347,5 +355,5 @@ def test_kubectl_says_the_same_without_the_guard() -> None:
     assert kubectl_lines(plan_kill(job(), store_of())) == (
         "kubectl -n team-a delete mpijobs.kubeflow.org llm",
     )
-    (line,) = kubectl_lines(plan_kill(job("r1", kind="Pod", pod_uids=("uid-r1",)), store_of(*gang_of(8))))
+    (line,) = kubectl_lines(plan_kill(gang_job(8), store_of(*gang_of(8))))
     assert line.endswith("delete pods r0 r1 r2 r3 r4 ... 3 more")

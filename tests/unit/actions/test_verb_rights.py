@@ -32,7 +32,7 @@ from cockpit.jobs.render import render
 from cockpit.jobs.template import load_library
 from cockpit.kube.resource import Resource
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, Workload
-from cockpit.model.job import RECLAIM_AT, RECLAIM_DUE, Job, JobState, ReclaimMark
+from cockpit.model.job import GANG, RECLAIM_AT, RECLAIM_DUE, Job, JobState, ReclaimMark
 from cockpit.model.node import Node
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Machine, PoolObject
@@ -132,7 +132,10 @@ def jobs() -> list[tuple[Job, dict[str, Any], list[Record]]]:
             found.append((job(**shape, pod_uids=(alone.uid,)), now, [alone, ours]))
             through = msgspec.structs.replace(held, is_active=not is_off)
             found.append((job(**shape, engine="Kueue", workload_uid="w"), now, [through]))
-            found.append((job(**shape, engine="Coscheduling", pod_uids=(gang[0].uid,)), now, [*gang, ours]))
+            if kind == "Pod":
+                shape |= {"kind": GANG, "api_version": ""}
+            uids = tuple(one.uid for one in gang)
+            found.append((job(**shape, engine="Coscheduling", pod_uids=uids), now, [*gang, ours]))
     return found
 
 
@@ -155,7 +158,7 @@ def marked(one: Job, tree: dict[str, Any], records: list[Record]) -> tuple[Job, 
 
 def planning_on(one: Job, tree: dict[str, Any], records: Sequence[Record]) -> Planning:
     pods: Any = [record for record in records if type(record).__name__ == "Pod"]
-    served = lookup(one.api_version, one.kind)
+    served = lookup("v1", "Pod") if one.kind == GANG else lookup(one.api_version, one.kind)
     assert served is not None
     group = {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",

@@ -3,12 +3,17 @@
 import json
 from typing import Any
 
+import msgspec
+
 from cockpit.jobs.members import current, short_name
 from cockpit.kube.decode import decoders
 from cockpit.model.job import JobState, OwnerObject
 from cockpit.model.pod import Pod
+from cockpit.views.jobs import share_words, table
+from cockpit.views.view_state import ViewState
 from tests.unit.jobs.builders import Cluster, batch_job, owned, ref, up
 from tests.unit.jobs.test_index import row
+from tests.unit.views.builders import says
 
 JOBSET = OwnerObject(
     uid="js", name="slices", namespace="team-a", api_version="jobset.x-k8s.io/v1alpha2", kind="JobSet"
@@ -150,3 +155,25 @@ def test_a_jobset_counts_what_its_jobs_have_done(cluster: Cluster) -> None:
     found = row(cluster, "jobset.jobset.x-k8s.io/team-a/slices")
     assert (found.state, found.ready, found.wanted, found.done) == ("running", 1, 1, 1)
     assert (found.gpus_allocated, found.gpus_wanted) == (2, 2)
+
+
+def test_a_share_of_a_gpu_by_annotation_is_a_request(cluster: Cluster) -> None:
+    shares = {
+        "slice-a": ({"gpu-memory": "2000"}, "2000Mi"),
+        "half": ({"gpu-fraction": "0.5"}, "0.5"),
+        "two-halves": ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "2"}, "1"),
+    }
+    for name, (notes, shown) in shares.items():
+        made = msgspec.structs.replace(pod(name, {}, notes), gpus=0, gpu_resource="")
+        cluster.put(made)
+        found = row(cluster, f"pod/team-a/{name}")
+        assert found.gpu_share is not None and share_words(found.gpu_share) == shown
+        cells = table([found], cluster.store, ViewState(), 0.0, explain=says("")).cells(0)
+        assert shown in [cell.text for cell in cells]
+    for odd in (
+        {"gpu-fraction": "much"},
+        {"gpu-fraction": "2"},
+        {"gpu-memory": "-1"},
+        {"gpu-fraction": "nan"},
+    ):
+        assert pod("odd", {}, odd).gpu_share is None
