@@ -288,11 +288,8 @@ class Attachment:
 
     def is_settled(self, kinds: tuple[str, ...]) -> bool:
         """True when each of these kinds was listed whole, is denied, or is not served."""
-        for kind in kinds:
-            status = self.store.status(kind)
-            if status is None or status.phase in (Phase.CONNECTING, Phase.LISTING):
-                return False
-        return True
+        statuses = map(self.store.status, kinds)
+        return all(one is not None and one.phase not in (Phase.CONNECTING, Phase.LISTING) for one in statuses)
 
     async def run(self) -> None:
         """As `_run`; what nobody expected is told, and it is tried again."""

@@ -65,7 +65,7 @@ def _made(job: _Known, store: StoreReader, positions: Positions, tree: OwnerTree
     gang = f"{root.namespace}/{root.name}" if root.kind == GANG else ""
     # a Workload of a group of pods has the name of the group, and no controller
     workload = store.by_key(Kind.WORKLOAD, gang) if gang else workload_of(store, root.uid)
-    counted = tuple(pod for pod in pods if pod.asks_for_gpus) or pods
+    counted = tuple([pod for pod in pods if pod.gpus or pod.asks_for_gpus]) or pods
     asked = _asked(workload, _nearest(own, asking), asking, counted)
     if gang and workload is None:
         asked = asked.with_missing(missing_of(gang, pods, store))

@@ -205,7 +205,7 @@ class JobIndex:
                 self._touch_owning_pod(touched, pod.owner_uid)
             elif not pod.owner_uid and (gang := registry.group_of_pod(pod)):
                 self._touch_gang(touched, self._bare.join(pod, gang))
-            sibling = (pod.owner_uid, pod.asks_for_gpus)
+            sibling = (pod.owner_uid, bool(pod.gpus) or pod.asks_for_gpus)
             if sibling != last:
                 last = sibling if pod.owner_uid and is_part("Pod", pod.owner_kind) else None
                 self._touch_new_pod(touched, pod, climbed)

@@ -27,11 +27,16 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     is_leader_missing: bool = False  # a leader that was not made yet
     queue: JobEngine | None = None  # as the job's label names it, of an engine that admits jobs
     grows_to: int | None = None  # how many it asks for now, of a job that runs with fewer
+    succeeded: int = 0  # of `counted`, counted once here: rows of large jobs are made again and again
+
+    def __post_init__(self) -> None:
+        count = len([1 for pod in self.counted if pod.phase == "Succeeded"])
+        msgspec.structs.force_setattr(self, "succeeded", count)
 
     @property
     def done(self) -> int:
         """Members that have ended well; the object may not know of the last ones yet."""
-        return max(self.done_said, sum(1 for pod in self.counted if pod.phase == "Succeeded"))
+        return max(self.done_said, self.succeeded)
 
     @property
     def left(self) -> int | None:

@@ -51,7 +51,12 @@ def current(pods: Iterable[Pod]) -> tuple[Pod, ...]:
         if pod.rank is None and pod.role not in LEADERS:
             others.append(pod)
             continue
-        seat = _seat(pod)
+        # a rank is one of its role and group in a job
+        seat: Hashable = (
+            (pod.role, pod.owner_uid)
+            if pod.rank is None
+            else (pod.rank, pod.role, pod.group, pod.job_label or pod.owner_uid)
+        )
         sitting = newest.get(seat)
         if sitting is None or _age(pod) > _age(sitting):
             newest[seat] = pod
@@ -64,13 +69,6 @@ def current(pods: Iterable[Pod]) -> tuple[Pod, ...]:
         if pod.phase != "Failed" or not pod.owner_uid or _age(pod) >= last[pod.owner_uid]
     ]
     return in_order((*newest.values(), *kept))
-
-
-def _seat(pod: Pod) -> Hashable:
-    """What a member is, whichever attempt: a rank is one of its role and group in a job."""
-    if pod.rank is None:
-        return pod.role, pod.owner_uid
-    return pod.role, pod.job_label or pod.owner_uid, pod.group, pod.rank
 
 
 def seat_number(pod: Pod) -> str:

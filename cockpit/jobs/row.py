@@ -161,7 +161,8 @@ def make_row(  # the one place where a Job is put together
 def _share(facts: Facts, roles: Sequence[ReplicaSpec]) -> GpuShare | None:
     """By the pods that have not ended; of a job without pods by its roles."""
     if facts.counted:
-        return sum_of_shares(pod.gpu_share for pod in facts.counted if not pod.is_finished)
+        shared = [pod for pod in facts.counted if pod.gpu_share is not None]
+        return sum_of_shares(pod.gpu_share for pod in shared if not pod.is_finished)
     return sum_of_shares(role.gpu_share for role in roles for _ in range(role.replicas or 0))
 
 
