@@ -22,7 +22,7 @@ from cockpit.model.trust import Trust
 ALL_KINDS = (
     Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, JOBS_OF_VOLCANO, Kind.WORKLOAD,
     *registry.queue_tables(), Kind.POOL, Kind.NAMESPACE, Kind.GPU, Kind.POD_GROUP, Kind.DEVICE_SLICE,
-    Kind.DEVICE_CLAIM, Kind.MACHINE, Kind.AUTOSCALER,
+    Kind.DEVICE_CLAIM, Kind.MACHINE, Kind.AUTOSCALER, Kind.OTHER_JOB,
 )  # fmt: skip
 
 
