@@ -148,6 +148,10 @@ def _gpus(one: QueuedGroup, store: StoreReader) -> int | None:
     owner = one.group.owner
     for table in registry.controller_tables() if owner is not None else ():
         job = store.get(table, owner.uid) if owner is not None else None
-        if isinstance(job, JobObject) and job.replicas:
-            return sum(part.replicas * part.gpus_each for part in job.replicas)
+        if (
+            isinstance(job, JobObject)
+            and job.replicas
+            and all(one.replicas is not None for one in job.replicas)
+        ):
+            return sum((part.replicas or 0) * part.gpus_each for part in job.replicas)
     return sum(pod.gpus for pod in one.pods) if one.pods else None
