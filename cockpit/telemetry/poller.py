@@ -183,7 +183,7 @@ class Poller:
         before_seconds = self._answered_at[0] if self._answered_at else None
         self._answered_at = (now_seconds, self._clock.monotonic())
         stay, gone = await self._reconciled(cards, nodes, now_seconds, before_seconds)
-        if is_first and len(stay) < self._many_cards:
+        if is_first and len(stay) < self._many_cards and not self._unheard_since(began):
             await self._replay(stay, now_seconds)
         await self._emit(stay, gone, len(cards))
         self._beside.tell(fresh, uses, self._cards.values())

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from cockpit.model.batch import Batch
+from cockpit.telemetry import lately
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import (
@@ -102,6 +103,8 @@ class WithPast(Scripted):
     async def query_range(
         self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
     ) -> list[Any]:
+        if step_seconds == lately.STEP_SECONDS:
+            return []  # the minutes before the first round are another question
         self.ranges.append((promql, start_seconds, end_seconds, step_seconds))
         if self.fails:
             raise TelemetryError("query timed out")
