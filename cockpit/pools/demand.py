@@ -152,8 +152,9 @@ def _machines(
 ) -> tuple[_Machine, ...]:
     """The kinds of machines that a pool has; () where nothing tells that they have GPUs."""
     nodes = [store.by_key(Kind.NODE, name) for name in pool.node_names]
-    if nodes:
-        return memory.machines((one for one in nodes if isinstance(one, Node) and one.has_gpus), keys)
+    kinds = memory.machines((one for one in nodes if isinstance(one, Node) and one.has_gpus), keys)
+    if kinds:
+        return kinds
     owner, gpus = pool_object(store, pool), gpus_per_node(pool, store)
     if owner is None:
         return ()

@@ -21,10 +21,10 @@ from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
 from cockpit.pools.owner import GroupRefusal
 from cockpit.pools.promise import gpus_promised
-from cockpit.triage.cause_found import CauseFound, draft, followed, of_event, without_empty
+from cockpit.triage.cause_found import CauseFound, draft, followed, joined, of_event, without_empty
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.node_to_come import takes_when_up
-from cockpit.triage.node_walk import coming_until, judge
+from cockpit.triage.node_walk import WAITS, coming_until, judge
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.room import amount_words
 from cockpit.triage.verdict import Evidence, Subject
@@ -242,18 +242,16 @@ def _on_lost_gpus(found: CauseFound, sifted: Sifted, context: PlacementContext) 
     if not lost:
         return None
     node, trouble = lost[0]
-    names: dict[str, object] = {"asked": amount_words(resource, each), "node": node.name}
-    text = "needs {asked}: node {node}: {why}"
+    trouble = msgspec.structs.replace(trouble, words=trouble.words.removesuffix(WAITS))  # the node tells it
     if len(lost) > 1:
-        text, names["count"] = "needs {asked}: {count} nodes as {node} are out: {why}", len(lost)
+        told = joined(trouble, "{count} nodes as {node}: ", count=len(lost), node=node.name)
+    else:
+        told = joined(trouble, "node {node}: ", node=node.name)
     blocks = {block.kind for look in sifted.dropped.get("offers", ()) for block in look.blocks}
     also = (found.cause, *found.also, *((Cause.TAINT,) if "taint" in blocks else ()))
-    return draft(
-        trouble.cause,
-        text,
-        names={**names, "why": trouble.sentence},
-        sureness=trouble.sureness,
-        facts=trouble.facts,
+    return msgspec.structs.replace(
+        told,
+        facts=(("asked", amount_words(resource, each)), ("node", node.name), *trouble.facts),
         evidence=(*trouble.evidence, *found.evidence),
         funnel=found.funnel,
         since_seconds=found.since_seconds,

@@ -25,6 +25,8 @@ from cockpit.triage.verdict import Evidence, Subject, Verdict
 JOINING_SECONDS = 900.0
 """So long after it was made a node may take to get ready, or to show again the GPUs that pods hold."""
 
+WAITS = "; {waits} waits"
+"""The end of a sentence that names what waits for the part of the GPU stack that fails."""
 PRESSURE = {"DiskPressure": "disk", "MemoryPressure": "memory", "PIDPressure": "process ids"}
 
 
@@ -213,7 +215,7 @@ def _dark(
     text = head + ("{part} fails ({how})" if stack.fails else "{part} {how}")
     evidence.append(of_pod(stack.pod, "status", stack.words, stack.pod.created_seconds))
     evidence += [of_pod(pod, "status", "waits for it", pod.created_seconds) for pod in stack.waiting[:2]]
-    found = _stack_down(text + "; {waits} waits" * bool(names["waits"]), names, evidence, since)
+    found = _stack_down(text + WAITS * bool(names["waits"]), names, evidence, since)
     return msgspec.structs.replace(found, facts=(*found.facts, ("pod", stack.pod.key)))
 
 

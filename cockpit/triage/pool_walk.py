@@ -52,8 +52,8 @@ def _failed(failure: PoolFailure, pool: Pool, subject: Subject) -> Verdict:
     cause = _FULL if failure.kind is FailureClass.LIMIT else _FAILED
     found = draft(
         cause,
-        "{failure}",
-        names={"failure": failure.sentence},
+        "{kind}: {failure}",
+        names={"kind": failure.kind.value, "failure": failure.sentence},
         facts=(("remedy", failure.remedy),),
         evidence=(evidence_of(failure, pool.name),),
         since_seconds=failure.since_seconds,

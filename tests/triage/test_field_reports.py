@@ -22,14 +22,10 @@ NOT_YET = {
     "a pod of Volcano's asks for more than any node has": "its group finds no node",
     "the same before Volcano let its group in": "no pod yet",
     "its operator crashes": "there is no such job",
-    "a machine joined and its GPU never came: the pool": "nothing is wrong with it",
     "half placed for a label that no node has": "two gangs wait for each other",
     "half placed for a claim that is not bound": "two gangs wait for each other",
-    "the GPU stack is stuck in an init container: the pod": "correct the selector",
     "a preempted pod that a finalizer keeps": "a failed attempt: exit 143",
     "KAI finds no node with the share of a GPU": "not understood",
-    "a pool that the cloud has no machines for": "nothing is wrong with it",
-    "a pool whose machine never joins": "nothing is wrong with it",
 }
 """What is said today instead."""
 ON_NOW = ("rack-zero", "rack-promised", "rack-gpuop")

@@ -146,7 +146,7 @@ def test_it_is_one_cause_on_the_node_the_pod_and_now(name: str) -> None:
     assert on_now(view) == {"sick": found.sentence}
     waits = of_pod(view)
     assert (waits.cause, waits.root) == (cause, Subject("node", "", "sick"))
-    assert "needs 1 GPU: node sick: " in waits.sentence and "selector" not in waits.sentence
+    assert waits.sentence.startswith("node sick: ") and "selector" not in waits.sentence
 
 
 def test_what_waits_for_the_failing_part_is_told() -> None:
