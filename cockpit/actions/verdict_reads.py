@@ -26,7 +26,7 @@ from cockpit.model.log import LogSource
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, label
-from cockpit.triage.cause_found import is_up
+from cockpit.triage.blocker import is_up
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.composed import COMPOSED
 from cockpit.triage.creation import object_of

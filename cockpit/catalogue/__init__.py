@@ -9,19 +9,24 @@ from typing import NamedTuple
 
 from cockpit.catalogue import creation, placement, progress, queue, start
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import CatalogueRow, Gate, TextPlace, Wording
+from cockpit.catalogue.precedence import STORIES, YIELDS
+from cockpit.catalogue.row import CatalogueRow, Gate, Permanence, TextPlace, Wording
 
 __all__ = [
     "BY_CAUSE",
     "ROWS",
+    "STORIES",
     "CatalogueRow",
     "Cause",
     "Gate",
+    "Permanence",
     "TextPlace",
     "Understood",
     "Wording",
     "gate_of",
+    "permanence_of",
     "understand",
+    "yields",
 ]
 
 ROWS: tuple[CatalogueRow, ...] = (
@@ -64,3 +69,15 @@ def gate_of(cause: str) -> Gate | None:
     """Where a cause holds a job; None for what the catalogue does not know."""
     row = BY_CAUSE.get(cause)
     return None if row is None else row.gate
+
+
+def permanence_of(cause: str) -> Permanence:
+    """Whether a cause passes by itself; what is not understood may."""
+    row = BY_CAUSE.get(cause)
+    return Permanence.PASSES if row is None else row.permanence
+
+
+def yields(general: str, special: str) -> bool:
+    """Whether one cause says less than another that holds besides."""
+    to, back = YIELDS.get(general, ()), YIELDS.get(special, ())
+    return special in to or (gate_of(special) in to and general not in back and gate_of(general) not in back)

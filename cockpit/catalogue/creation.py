@@ -1,7 +1,7 @@
 """The pods do not exist."""
 
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import CatalogueRow, Gate, Mender, on_create
+from cockpit.catalogue.row import CatalogueRow, Gate, Mender, Permanence, on_create
 
 _QUOTA = "https://kubernetes.io/docs/concepts/policy/resource-quotas/"
 _SECURITY = "https://kubernetes.io/docs/concepts/security/pod-security-admission/"
@@ -18,7 +18,7 @@ ROWS = (
         meaning="the namespace's quota is used up",
         remedy="Free or raise the quota, or ask for less.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source=_QUOTA,
         wordings=(
             on_create(
@@ -36,7 +36,7 @@ ROWS = (
         meaning="the namespace's quota demands limits or requests that the pod does not state",
         remedy="Add the fields, or a LimitRange with defaults.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.NEVER,
         source=_QUOTA,
         wordings=(
             on_create(
@@ -52,7 +52,7 @@ ROWS = (
         meaning="a container is outside the namespace's LimitRange",
         remedy="Change the request, or the LimitRange.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.NEVER,
         source=_ADMISSION + "/limitranger",
         wordings=(
             on_create(
@@ -73,7 +73,7 @@ ROWS = (
         meaning="Pod Security admission refuses the pod",
         remedy="Drop what it forbids, or have the namespace's label changed.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.NEVER,
         source=_SECURITY,
         wordings=(
             on_create(
@@ -89,7 +89,7 @@ ROWS = (
         meaning="an admission webhook denies the pod or does not answer",
         remedy="Start the webhook's Deployment again, or do what it asks for.",
         mender=Mender.ADMIN,
-        waits=False,
+        permanence=Permanence.ACTS,
         source="kubernetes apiserver/pkg/admission/plugin/webhook",
         wordings=(
             on_create(
@@ -115,7 +115,7 @@ ROWS = (
         meaning="the ServiceAccount or PriorityClass that the pod names does not exist",
         remedy="Create it, or correct the name.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.ACTS,
         source=_ADMISSION + "/{serviceaccount,priority}",
         wordings=(
             on_create(
@@ -135,7 +135,7 @@ ROWS = (
         meaning="a person suspended the job",
         remedy="Resume it.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.ACTS,
         source=_JOB,
     ),
     CatalogueRow(
@@ -145,7 +145,7 @@ ROWS = (
         meaning="the queue holds the job until it admits it",
         remedy="Look at its queue.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source="kueue pkg/controller/jobframework/reconciler.go",
     ),
     CatalogueRow(
@@ -155,7 +155,7 @@ ROWS = (
         meaning="the queue's engine has not taken the job",
         remedy="Enable the integration of the kind, or correct what the event names.",
         mender=Mender.ADMIN,
-        waits=False,
+        permanence=Permanence.ACTS,
         source="kueue docs/tasks/troubleshooting/troubleshooting_jobs.md",
         wordings=(
             on_create(
@@ -173,7 +173,7 @@ ROWS = (
         meaning="no controller acts on the object",
         remedy="Install or start the operator of the kind.",
         mender=Mender.ADMIN,
-        waits=False,
+        permanence=Permanence.ACTS,
         source="kubernetes KEP-4368",
     ),
     CatalogueRow(
@@ -183,7 +183,7 @@ ROWS = (
         meaning="the operator refuses the job as invalid",
         remedy="Correct the field and create the job anew.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.NEVER,
         source=_MPI,
         wordings=(
             on_create(
@@ -202,7 +202,7 @@ ROWS = (
         meaning="an object of the name that the job needs belongs to somebody else",
         remedy="Delete what was left behind, or rename the job.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.ACTS,
         source=_MPI,
         wordings=(
             on_create(
@@ -218,7 +218,7 @@ ROWS = (
         meaning="Volcano has not let the group into its queue",
         remedy="Free the queue, raise its capability, or take another one.",
         mender=Mender.ADMIN,
-        waits=True,
+        permanence=Permanence.PASSES,
         source=_VOLCANO + "/{proportion,capacity,overcommit}",
         wordings=(
             on_create(
@@ -242,7 +242,7 @@ ROWS = (
         meaning="the Volcano queue is closed or does not exist",
         remedy="Open the queue, or take another one.",
         mender=Mender.ADMIN,
-        waits=False,
+        permanence=Permanence.ACTS,
         source="volcano pkg/webhooks/admission/jobs",
     ),
     CatalogueRow(
@@ -252,7 +252,7 @@ ROWS = (
         meaning="it waits for the job that it depends on",
         remedy="Mend the job that it waits for.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source="jobset pkg/constants/constants.go",
     ),
     CatalogueRow(
@@ -262,7 +262,7 @@ ROWS = (
         meaning="the launcher is made once all workers are ready",
         remedy="Look at the worker that is not ready; a gang must not count the launcher.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source=_MPI,
     ),
     CatalogueRow(
@@ -272,7 +272,7 @@ ROWS = (
         meaning="the training runtime does not exist or is not supported",
         remedy="Create the runtime, or correct runtimeRef.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.ACTS,
         source="trainer pkg/apis/trainer/v1alpha1/trainjob_types.go",
         wordings=(
             on_create(
@@ -288,7 +288,7 @@ ROWS = (
         meaning="the job backs off between two attempts",
         remedy="Read the logs of the failed pod.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source=_JOB,
     ),
     CatalogueRow(
@@ -298,7 +298,7 @@ ROWS = (
         meaning="the namespace is being deleted",
         remedy="Take another namespace; look at the finalizers of this one.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.ACTS,
         source=_ADMISSION + "/namespace/lifecycle",
         wordings=(
             on_create(

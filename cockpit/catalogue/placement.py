@@ -2,7 +2,7 @@
 Karpenter."""
 
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import CatalogueRow, Gate, Mender, Wording, of_pod, on_nodes, row
+from cockpit.catalogue.row import CatalogueRow, Gate, Mender, Permanence, Wording, of_pod, on_nodes, row
 
 _PLUGINS = "kubernetes pkg/scheduler/framework/plugins/"
 _FIT = _PLUGINS + "noderesources/fit.go"
@@ -18,12 +18,12 @@ def _row(  # noqa: PLR0917 - the columns of a table
     meaning: str,
     remedy: str,
     mender: Mender,
-    waits: bool,
+    permanence: Permanence,
     source: str,
     *wordings: Wording,
     where: str = _CONDITION,
 ) -> CatalogueRow:
-    return row(cause, Gate.PLACEMENT, meaning, remedy, mender, waits, source, where, *wordings)
+    return row(cause, Gate.PLACEMENT, meaning, remedy, mender, permanence, source, where, *wordings)
 
 
 ROWS = (
@@ -32,7 +32,7 @@ ROWS = (
         "no node has enough GPUs free",
         "Wait, ask for fewer GPUs, kill idle jobs, or add nodes.",
         _USER,
-        True,
+        Permanence.PASSES,
         _FIT,
     ),
     _row(
@@ -40,7 +40,7 @@ ROWS = (
         "no node offers the resource",
         "Correct the resource's name; see whether driver and device plugin run.",
         _USER,
-        False,
+        Permanence.NEVER,
         _FIT,
     ),
     _row(
@@ -48,7 +48,7 @@ ROWS = (
         "CPU, memory or another resource is short",
         "Ask for less of it; move CPU pods off GPU nodes.",
         _USER,
-        True,
+        Permanence.PASSES,
         _FIT,
     ),
     _row(
@@ -56,7 +56,7 @@ ROWS = (
         "nodes are full of pods",
         "Drain some, or raise maxPods of the kubelet.",
         _ADMIN,
-        True,
+        Permanence.PASSES,
         _FIT,
         on_nodes(r"too many pods|pod number exceeded", "is full of pods", "are full of pods"),
     ),
@@ -65,7 +65,7 @@ ROWS = (
         "nodes are not ready, or under pressure",
         "Mend the node; do not tolerate the taint.",
         _INFRA,
-        True,
+        Permanence.PASSES,
         _PLUGINS + "tainttoleration/taint_toleration.go",
         on_nodes(r"taints? .*node\.kubernetes\.io/not-ready", "is not ready", "are not ready"),
         on_nodes(r"taints? .*node\.kubernetes\.io/unreachable", "is unreachable", "are unreachable"),
@@ -82,7 +82,7 @@ ROWS = (
         "nodes are cordoned",
         "Uncordon them once their maintenance is over.",
         _ADMIN,
-        True,
+        Permanence.PASSES,
         _PLUGINS + "nodeunschedulable/node_unschedulable.go",
         on_nodes(
             r"were unschedulable|taints? .*node\.kubernetes\.io/unschedulable", "is cordoned", "are cordoned"
@@ -93,7 +93,7 @@ ROWS = (
         "nodes have a taint that the pod does not tolerate",
         "Add the toleration, or take the taint off if it is stale.",
         _USER,
-        False,
+        Permanence.ACTS,
         _PLUGINS + "tainttoleration/taint_toleration.go",
         on_nodes(r"taints? \{(?P<taint>[^:}]+)", "is tainted {taint}", "are tainted {taint}"),
         on_nodes(r"untolerated taint|had taint", "is tainted", "are tainted"),
@@ -103,7 +103,7 @@ ROWS = (
         "no node has the labels that the pod selects",
         "Correct the selector; labels of GPU models change with MIG and sharing.",
         _USER,
-        False,
+        Permanence.NEVER,
         _PLUGINS + "nodeaffinity/node_affinity.go",
         on_nodes(
             r"didn't match (?:pod's )?node (?:affinity|selector)",
@@ -116,7 +116,7 @@ ROWS = (
         "other pods keep it off nodes, or the pods it wants beside it are missing",
         "Prefer the affinity instead of requiring it.",
         _USER,
-        False,
+        Permanence.NEVER,
         _PLUGINS + "interpodaffinity/filtering.go",
         on_nodes(r"anti-affinity", "is kept free by anti-affinity", "are kept free by anti-affinity"),
         on_nodes(r"pod affinity", "lacks the pods it wants beside it", "lack the pods it wants beside it"),
@@ -126,7 +126,7 @@ ROWS = (
         "the topology spread leaves no node",
         "Set whenUnsatisfiable to ScheduleAnyway, or label the nodes.",
         _USER,
-        False,
+        Permanence.NEVER,
         _PLUGINS + "podtopologyspread/filtering.go",
         on_nodes(r"topology spread", "would break the topology spread"),
     ),
@@ -135,7 +135,7 @@ ROWS = (
         "the host port is taken",
         "Change the port, or run one such pod a node.",
         _USER,
-        True,
+        Permanence.PASSES,
         _PLUGINS + "nodeports/node_ports.go",
         on_nodes(r"free ports", "has its host port taken", "have its host port taken"),
     ),
@@ -144,7 +144,7 @@ ROWS = (
         "a volume claim is not bound",
         "See the claim's events: class, provisioner, quota.",
         _USER,
-        False,
+        Permanence.ACTS,
         _VOLUMES,
         on_nodes(
             r"unbound immediate PersistentVolumeClaims",
@@ -158,7 +158,7 @@ ROWS = (
         "a volume claim does not exist, is being deleted, or lost its volume",
         "Create the claim, or correct its name.",
         _USER,
-        False,
+        Permanence.ACTS,
         _VOLUMES,
         of_pod(
             r'persistentvolumeclaim "(?P<claim>[^"]+)" not found', "its volume claim {claim} does not exist"
@@ -179,7 +179,7 @@ ROWS = (
         "the volume cannot be reached from the nodes that are left",
         "Use the volume's zone; WaitForFirstConsumer keeps new ones near.",
         _USER,
-        False,
+        Permanence.ACTS,
         _VOLUMES,
         on_nodes(r"volume(?:'s)? node affinity|persistent volumes to bind", "cannot reach its volume"),
     ),
@@ -188,7 +188,7 @@ ROWS = (
         "no node can attach the volume",
         "Detach volumes, take another class, or end the pod that uses it.",
         _USER,
-        True,
+        Permanence.PASSES,
         _PLUGINS + "{nodevolumelimits/csi.go,volumerestrictions}",
         on_nodes(r"max volume count", "can attach no more volumes"),
         on_nodes(r"free storage", "lacks storage", "lack storage"),
@@ -199,7 +199,7 @@ ROWS = (
         "a device claim does not exist or was not made from its template",
         "Correct the template's name; see whether the resourceclaim controller runs.",
         _USER,
-        False,
+        Permanence.ACTS,
         _DRA,
         of_pod(
             r"ResourceClaim not created yet|resource controller to create the resourceclaim",
@@ -216,7 +216,7 @@ ROWS = (
         "no node can serve the device claims",
         "Ask for fewer devices, or wait for some; see the devices' taints.",
         _USER,
-        True,
+        Permanence.PASSES,
         _DRA,
         on_nodes(r"cannot allocate all claims", "cannot serve its device claims"),
         of_pod(r"cannot allocate all claims", "no node can serve all its device claims"),
@@ -226,7 +226,7 @@ ROWS = (
         "the device that it claims is elsewhere",
         "A shared claim ties its pods to a node: delete its holder.",
         _USER,
-        True,
+        Permanence.PASSES,
         _DRA,
         on_nodes(r"resourceclaim not available", "lacks the claimed device", "lack the claimed device"),
         of_pod(r"resourceclaim not available", "the device it claims is in use elsewhere"),
@@ -236,7 +236,7 @@ ROWS = (
         "the device class does not exist",
         "Install the driver that brings the class.",
         _ADMIN,
-        False,
+        Permanence.ACTS,
         _DRA,
         of_pod(
             r"device class (?P<device_class>\S+) does not exist",
@@ -248,7 +248,7 @@ ROWS = (
         "preemption cannot help",
         "Raise the priority, or wait.",
         _USER,
-        True,
+        Permanence.PASSES,
         _PREEMPTION,
     ),
     _row(
@@ -256,7 +256,7 @@ ROWS = (
         "it may not preempt",
         "Take a PriorityClass that may preempt, or wait.",
         _USER,
-        True,
+        Permanence.PASSES,
         _PREEMPTION,
         of_pod(r"preemptionPolicy=Never", "may not preempt anybody and finds no room"),
     ),
@@ -265,7 +265,7 @@ ROWS = (
         "pods that it preempts are still ending",
         "Wait for their grace period; look for finalizers.",
         _USER,
-        True,
+        Permanence.PASSES,
         _PREEMPTION,
         of_pod(r"terminating pod on the nominated node", "waits for a preempted pod to end"),
         where="Pod status.nominatedNodeName",
@@ -275,7 +275,7 @@ ROWS = (
         "a scheduling gate holds it",
         "The gate's owner has to remove it.",
         _ADMIN,
-        False,
+        Permanence.ACTS,
         _PLUGINS + "schedulinggates/scheduling_gates.go",
         of_pod(r"non-empty scheduling gates", "held by a scheduling gate"),
         where="Pod spec.schedulingGates; condition SchedulingGated",
@@ -285,7 +285,7 @@ ROWS = (
         "no scheduler looks at it",
         "Correct schedulerName, or start that scheduler.",
         _USER,
-        False,
+        Permanence.ACTS,
         "kubernetes core/v1/types.go",
         where="Pod without condition PodScheduled; spec.schedulerName",
     ),
@@ -294,7 +294,7 @@ ROWS = (
         "the cluster has no node",
         "Add nodes.",
         _ADMIN,
-        False,
+        Permanence.ACTS,
         "kubernetes pkg/scheduler/schedule_one.go",
         of_pod(r"no nodes available to schedule", "the cluster has no node at all"),
     ),
@@ -303,7 +303,7 @@ ROWS = (
         "the scheduler failed",
         "Read the scheduler's log.",
         _ADMIN,
-        True,
+        Permanence.PASSES,
         "kubernetes core/v1/types.go",
         where="Pod condition PodScheduled, reason SchedulerError",
     ),
@@ -312,7 +312,7 @@ ROWS = (
         "the autoscaler will not add a node",
         "Raise the pool's maximum, or take another pool.",
         _ADMIN,
-        False,
+        Permanence.ACTS,
         "autoscaler pkg/core/scaleup/orchestrator/skippedreasons.go",
         of_pod(r"max total nodes in cluster reached", "the autoscaler is at its maximum of nodes"),
         of_pod(r"(?P<pools>\d+) max node group size reached", "no scale-up: its pool is at its maximum"),
@@ -328,7 +328,7 @@ ROWS = (
         "a node is on its way",
         "Wait for the node, its driver and its device plugin.",
         _INFRA,
-        True,
+        Permanence.PASSES,
         "autoscaler pkg/core/scaleup/orchestrator/executor.go",
         of_pod(
             r"pod triggered scale-up: \[\{(?:\S*/)?(?P<pool>[^\s/]+) (?P<before>\d+)->(?P<after>\d+)",
@@ -343,7 +343,7 @@ ROWS = (
         "the autoscaler cannot add a node",
         "Take another zone, type or reservation; correct the pod's requirements.",
         _ADMIN,
-        False,
+        Permanence.ACTS,
         "karpenter pkg/controllers/provisioning/scheduling/events.go",
         of_pod(
             r"no instance type (?:has enough resources|which had enough resources)",
@@ -368,7 +368,7 @@ ROWS = (
         "it is held before the scheduler's queue",
         "See its group.",
         _USER,
-        True,
+        Permanence.PASSES,
         "kubernetes PreEnqueue plugins",
         where="Pod condition PodScheduled, reason NotReadyForScheduling",
     ),
@@ -377,7 +377,7 @@ ROWS = (
         "the scheduler has not looked at it yet",
         "Wait; the scheduler may be overloaded.",
         _ADMIN,
-        True,
+        Permanence.PASSES,
         "kubernetes pkg/scheduler/backend/queue",
         where="Pod without condition PodScheduled",
     ),
@@ -386,7 +386,7 @@ ROWS = (
         "GPUs are free, in pieces too small for a pod",
         "Use more workers with fewer GPUs, or pack the nodes anew.",
         _USER,
-        True,
+        Permanence.PASSES,
         "computed from nodes and pods",
     ),
     _row(
@@ -394,7 +394,7 @@ ROWS = (
         "pods that are terminating still occupy the GPUs",
         "Find out what keeps them: a dead node, a finalizer.",
         _INFRA,
-        True,
+        Permanence.PASSES,
         "computed from nodes and pods",
     ),
     _row(
@@ -402,7 +402,7 @@ ROWS = (
         "it asks for whole GPUs where nodes offer slices, or the other way round",
         "Ask for the resource that the nodes offer.",
         _USER,
-        False,
+        Permanence.NEVER,
         "computed from nodes and pods",
     ),
 )

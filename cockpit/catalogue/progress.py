@@ -1,7 +1,7 @@
 """All pods run, and the training does not. Log lines: OpenMPI, Horovod, NCCL, PyTorch."""
 
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import Gate, Mender, in_log, row
+from cockpit.catalogue.row import Gate, Mender, Permanence, in_log, row
 
 _MPI = "mpi-operator pkg/controller/mpi_job_controller.go"
 _HOROVOD = "horovod docs/troubleshooting.rst"
@@ -17,7 +17,7 @@ ROWS = (
         "the launcher starts before its workers answer",
         "Set launcherCreationPolicy to WaitForWorkersReady and give the workers a readiness probe.",
         _USER,
-        True,
+        Permanence.PASSES,
         "https://github.com/kubeflow/mpi-operator/issues/386",
         "restarts of the launcher; its last log line",
         in_log(rf"Could not resolve hostname {_HOST}", "launcher cannot resolve {worker}"),
@@ -31,7 +31,7 @@ ROWS = (
         "ssh between launcher and workers is refused",
         "Correct fsGroup, the path of the keys, and StrictModes.",
         _USER,
-        False,
+        Permanence.ACTS,
         "https://github.com/kubeflow/mpi-operator/issues/424",
         "last log line of the launcher",
         in_log(r"Permission denied \((?P<method>[^)]+)\)", "ssh to its workers is refused: {method}"),
@@ -44,7 +44,7 @@ ROWS = (
         "mpirun sees fewer slots than it is asked for",
         "Pass --hostfile: OpenMPI 5 does not read it by itself.",
         _USER,
-        False,
+        Permanence.NEVER,
         "https://github.com/kubeflow/mpi-operator/issues/842",
         "last log line of the launcher",
         in_log(
@@ -58,7 +58,7 @@ ROWS = (
         "a worker failed and is not made again",
         "Delete the failed worker, or restart the job.",
         _USER,
-        False,
+        Permanence.NEVER,
         _MPI,
         "worker phase Failed while MPIJob Running=True",
     ),
@@ -68,7 +68,7 @@ ROWS = (
         "the ring hangs",
         "Set NCCL_DEBUG=INFO, look with py-spy, restart.",
         _USER,
-        False,
+        Permanence.ACTS,
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
         "duty of the ranks; silent logs",
         in_log(
@@ -84,7 +84,7 @@ ROWS = (
         "shared or pinned memory cannot be set up",
         "Mount an emptyDir of medium Memory at /dev/shm; add IPC_LOCK and an RDMA resource.",
         _USER,
-        False,
+        Permanence.NEVER,
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
         "last log line; exit code 135",
         in_log(
@@ -103,7 +103,7 @@ ROWS = (
         "Horovod was built without the framework",
         "Build the image again with the framework enabled.",
         _USER,
-        False,
+        Permanence.NEVER,
         _HOROVOD,
         "last log line",
         in_log(
@@ -118,7 +118,7 @@ ROWS = (
         "torchrun's ranks do not find each other",
         "Check the headless Service, subdomain and the number of pods.",
         _USER,
-        False,
+        Permanence.ACTS,
         "https://pytorch.org/docs/stable/elastic/rendezvous.html",
         "last log line",
         in_log(
@@ -136,7 +136,7 @@ ROWS = (
         "an elastic job has fewer slots than its minimum",
         "See which workers run, and what the others wait for.",
         _USER,
-        True,
+        Permanence.PASSES,
         _HOROVOD,
         "last log line",
         in_log(
@@ -151,7 +151,7 @@ ROWS = (
         "the job has ended and its workers still run",
         "Kill the workers; set cleanPodPolicy to Running.",
         _USER,
-        False,
+        Permanence.ACTS,
         _MPI,
         "job condition Succeeded or Failed, pods Running",
     ),
@@ -161,7 +161,7 @@ ROWS = (
         "the job ran into its deadline",
         "Raise activeDeadlineSeconds: it counts waiting, too.",
         _USER,
-        False,
+        Permanence.NEVER,
         "https://kubernetes.io/docs/concepts/workloads/controllers/job/",
         "Job condition Failed, reason DeadlineExceeded",
     ),

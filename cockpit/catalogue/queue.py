@@ -2,7 +2,7 @@
 here stand those that schedulers write into pods."""
 
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import CatalogueRow, Gate, Mender, of_pod, on_nodes, row
+from cockpit.catalogue.row import CatalogueRow, Gate, Mender, Permanence, of_pod, on_nodes, row
 
 _KUEUE = "kueue apis/kueue/v1beta2/workload_types.go"
 _VOLCANO = "volcano pkg/scheduler/plugins/gang/gang.go"
@@ -11,9 +11,9 @@ _NATIVE = "kubernetes KEP-4671"
 
 
 def _kueue(  # noqa: PLR0917 - the columns of a table
-    cause: Cause, meaning: str, remedy: str, mender: Mender, waits: bool, where: str
+    cause: Cause, meaning: str, remedy: str, mender: Mender, permanence: Permanence, where: str
 ) -> CatalogueRow:
-    return row(cause, Gate.QUEUE, meaning, remedy, mender, waits, _KUEUE, where)
+    return row(cause, Gate.QUEUE, meaning, remedy, mender, permanence, _KUEUE, where)
 
 
 _QUOTA = "Workload QuotaReserved=False"
@@ -24,7 +24,7 @@ ROWS = (
         "the queue's quota is in use",
         "Wait, raise the priority, or ask for less.",
         Mender.USER,
-        True,
+        Permanence.PASSES,
         _QUOTA,
     ),
     _kueue(
@@ -32,7 +32,7 @@ ROWS = (
         "the queue can never give so much",
         "Ask for less, or have the quota raised.",
         Mender.USER,
-        False,
+        Permanence.NEVER,
         _QUOTA,
     ),
     _kueue(
@@ -40,7 +40,7 @@ ROWS = (
         "no flavor of the queue suits the pods",
         "Add the toleration or label, or the resource to the ClusterQueue.",
         Mender.USER,
-        False,
+        Permanence.NEVER,
         _QUOTA,
     ),
     _kueue(
@@ -48,7 +48,7 @@ ROWS = (
         "the queue does not exist or is not usable",
         "Correct the queue's name; an admin mends the ClusterQueue.",
         Mender.USER,
-        False,
+        Permanence.ACTS,
         "Workload QuotaReserved=False; LocalQueue and ClusterQueue Active=False",
     ),
     _kueue(
@@ -56,7 +56,7 @@ ROWS = (
         "the queue is stopped",
         "Resume the queue.",
         Mender.ADMIN,
-        False,
+        Permanence.ACTS,
         "spec.stopPolicy of the queue",
     ),
     _kueue(
@@ -64,7 +64,7 @@ ROWS = (
         "the workload is switched off",
         "Mend the cause, then switch it on again.",
         Mender.USER,
-        False,
+        Permanence.ACTS,
         "Workload spec.active; condition Evicted",
     ),
     _kueue(
@@ -72,7 +72,7 @@ ROWS = (
         "an admission check has not passed",
         "Look at the check, and at what it waits for.",
         Mender.ADMIN,
-        True,
+        Permanence.PASSES,
         "Workload status.admissionChecks",
     ),
     _kueue(
@@ -80,7 +80,7 @@ ROWS = (
         "another workload has to become ready first",
         "Mend or kill the workload whose pods are not ready.",
         Mender.USER,
-        True,
+        Permanence.PASSES,
         "Workload QuotaReserved=False WaitingForPodsReady",
     ),
     _kueue(
@@ -88,7 +88,7 @@ ROWS = (
         "the topology has no place for it",
         "Prefer the topology instead of requiring it, or ask for smaller pods.",
         Mender.USER,
-        True,
+        Permanence.PASSES,
         "Workload QuotaReserved=False TopologyPlacementFailed",
     ),
     _kueue(
@@ -96,7 +96,7 @@ ROWS = (
         "victims of its preemption are still ending",
         "Wait for them; look for finalizers.",
         Mender.USER,
-        True,
+        Permanence.PASSES,
         "Workload QuotaReserved=False",
     ),
     _kueue(
@@ -104,7 +104,7 @@ ROWS = (
         "a controller gates its admission",
         "The controller that the annotation names has to let it go.",
         Mender.ADMIN,
-        False,
+        Permanence.ACTS,
         "annotation kueue.x-k8s.io/admission-gated-by",
     ),
     _kueue(
@@ -112,7 +112,7 @@ ROWS = (
         "it backs off after an eviction",
         "Wait until it is queued again.",
         Mender.USER,
-        True,
+        Permanence.PASSES,
         "Workload status.requeueState.requeueAt",
     ),
     _kueue(
@@ -120,7 +120,7 @@ ROWS = (
         "it is evicted again and again because its pods do not become ready in time",
         "Mend why its pods did not become ready.",
         Mender.USER,
-        False,
+        Permanence.ACTS,
         "Workload condition Evicted PodsReadyTimeout; requeueState.count",
     ),
     _kueue(
@@ -128,7 +128,7 @@ ROWS = (
         "it stands behind the head of its queue",
         "Mend or move the head; BestEffortFIFO lets others pass.",
         Mender.ADMIN,
-        True,
+        Permanence.PASSES,
         "position in the queue; ClusterQueue queueingStrategy",
     ),
     CatalogueRow(
@@ -138,7 +138,7 @@ ROWS = (
         meaning="the gang finds too little room",
         remedy="Wait, ask for less, or see what its pods miss.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source=_VOLCANO,
         wordings=(
             of_pod(
@@ -164,7 +164,7 @@ ROWS = (
         meaning="members of the gang do not exist",
         remedy="Find out why they were not made, or lower the group's minimum.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.ACTS,
         source=f"{_VOLCANO}; {_CO}; {_NATIVE}",
         wordings=(
             of_pod(
@@ -189,7 +189,7 @@ ROWS = (
         meaning="the gang is refused because of one member",
         remedy="See what that member misses.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source=_CO,
         wordings=(
             on_nodes(r"optimistic rejection", "waits for its group", "wait for its group"),
@@ -212,7 +212,7 @@ ROWS = (
         meaning="the gang was not complete within its schedule timeout",
         remedy="Raise scheduleTimeoutSeconds; find the last member.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source=_CO,
         wordings=(of_pod(r"rejection in Unreserve", "its group timed out before it was complete"),),
     ),
@@ -223,7 +223,7 @@ ROWS = (
         meaning="the gang backs off, one of its pods is gated, or it asks for more than is free",
         remedy="Wait, remove the gate, or correct minResources.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source=_CO,
         wordings=(
             of_pod(
@@ -248,7 +248,7 @@ ROWS = (
         meaning="the pod group does not exist",
         remedy="Create the group before its pods, or correct the label.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.ACTS,
         source=f"{_CO}; {_NATIVE}",
         wordings=(
             of_pod(
@@ -265,7 +265,7 @@ ROWS = (
         meaning="the elastic quota is used up",
         remedy="Free quota, or have it raised.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source="scheduler-plugins pkg/capacityscheduling",
         wordings=(
             of_pod(r"ElasticQuota (?P<quota>\S+) is more than Max", "elastic quota {quota} is used up"),
@@ -279,7 +279,7 @@ ROWS = (
         meaning="the gang cannot be placed as a whole",
         remedy="See what the pods that are left miss.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source=_NATIVE,
         wordings=(
             of_pod(
@@ -299,7 +299,7 @@ ROWS = (
         meaning="members name several schedulers, or the cluster drops their group",
         remedy="Give all members one schedulerName; enable the feature gate.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.NEVER,
         source=_NATIVE,
         wordings=(
             of_pod(
@@ -314,7 +314,7 @@ ROWS = (
         meaning="the KAI queue is over its quota or limit",
         remedy="Have the queue's quota raised, or take a preemptible priority class.",
         mender=Mender.ADMIN,
-        waits=True,
+        permanence=Permanence.PASSES,
         source="KAI-Scheduler pkg/apis/scheduling/v2alpha2/podgroup_types.go",
         wordings=(
             of_pod(r"NonPreemptibleOverQuota", "its KAI queue is over its quota and the job not preemptible"),
@@ -329,7 +329,7 @@ ROWS = (
         meaning="two half-placed gangs starve each other",
         remedy="Suspend or kill the younger; put both behind an engine.",
         mender=Mender.USER,
-        waits=False,
+        permanence=Permanence.ACTS,
         source="https://github.com/kubeflow/mpi-operator/issues/574",
     ),
     CatalogueRow(
@@ -339,7 +339,7 @@ ROWS = (
         meaning="somebody of higher priority took its place",
         remedy="Wait for its turn; raise its priority.",
         mender=Mender.USER,
-        waits=True,
+        permanence=Permanence.PASSES,
         source="kubernetes core/v1/types.go; " + _KUEUE,
         wordings=(
             of_pod(
@@ -353,7 +353,7 @@ ROWS = (
         "its Workload is declared finished, so the job stays suspended for ever",
         "Recreate the job without what Kueue wrote into it: cockpit job recreate.",
         Mender.USER,
-        False,
+        Permanence.NEVER,
         "Workload Finished=True beside a job that has not ended",
     ),
 )

@@ -1,7 +1,7 @@
 """The form of a row of the catalogue, and of the texts by which it is known."""
 
 import re
-from enum import Enum, StrEnum
+from enum import Enum, IntEnum, StrEnum
 from functools import cache
 
 import msgspec
@@ -29,6 +29,14 @@ class Gate(StrEnum):
     PROGRESS = "runs, and does not train"
 
 
+class Permanence(IntEnum):
+    """Whether what holds a job passes: of two the one that lasts is told first."""
+
+    NEVER = 0  # not as the job is written
+    ACTS = 1  # once somebody acts
+    PASSES = 2  # by itself
+
+
 class Mender(StrEnum):
     """Who can mend a cause."""
 
@@ -54,8 +62,7 @@ class Wording(msgspec.Struct, frozen=True):
 
 
 class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause. `where` names the fields that show it; `remedy` is a sentence; `waits` tells that waiting
-    alone may cure it."""
+    """One cause. `where` names the fields that show it; `remedy` is a sentence."""
 
     cause: Cause
     gate: Gate
@@ -63,7 +70,7 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
     meaning: str
     remedy: str
     mender: Mender
-    waits: bool
+    permanence: Permanence
     source: str
     wordings: tuple[Wording, ...] = ()
 
@@ -104,7 +111,7 @@ def row(  # noqa: PLR0917 - the columns of a table
     meaning: str,
     remedy: str,
     mender: Mender,
-    waits: bool,
+    permanence: Permanence,
     source: str,
     where: str,
     *wordings: Wording,
@@ -117,7 +124,7 @@ def row(  # noqa: PLR0917 - the columns of a table
         meaning=meaning,
         remedy=remedy,
         mender=mender,
-        waits=waits,
+        permanence=permanence,
         source=source,
         wordings=wordings,
     )

@@ -1,7 +1,7 @@
 """On a node, and not running. Texts: kubelet 1.33 to 1.37, container runtimes, volume plugins."""
 
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import Gate, Mender, in_log, of_kubelet, row
+from cockpit.catalogue.row import Gate, Mender, Permanence, in_log, of_kubelet, row
 
 _IMAGES = "kubernetes pkg/kubelet/images/types.go"
 _SYNC = "kubernetes pkg/kubelet/container/sync_result.go"
@@ -18,7 +18,7 @@ ROWS = (
         "the image cannot be pulled",
         "Check name, tag, pull secret, registry and architecture.",
         _USER,
-        False,
+        Permanence.NEVER,
         _IMAGES,
         "containerStatuses[].state.waiting; event Failed",
         of_kubelet(
@@ -54,7 +54,7 @@ ROWS = (
         "the image is being pulled",
         "Wait; large images take minutes, and can be pulled ahead.",
         _USER,
-        True,
+        Permanence.PASSES,
         _LIFECYCLE,
         "event Pulling without Pulled",
     ),
@@ -64,7 +64,7 @@ ROWS = (
         "a ConfigMap, Secret or key that the container names does not exist",
         "Create it, or correct the name.",
         _USER,
-        False,
+        Permanence.ACTS,
         _SYNC,
         "waiting CreateContainerConfigError",
         of_kubelet(
@@ -90,7 +90,7 @@ ROWS = (
         "the container runtime cannot start the container",
         "Check command, mounts and devices; for a driver error the node.",
         _USER,
-        False,
+        Permanence.NEVER,
         _SYNC,
         "waiting CreateContainerError, RunContainerError; terminated StartError",
         of_kubelet(
@@ -121,7 +121,7 @@ ROWS = (
         "the pod's sandbox or network cannot be made",
         "Restart the CNI or toolkit pod of the node.",
         _INFRA,
-        True,
+        Permanence.PASSES,
         "https://github.com/NVIDIA/gpu-operator/issues/413",
         "event FailedCreatePodSandBox",
         of_kubelet(
@@ -142,7 +142,7 @@ ROWS = (
         "a volume cannot be attached or mounted",
         "Unmount it elsewhere, or mend its server; create what the mount names.",
         _INFRA,
-        True,
+        Permanence.PASSES,
         "https://github.com/kubernetes/kubernetes/pull/56288",
         "event FailedMount, FailedAttachVolume",
         of_kubelet(
@@ -170,7 +170,7 @@ ROWS = (
         "the claimed devices cannot be prepared",
         "Restart the kubelet plugin of the DRA driver.",
         _INFRA,
-        True,
+        Permanence.PASSES,
         "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/",
         "event FailedPrepareDynamicResources",
         of_kubelet(
@@ -189,7 +189,7 @@ ROWS = (
         "the node is not ready",
         "Check the kubelet and the machine; pods leave it once the kubelet answers or the node is deleted.",
         _INFRA,
-        False,
+        Permanence.ACTS,
         "kubernetes core/v1/well_known_taints.go",
         "Node condition Ready",
     ),
@@ -199,7 +199,7 @@ ROWS = (
         "the driver or device plugin of the node is down",
         "Read the driver pod's log, or reboot the node.",
         _INFRA,
-        False,
+        Permanence.ACTS,
         "gpu-operator controllers/state_manager.go",
         "Node capacity, labels nvidia.com/gpu.present and gpu.count",
     ),
@@ -209,7 +209,7 @@ ROWS = (
         "GPUs of the node are unhealthy",
         "Cordon the node; reset or replace the GPU.",
         _INFRA,
-        False,
+        Permanence.ACTS,
         "https://docs.nvidia.com/deploy/xid-errors",
         "Node allocatable below capacity; XID; allocatedResourcesStatus",
     ),
@@ -219,7 +219,7 @@ ROWS = (
         "the kubelet found too few healthy devices at start",
         "The pod is final: create it anew; look at the node's device plugin.",
         _INFRA,
-        False,
+        Permanence.ACTS,
         "https://github.com/kubernetes/kubernetes/issues/130145",
         "Pod status.reason UnexpectedAdmissionError",
         of_kubelet(
@@ -239,7 +239,7 @@ ROWS = (
         "the kubelet refused the pod",
         "The pod is final: create it anew; for TopologyAffinityError ask for fewer devices.",
         _USER,
-        False,
+        Permanence.NEVER,
         "kubernetes pkg/kubelet/lifecycle/predicate.go",
         "Pod status.reason OutOf..., NodeAffinity, TopologyAffinityError, NodeShutdown",
         of_kubelet(
@@ -256,7 +256,7 @@ ROWS = (
         "an init container has not finished",
         "Read the init container's log.",
         _USER,
-        True,
+        Permanence.PASSES,
         _LIFECYCLE,
         "waiting PodInitializing; initContainerStatuses",
     ),
@@ -266,7 +266,7 @@ ROWS = (
         "the container crashes again and again",
         "Read the log of its last run.",
         _USER,
-        False,
+        Permanence.ACTS,
         _LIFECYCLE,
         "waiting CrashLoopBackOff; lastState.terminated",
         in_log(
@@ -280,7 +280,7 @@ ROWS = (
         "the kubelet evicted the pod",
         "Raise the request of what ran out; delete the worker or the job.",
         _USER,
-        False,
+        Permanence.NEVER,
         "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
         "Pod status.reason Evicted",
         of_kubelet(
@@ -299,7 +299,7 @@ ROWS = (
         "the pod is stuck terminating",
         "Remove what keeps it: a finalizer, a dead node, a process that hangs on the GPU.",
         _INFRA,
-        False,
+        Permanence.ACTS,
         _LIFECYCLE,
         "Pod metadata.deletionTimestamp, finalizers",
     ),
@@ -309,7 +309,7 @@ ROWS = (
         "it runs, but its readiness probe fails",
         "Check what the probe asks for: a worker's sshd, a server's port.",
         _USER,
-        False,
+        Permanence.PASSES,
         "https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/",
         "Pod condition Ready; event Unhealthy",
         of_kubelet(
@@ -328,7 +328,7 @@ ROWS = (
         "a node that it was placed on failed",
         "Wait for the queue to replace the node.",
         _INFRA,
-        True,
+        Permanence.PASSES,
         "kueue apis/kueue/v1beta2/workload_types.go",
         "Workload condition Evicted NodeFailures; status.unhealthyNodes",
     ),
@@ -338,7 +338,7 @@ ROWS = (
         "the node is short of disk, memory or process ids",
         "Clean up images and logs on the node.",
         _INFRA,
-        False,
+        Permanence.ACTS,
         "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
         "Node conditions DiskPressure, MemoryPressure, PIDPressure",
     ),

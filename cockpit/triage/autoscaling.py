@@ -21,11 +21,12 @@ from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
 from cockpit.pools.owner import GroupRefusal
 from cockpit.pools.promise import gpus_promised
-from cockpit.triage.cause_found import CauseFound, draft, followed, joined, of_event, without_empty
+from cockpit.triage.blocker import Blocker, draft, followed, joined, of_event, without_empty
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.node_to_come import takes_when_up
 from cockpit.triage.node_walk import WAITS, coming_until, judge
 from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.room import amount_words
 from cockpit.triage.verdict import Evidence, Subject
 
@@ -60,7 +61,7 @@ _NO_CAPACITY = "InsufficientCapacityError"
 _MOST_NODES = 3
 
 
-def answered(pod: Pod, found: CauseFound, sifted: Sifted, context: PlacementContext) -> CauseFound:
+def answered(pod: Pod, found: Blocker, sifted: Sifted, context: PlacementContext) -> Blocker:
     """The cause with what the autoscaler says, or with the new node whose GPUs the pod waits for."""
     if found.cause not in _OF_ROOM and found.cause not in _OF_OTHER_NODES:
         return found
@@ -71,7 +72,7 @@ def answered(pod: Pod, found: CauseFound, sifted: Sifted, context: PlacementCont
     )
 
 
-def said(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFound:
+def said(pod: Pod, found: Blocker, context: PlacementContext) -> Blocker:
     """The cause with the autoscaler's newest word behind it, where there is one."""
     for event in context.store.events_of(pod.uid):
         if event.reason not in _SAYING:
@@ -97,8 +98,8 @@ def said(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFound:
 
 
 def _refused(  # what was found, and what the autoscaler says of it
-    pod: Pod, found: CauseFound, refusals: Sequence[GroupRefusal], event: Event, context: PlacementContext
-) -> CauseFound:
+    pod: Pod, found: Blocker, refusals: Sequence[GroupRefusal], event: Event, context: PlacementContext
+) -> Blocker:
     """The cause with what keeps the pool that would serve the pod from growing. The event counts groups and
     names none: its reasons are those of that pool only where the nodes show that there is one, and all groups
     that suit or were not looked at are kept back for one reason."""
@@ -127,7 +128,7 @@ def _pools_that_serve(pod: Pod, context: PlacementContext) -> tuple[str, ...] | 
     """Names of pools of which a node would take the pod, were it empty; None where nodes are not known."""
     if not context.knows_nodes:
         return None
-    sifted = context.sifted(pod)
+    sifted = context.sifted(shape_of_pod(pod))
     asked = sifted.shape.requests
     nodes = (room.look.node for room in sifted.rooms)
     return tuple(dict.fromkeys(node.pool for node in nodes if _is_large_enough(node, asked)))
@@ -138,7 +139,7 @@ def _is_large_enough(node: Node, asked: Sequence[tuple[str, int]]) -> bool:
     return not offered or all(offered.get(name, 0) >= each for name, each in asked)
 
 
-def _with(found: CauseFound, cause: str, words: str, names: dict[str, str], *events: Event) -> CauseFound:
+def _with(found: Blocker, cause: str, words: str, names: dict[str, str], *events: Event) -> Blocker:
     return msgspec.structs.replace(
         followed(found, f"; {words}", _IN_SHORT[cause], **names),
         cause=cause,
@@ -180,7 +181,7 @@ def _sold_out(nominated: str, said: Event, context: PlacementContext) -> Event |
 # ---- machines that have joined
 
 
-def _without_gpus_yet(found: CauseFound, sifted: Sifted, context: PlacementContext) -> CauseFound | None:
+def _without_gpus_yet(found: Blocker, sifted: Sifted, context: PlacementContext) -> Blocker | None:
     """NODE_COMING where a new node takes the pod, with all that it asks for, as soon as it is ready and its
     driver and device plugin are up."""
     resource, now = sifted.resource, context.now_seconds
@@ -224,7 +225,7 @@ def _no_gpu_yet(node: Node) -> Evidence:
 # ---- nodes whose GPUs are lost
 
 
-def _on_lost_gpus(found: CauseFound, sifted: Sifted, context: PlacementContext) -> CauseFound | None:
+def _on_lost_gpus(found: Blocker, sifted: Sifted, context: PlacementContext) -> Blocker | None:
     """The trouble of the nodes that would take the pod, were their GPUs there: where no other node may."""
     resource, now = sifted.resource, context.now_seconds
     if not resource or now is None or found.cause not in _OF_LOST:

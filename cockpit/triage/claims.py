@@ -1,15 +1,15 @@
 """What a pod claims, volumes and devices: absent, not bound, elsewhere, too few."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, Permanence
 from cockpit.fit.surroundings import Surroundings
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage.cause_found import CauseFound, draft, of_event, of_pod
+from cockpit.triage.blocker import Blocker, draft, of_event, of_pod
 from cockpit.triage.cluster_view import Trees
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.placement_context import PlacementContext
@@ -31,13 +31,13 @@ def is_absent(trees: Trees, kind: str, namespace: str, name: str) -> bool:
     return (kind, namespace) in trees and tree_named(trees, kind, namespace, name) is None
 
 
-def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> CauseFound | None:
-    """What is wrong in the spec alone: something that the pod names does not exist."""
+def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> Iterator[Blocker]:
+    """What is wrong in the spec alone: everything that the pod names and that does not exist."""
     named = of_pod(pod, "spec", "", pod.created_seconds)
     for claim in pod.traits.claims:
         if around.claims is not None and claim not in around.claims and pod.scheduled != "True":
             names = {"claim": claim}
-            return draft(
+            yield draft(
                 Cause.CLAIM_MISSING,
                 "volume claim {claim} does not exist",
                 names=names,
@@ -47,7 +47,7 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
     for event in store.events_of(pod.uid):
         if event.reason == "FailedResourceClaimCreation":
             from_text = _claim_failure(event.message, pod)
-            return draft(
+            yield draft(
                 Cause.DEVICE_CLAIM_MISSING,
                 from_text[0],
                 names=from_text[1],
@@ -58,7 +58,7 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
         is_known = status is not None and status.is_current
         is_gone = is_known and store.by_key(Kind.DEVICE_CLAIM, f"{pod.namespace}/{claim}") is None
         if is_gone or is_absent(trees, "ResourceClaim", pod.namespace, claim):
-            return draft(
+            yield draft(
                 Cause.DEVICE_CLAIM_MISSING,
                 "device claim {claim} does not exist",
                 names={"claim": claim},
@@ -67,14 +67,13 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
             )
     for template in pod.traits.wishes.claim_templates:
         if is_absent(trees, "ResourceClaimTemplate", pod.namespace, template):
-            return draft(
+            yield draft(
                 Cause.DEVICE_CLAIM_MISSING,
                 "device claim template {template} does not exist",
                 names={"template": template},
                 sureness=Sureness.PROVED,
                 evidence=(Evidence(named.object, "spec.resourceClaims", template, pod.created_seconds),),
             )
-    return None
 
 
 def _claim_failure(message: str, pod: Pod) -> tuple[str, dict[str, object]]:
@@ -84,7 +83,7 @@ def _claim_failure(message: str, pod: Pod) -> tuple[str, dict[str, object]]:
     return "its device claim cannot be made: {why}", {"why": message}
 
 
-def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> CauseFound:
+def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> Blocker:
     """A claim without a volume: its class does not exist, or nobody provisions it."""
     claims = context.around.claims
     classes = context.around.classes
@@ -126,11 +125,32 @@ def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> CauseFound:
     )
 
 
+def for_one_pod(namespace: str, names: Iterable[str], context: PlacementContext) -> Blocker | None:
+    """That a claim is for one pod only and another has it, by whom: it is free once that one has gone."""
+    known = context.around.claims or {}
+    alone = [name for name in names if name in known and "ReadWriteOncePod" in known[name].modes]
+    for holder in context.store.records(Kind.POD).values() if alone else ():
+        has = [name for name in alone if name in holder.traits.claims]
+        if has and holder.namespace == namespace and holder.node and not holder.is_finished:
+            name = has[0]
+            return draft(
+                Cause.VOLUME_NOT_ATTACHABLE,
+                "volume claim {claim} is for one pod only and in use by {holder}",
+                names={"claim": name, "holder": holder.name},
+                evidence=(
+                    of_pod(holder, "spec.volumes", name),
+                    _claim_evidence(holder, name, "ReadWriteOncePod"),
+                ),
+                root=Subject("pod", holder.namespace, holder.name),
+            )
+    return None
+
+
 def _claim_evidence(pod: Pod, name: str, value: str) -> Evidence:
     return Evidence(f"PersistentVolumeClaim {pod.namespace}/{name}", "spec", value)
 
 
-def elsewhere(pod: Pod, context: PlacementContext, said: Evidence, sifted: Sifted) -> CauseFound:
+def elsewhere(pod: Pod, context: PlacementContext, said: Evidence, sifted: Sifted) -> Blocker:
     """The volume is tied to nodes that the pod does not get."""
     claims, volumes = context.around.claims, context.around.volumes
     for name in pod.traits.claims:
@@ -174,7 +194,7 @@ def _zones_of_pools(sifted: Sifted) -> Iterator[Evidence]:
         yield Evidence(what, "zones of its nodes", ", ".join(sorted(zones[pool])))
 
 
-def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> CauseFound:
+def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> Blocker:
     """Devices by claim: how many are asked for and how many the nodes have, or who has the one that it
     names."""
     if cause == Cause.DEVICE_ELSEWHERE:
@@ -193,10 +213,11 @@ def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> 
     if cause == Cause.DEVICES_SHORT and asked and most:
         words = "asks for {asked} devices on one node, no node has more than {largest}"
         names: dict[str, object] = {"asked": asked, "largest": most}
+        permanence = Permanence.NEVER if asked > most else None
         if asked <= most:
             words = "asks for {asked} devices on one node, the best has {free} free"
             names = {"asked": asked, "free": free}
-        return draft(Cause.DEVICES_SHORT, words, names=names, evidence=(said,))
+        return draft(Cause.DEVICES_SHORT, words, names=names, evidence=(said,), permanence=permanence)
     return draft(cause, "no node can serve all its device claims", evidence=(said,))
 
 

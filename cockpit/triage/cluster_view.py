@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
+from cockpit.fit.shape import Shape
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.job_reader import JobReader
-from cockpit.model.pod import Pod
 from cockpit.model.remembered import PastRun
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.forecast import PoolExperience
@@ -24,7 +24,7 @@ NO_TREES: Trees = {}
 
 class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster at one moment. `last_lines` are the last lines that crashed containers wrote, by the pod's
-    uid, `sift` the funnel of a pod, None: made each time. `past` are jobs that ended and that this host
+    uid, `sift` the funnel of a shape, None: made each time. `past` are jobs that ended and that this host
     remembers; `progress` says how far running jobs are (0..1), by key, of those whose logs tell it. `known`
     is what machines cost and how long pools took to grow; `idle` what jobs that look idle did lately;
     `ended_drains` are nodes whose drain nobody carries on."""
@@ -35,7 +35,7 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     last_lines: Mapping[str, str] = {}
     around: Surroundings = UNKNOWN
     trees: Trees = NO_TREES
-    sift: Callable[[Pod], Sifted] | None = None
+    sift: Callable[[Shape], Sifted] | None = None
     past: tuple[PastRun, ...] = ()
     progress: Mapping[str, float] = {}
     known: PoolExperience = PoolExperience()

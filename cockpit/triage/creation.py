@@ -20,7 +20,7 @@ from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed
-from cockpit.triage.cause_found import CauseFound, draft, is_up, not_understood, of_event
+from cockpit.triage.blocker import Blocker, draft, is_up, not_understood, of_event
 from cockpit.triage.claims import is_absent, tree_named
 from cockpit.triage.cluster_view import NO_TREES, Trees
 from cockpit.triage.verdict import Evidence
@@ -50,9 +50,7 @@ def object_of(job: Job, store: StoreReader) -> Object | None:
     return None
 
 
-def refused(
-    uids: Iterable[str], store: StoreReader, *, after_seconds: float | None = None
-) -> CauseFound | None:
+def refused(uids: Iterable[str], store: StoreReader, *, after_seconds: float | None = None) -> Blocker | None:
     """The newest refusal among the events of these objects. `after_seconds`: older ones were overcome."""
     events = sorted(
         (event for uid in uids if uid for event in store.events_of(uid)),
@@ -62,9 +60,9 @@ def refused(
     return of_events(events, after_seconds=after_seconds)
 
 
-def of_events(events: Iterable[Event], *, after_seconds: float | None = None) -> CauseFound | None:
+def of_events(events: Iterable[Event], *, after_seconds: float | None = None) -> Blocker | None:
     """The first refusal among events, the newest first."""
-    unknown: CauseFound | None = None
+    unknown: Blocker | None = None
     for event in events:
         if event.type != "Warning" or event.reason in _IGNORED:
             continue
@@ -78,7 +76,7 @@ def of_events(events: Iterable[Event], *, after_seconds: float | None = None) ->
     return unknown
 
 
-def _of_refusal(event: Event) -> CauseFound | None:
+def _of_refusal(event: Event) -> Blocker | None:
     text = f"{event.reason}: {event.message}"
     found = understand(TextPlace.CREATE, text)
     if found is None:
@@ -107,7 +105,7 @@ def _of_refusal(event: Event) -> CauseFound | None:
     )
 
 
-def _quota(names: Mapping[str, str], event: Event) -> CauseFound:
+def _quota(names: Mapping[str, str], event: Event) -> Blocker:
     """`requests.nvidia.com/gpu=12`, used 0 of 8: of several resources the one that is over."""
     asked, used, limited = (_amounts(names[key]) for key in ("asked", "used", "limited"))
     gpus = (name for name in limited if is_gpu_resource(name.removeprefix("requests.")))
@@ -141,13 +139,30 @@ def _amounts(text: str) -> dict[str, str]:
 
 def not_made(
     job: Job, pods: tuple[Pod, ...], store: StoreReader, now_seconds: float | None, trees: Trees
-) -> CauseFound:
+) -> Blocker:
     """Why a job that is not suspended has no pods, or not all."""
     found = refused((job.uid, *children(job, pods, store)), store, after_seconds=_newest_pod(pods))
     if found is not None:
         return found
     found = without_launcher(job, pods, store) or composed.not_made(job.namespace, job.name, trees)
+    if found is None and not pods:
+        found = of_events(_of_unknown_children(job, store))
     return found or _untouched(job, pods, store, now_seconds, trees)
+
+
+def _of_unknown_children(job: Job, store: StoreReader) -> list[Event]:
+    """Warnings about objects that its controller named after it and that no list has, newest first: a
+    ReplicaSet that could make no pod."""
+    events = (
+        event
+        for event in store.records(Kind.EVENT).values()
+        if event.object_namespace == job.namespace
+        and event.type == "Warning"
+        and event.object_kind != "Pod"
+        and event.object_name.startswith(f"{job.name}-")
+        and not any(store.get(kind, event.object_uid) for kind in registry.controller_tables())
+    )
+    return sorted(events, key=lambda event: event.last_seconds or 0.0, reverse=True)
 
 
 def members_missing(job: Job, pods: tuple[Pod, ...]) -> int:
@@ -156,7 +171,7 @@ def members_missing(job: Job, pods: tuple[Pod, ...]) -> int:
     return 0 if job.wanted is None else max(0, job.wanted - there)
 
 
-def refused_members(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> CauseFound | None:
+def refused_members(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Blocker | None:
     """Why members that are missing beside others were not made, where the API server said it."""
     if not members_missing(job, pods):
         return None
@@ -181,7 +196,7 @@ def children(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> list[str]:
     return list(found)
 
 
-def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> CauseFound | None:
+def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Blocker | None:
     """Workers and no launcher: it is made once all of them are ready."""
     object_ = object_of(job, store)
     if job.kind != "MPIJob" or not isinstance(object_, JobObject) or not pods:
@@ -191,7 +206,7 @@ def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Cau
         return None
     late = [pod for pod in pods if not is_up(pod)]
     if not late:
-        return CauseFound(cause="", sentence="waits for its launcher to be made")
+        return Blocker(cause="", sentence="waits for its launcher to be made")
     first = next((pod for pod in late if pod.node), late[0])
     also = (Cause.NOT_READY,) if first.node and first.phase == "Running" else ()
     name = first.name
@@ -205,7 +220,7 @@ def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Cau
     )
 
 
-def counts_its_launcher(walk: Walk, gang: GangVerdict) -> CauseFound | None:
+def counts_its_launcher(walk: Walk, gang: GangVerdict) -> Blocker | None:
     """The group waits for a launcher that is made once its workers, whom the group holds, are ready."""
     job, object_ = walk.job, object_of(walk.job, walk.store)
     if job.kind != "MPIJob" or not isinstance(object_, JobObject):
@@ -243,7 +258,7 @@ def _is_older(job: Job, now_seconds: float | None, seconds: float) -> bool:
 
 def _untouched(
     job: Job, pods: tuple[Pod, ...], store: StoreReader, now_seconds: float | None, trees: Trees
-) -> CauseFound:
+) -> Blocker:
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "status", "", job.created_seconds)
     object_ = object_of(job, store)
     tree = tree_named(trees, job.kind, job.namespace, job.name)
@@ -296,7 +311,7 @@ def _manager(tree: Mapping[str, Any] | None) -> str:
     )
 
 
-def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: Evidence) -> CauseFound:
+def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: Evidence) -> Blocker:
     """All attempts so far failed; the controller waits before the next."""
     failed = [pod for pod in pods if pod.phase == "Failed"]
     last = max(failed, key=lambda pod: pod.finished_seconds or 0.0) if failed else None
@@ -314,7 +329,7 @@ def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: 
 
 def _finished_early(
     job: Job, said: Evidence, store: StoreReader, now_seconds: float | None
-) -> CauseFound | None:
+) -> Blocker | None:
     """Nobody starts a job whose workload is declared finished."""
     workload = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     if not job.workload_uid and _is_older(job, now_seconds, 30.0):
@@ -351,7 +366,7 @@ def _finished_of_its_name(job: Job, store: StoreReader) -> Workload | None:
     )
 
 
-def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Trees = NO_TREES) -> CauseFound:
+def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Trees = NO_TREES) -> Blocker:
     """Suspended, and no engine says that it holds it."""
     object_ = object_of(job, store)
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "spec.suspend", "true")
@@ -362,7 +377,7 @@ def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Tr
     if queue is not None and not job.workload_uid:
         found = refused((job.uid,), store)
         if found is not None:
-            return CauseFound(
+            return Blocker(
                 cause=Cause.NOT_TAKEN_BY_QUEUE,
                 sentence=found.sentence,
                 facts=found.facts,

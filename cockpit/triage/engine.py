@@ -11,20 +11,21 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, creation, job_walk, node_walk, starting, wanted
-from cockpit.triage.cause_found import CauseFound, finished, is_up
+from cockpit.triage.blocker import Blocker, finished, is_up
 from cockpit.triage.changes.begun import RUNS_AGAIN
 from cockpit.triage.changes.drains import drains
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.expected_start import expected_start
 from cockpit.triage.gang_standing import standing
-from cockpit.triage.held_besides import with_further
 from cockpit.triage.idle_jobs import idle_words, mark_words
+from cockpit.triage.judgement import judged
 from cockpit.triage.past_runs import runs_seen
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.placing import unplaced
 from cockpit.triage.pool_walk import jobs_waiting, of_pool
 from cockpit.triage.queue_walk import of_queue
+from cockpit.triage.templates import of_templates
 from cockpit.triage.verdict import Change, Subject, Verdict
 from cockpit.triage.walk import Walk
 
@@ -34,7 +35,7 @@ def explain(subject: Subject, view: ClusterView) -> Verdict:
     made = _EXPLAINED.get(subject.kind)
     if made is None:
         return Verdict(subject=subject, sentence=f"nothing can be told of a {subject.kind}")
-    return with_further(made(subject, view), view)
+    return made(subject, view)
 
 
 def advised(verdict: Verdict, view: ClusterView) -> Verdict:
@@ -86,8 +87,11 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdi
         trees=view.trees,
         sift=view.sift,
     )
+    found = job_walk.judge(walk)
+    if found is not None and not pods and job.state not in (*JobState.ENDED, JobState.FINISHING):
+        found = judged([found, *of_templates(job, view)])
     return _verdict(
-        job_walk.judge(walk) or _idle(job, view),
+        found or _idle(job, view),
         subject or Subject("job", job.namespace, job.name),
         state=job.state,
         gpus=job.gpus_wanted or job.gpus_allocated,
@@ -95,7 +99,7 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdi
     )
 
 
-def _idle(job: Job, view: ClusterView) -> CauseFound | None:
+def _idle(job: Job, view: ClusterView) -> Blocker | None:
     """That a job idles, or is marked for reclaim, is no trouble of its own: it runs. Its row and *Why* say it
     all the same."""
     if job.state != JobState.RUNNING:
@@ -103,15 +107,15 @@ def _idle(job: Job, view: ClusterView) -> CauseFound | None:
     judged = None if view.idle is None else view.idle.idle(job, view.store, view.now_seconds)
     mark = mark_words(job, view.store, view.now_seconds, is_idle=judged is not None)
     if judged is None:
-        return CauseFound(cause="", sentence=mark) if mark else None
+        return Blocker(cause="", sentence=mark) if mark else None
     idle = "idle: " + idle_words(job, judged, view.now_seconds)
     # the mark first: a row is cut at its end
     sentence = f"{mark}; {idle}" if mark else idle
-    return CauseFound(cause="", sentence=sentence, since_seconds=judged.since_seconds)
+    return Blocker(cause="", sentence=sentence, since_seconds=judged.since_seconds)
 
 
 def _verdict(
-    found: CauseFound | None, subject: Subject, *, state: str, gpus: int, since: float | None
+    found: Blocker | None, subject: Subject, *, state: str, gpus: int, since: float | None
 ) -> Verdict:
     if found is None:
         return Verdict(subject=subject, sureness=Sureness.SAID, state=state, gpus=gpus)

@@ -1,37 +1,39 @@
 """A gang that waits: the engine that holds it, or the member that finds no node and why."""
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 
-from cockpit.catalogue import BY_CAUSE, Gate, TextPlace, gate_of, understand
+from cockpit.catalogue import BY_CAUSE, Gate, Permanence, TextPlace, gate_of, permanence_of, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry, scheduler
 from cockpit.gangs.pod_group import SET_ASIDE, refused_why
-from cockpit.gangs.sentence import SENTENCE_LIMIT, counted
-from cockpit.gangs.verdict import GangVerdict
+from cockpit.gangs.sentence import SENTENCE_LIMIT
+from cockpit.gangs.verdict import GangState, GangVerdict
 from cockpit.gangs.wording import say
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, creation
-from cockpit.triage.cause_found import CauseFound, draft, joined, of_event, of_pod
+from cockpit.triage.blocker import Blocker, joined, of_event, of_pod
+from cockpit.triage.judgement import judged
 from cockpit.triage.placing import unplaced
 from cockpit.triage.verdict import Evidence
 from cockpit.triage.walk import Walk
 
 
-def held_by_gang(walk: Walk, gang: GangVerdict) -> CauseFound:
-    """The engine's own verdict; where it leaves the cause to the members, theirs."""
+def held_by_gang(walk: Walk, gang: GangVerdict) -> list[Blocker]:
+    """The engine's own word; where it leaves the cause to the members, theirs."""
     found = None
     if gang.cause == Cause.GANG_MEMBERS_MISSING:
         found = creation.counts_its_launcher(walk, gang) or _counts_a_later_part(walk, gang)
     elif not gang.reason or gang.cause in _OF_MEMBERS:
         found = _of_members(walk, gang)
-    return found or _as_told(walk, gang)
+    return [found or _as_told(walk, gang)]
 
 
-def _counts_a_later_part(walk: Walk, gang: GangVerdict) -> CauseFound | None:
+def _counts_a_later_part(walk: Walk, gang: GangVerdict) -> Blocker | None:
     """A JobSet's group counts a part that is made only once another one, which the group holds, has come."""
     found = composed.not_made(walk.job.namespace, walk.job.name, walk.trees)
     if found is None or found.cause != Cause.WAITS_FOR_DEPENDENCY:
@@ -48,7 +50,7 @@ _SILENT = ("", Cause.NO_SUCH_SCHEDULER, Cause.NOT_LOOKED_AT)
 """What is said of a pod that no scheduler has spoken of."""
 
 
-def _of_members(walk: Walk, gang: GangVerdict) -> CauseFound | None:
+def _of_members(walk: Walk, gang: GangVerdict) -> Blocker | None:
     """The member that finds no node, or what the group's own message says of one."""
     found = unplaced_member(walk)
     if found is None or found.cause in _SILENT or gate_of(found.cause) is Gate.QUEUE:
@@ -67,14 +69,14 @@ def _of_members(walk: Walk, gang: GangVerdict) -> CauseFound | None:
 _OF_A_GROUP = ("; its group of {} is placed whole or not at all", "; group of {}: all or none", "")
 
 
-def _for_its_group(found: CauseFound, members: str) -> CauseFound:
+def _for_its_group(found: Blocker, members: str) -> Blocker:
     """The member's cause whole, and behind it as many words as there is room for: all of them wait for it."""
     room = SENTENCE_LIMIT - len(found.sentence)
     tail = next(one.format(members) for one in _OF_A_GROUP if len(one.format(members)) <= room)
     return joined(found, "", tail)
 
 
-def _by_message(walk: Walk, gang: GangVerdict) -> CauseFound | None:
+def _by_message(walk: Walk, gang: GangVerdict) -> Blocker | None:
     """Why a member finds no node, as the group tells it: engines that place a group may tell only there."""
     waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
     if not waiting or not scheduler.parse(gang.message).parts:
@@ -91,7 +93,7 @@ def _again(walk: Walk, gang: GangVerdict) -> int | None:
     return math.ceil((gang.again_seconds - walk.now_seconds) / 60)
 
 
-def _as_told(walk: Walk, gang: GangVerdict) -> CauseFound:
+def _as_told(walk: Walk, gang: GangVerdict) -> Blocker:
     """What the engine says of the gang as a whole."""
     workload = walk.store.get(Kind.WORKLOAD, walk.job.workload_uid) if walk.job.workload_uid else None
     evidence: tuple[Evidence, ...] = ()
@@ -116,7 +118,7 @@ def _as_told(walk: Walk, gang: GangVerdict) -> CauseFound:
     why, tail = gang.reason or _WORDLESS.get(gang.cause, "waits for its queue"), ""
     if minutes is not None:
         tail = " (in {minutes} min)"
-    return CauseFound(
+    return Blocker(
         cause=gang.cause,
         sentence=say("{why}" + tail, why=why, minutes=minutes or 0),
         sureness=gang.sureness if known else Sureness.SAID,
@@ -124,37 +126,55 @@ def _as_told(walk: Walk, gang: GangVerdict) -> CauseFound:
         evidence=evidence,
         since_seconds=gang.since_seconds,
         also=also,
+        permanence=_permanence(gang),
     )
+
+
+def _permanence(gang: GangVerdict) -> Permanence | None:
+    """None: that of its cause. What the engine calls blocked does not pass by itself."""
+    is_blocked = gang.state == GangState.BLOCKED and permanence_of(gang.cause) is Permanence.PASSES
+    return Permanence.ACTS if is_blocked else None
 
 
 _WORDLESS: dict[str, str] = {Cause.GANG_NOT_PLACED: "its group cannot be placed as a whole"}
 
 
-def unplaced_member(walk: Walk) -> CauseFound | None:
-    """The member that is a cause, not one of those that wait for it."""
+def unplaced_member(walk: Walk) -> Blocker | None:
+    """What keeps members without a node from one: of each that is a cause, not of those that wait for it."""
     waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
     if not waiting:
         return None
     context = walk.placement(sum(1 for pod in waiting if pod.gpus))
     told = [pod for pod in waiting if pod.scheduled_message and pod.scheduled_reason != "SchedulingGated"]
-    for pod in told:
-        if not scheduler.is_consequence(pod.scheduled_message):
-            return _with_consequences(unplaced(pod, context), told)
+    causes = [pod for pod in told if not scheduler.is_consequence(pod.scheduled_message)]
+    if causes:
+        found = judged(unplaced(pod, context) for pod in _unlike(causes))
+        assert found is not None
+        return _with_consequences(found, told)
     for pod in waiting:  # the cause may survive only in an older event of one member of the group
         for event in walk.store.events_of(pod.uid):
             if event.reason == "FailedScheduling" and not scheduler.is_consequence(event.message):
                 aside = any(registry.is_set_aside(one.scheduled_message) for one in told)
                 known = msgspec.structs.replace(pod, scheduled_message=event.message)
-                found = msgspec.structs.replace(unplaced(known, context), also=(Cause.GANG_REFUSED,))
+                older = msgspec.structs.replace(unplaced(known, context), also=(Cause.GANG_REFUSED,))
                 if aside:
-                    found = joined(found, "", f"; {SET_ASIDE}")
-                return msgspec.structs.replace(found, evidence=(of_event(event), *found.evidence[1:]))
+                    older = joined(older, "", f"; {SET_ASIDE}")
+                return msgspec.structs.replace(older, evidence=(of_event(event), *older.evidence[1:]))
     if told and all(registry.is_set_aside(pod.scheduled_message) for pod in told):
         return _set_aside(told, waiting)
-    return unplaced(told[0] if told else waiting[0], context)
+    return judged(unplaced(pod, context) for pod in _unlike(told or waiting))
 
 
-def _with_consequences(found: CauseFound, told: list[Pod]) -> CauseFound:
+_MOST_UNLIKE = 8
+
+
+def _unlike(pods: Sequence[Pod]) -> list[Pod]:
+    """A few that differ in what they ask for or in what was said of them: pods alike share their traits."""
+    found = {(id(pod.traits), pod.gpus, pod.cpu_millicores, pod.memory_bytes): pod for pod in reversed(pods)}
+    return list(reversed(found.values()))[:_MOST_UNLIKE]
+
+
+def _with_consequences(found: Blocker, told: list[Pod]) -> Blocker:
     """Beside the cause of one member what the others are told, who only wait for it."""
     waits = any(scheduler.is_consequence(pod.scheduled_message) for pod in told)
     if not waits or gate_of(found.cause) is not Gate.PLACEMENT:
@@ -162,7 +182,7 @@ def _with_consequences(found: CauseFound, told: list[Pod]) -> CauseFound:
     return msgspec.structs.replace(found, also=tuple(dict.fromkeys((*found.also, Cause.GANG_REFUSED))))
 
 
-def _set_aside(told: list[Pod], waiting: list[Pod]) -> CauseFound:
+def _set_aside(told: list[Pod], waiting: list[Pod]) -> Blocker:
     """All were refused for their group: it backs off after a failure, or one of them found no node."""
     meant = (understand(TextPlace.POD, pod.scheduled_message) for pod in told)
     cause = next(
@@ -171,45 +191,4 @@ def _set_aside(told: list[Pod], waiting: list[Pod]) -> CauseFound:
     )
     said = of_pod(told[0], "PodScheduled", told[0].scheduled_message)
     sureness = Sureness.SAID if cause == Cause.GANG_BACKS_OFF else Sureness.INFERRED
-    return CauseFound(cause=cause, sentence=refused_why(waiting), sureness=sureness, evidence=(said,))
-
-
-def half_placed(walk: Walk, unbound: list[Pod]) -> CauseFound | None:
-    """Some members hold GPUs and wait for the others, and another job does the same."""
-    if walk.job.workload_uid or not any(pod.gpus for pod in unbound):
-        return None
-    held = [pod for pod in walk.pods if pod.gpus_allocated]
-    if not held or all(pod.gang for pod in unbound):
-        return None
-    resource = unbound[0].gpu_resource
-    other = _other_half(walk, resource)
-    if other is None:
-        return None
-    gpus = sum(pod.gpus_allocated for pod in held)
-    return draft(
-        Cause.HALF_PLACED,
-        "half placed, holds {gpus} for nothing: it and {other} wait for each other's GPUs",
-        names={"gpus": counted(gpus, "GPU"), "other": other},
-        sureness=Sureness.PROVED,
-        evidence=tuple(
-            of_pod(pod, "PodScheduled", pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2]
-        ),
-        also=(Cause.GPUS_SHORT,),
-    )
-
-
-def _other_half(walk: Walk, resource: str) -> str | None:
-    """The name of another job of which some pods hold the resource and some wait for it."""
-    own = {pod.owner_uid or pod.uid for pod in walk.pods}
-    waiting: dict[str, Pod] = {}
-    holding: set[str] = set()
-    for pod in walk.store.gpu_pods():
-        owner = pod.owner_uid
-        if not owner or owner in own or pod.is_finished or pod.gpu_resource != resource:
-            continue
-        if pod.node:
-            holding.add(owner)
-        elif pod.scheduled == "False" and not pod.is_gated and not pod.is_placeholder:
-            waiting.setdefault(owner, pod)
-    both = sorted(waiting[one].owner_name for one in waiting if one in holding)
-    return both[0] if both else None
+    return Blocker(cause=cause, sentence=refused_why(waiting), sureness=sureness, evidence=(said,))

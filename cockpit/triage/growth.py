@@ -6,15 +6,15 @@ from cockpit.gangs.wording import say
 from cockpit.jobs.row import SliceGrowth
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage.cause_found import CauseFound
+from cockpit.triage.blocker import Blocker
 from cockpit.triage.verdict import Evidence
 
 
-def why_not_grown(growth: SliceGrowth, store: StoreReader) -> CauseFound:
+def why_not_grown(growth: SliceGrowth, store: StoreReader) -> Blocker:
     """The cause of the slice that waits, and how many pods run meanwhile."""
     told = registry.engine_of_workload(growth.then).admission(growth.then, store, {})
     text = f"{growth.pods_now} of {growth.pods_then} pods admitted; the others: {{why}}"
-    return CauseFound(
+    return Blocker(
         cause=told.cause,
         sentence=say(text, why=told.reason),
         sureness=told.sureness if told.cause in BY_CAUSE else Sureness.SAID,

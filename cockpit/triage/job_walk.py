@@ -17,9 +17,11 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.sureness import Sureness
 from cockpit.triage import creation, starting
-from cockpit.triage.cause_found import CauseFound, draft, is_up, joined, of_pod
-from cockpit.triage.gang_walk import half_placed, held_by_gang, unplaced_member
+from cockpit.triage.blocker import Blocker, draft, is_up, joined, of_pod
+from cockpit.triage.gang_walk import held_by_gang, unplaced_member
 from cockpit.triage.growth import why_not_grown
+from cockpit.triage.half_placed import half_placed
+from cockpit.triage.judgement import judged
 from cockpit.triage.verdict import Evidence, Subject
 from cockpit.triage.walk import Walk
 
@@ -30,7 +32,7 @@ def sentence(walk: Walk) -> str:
     return "" if found is None else found.sentence
 
 
-def judge(walk: Walk) -> CauseFound | None:
+def judge(walk: Walk) -> Blocker | None:
     """Why the job does not run as it should; None where nothing holds it."""
     job = walk.job
     if job.state == JobState.FINISHING:
@@ -38,9 +40,9 @@ def judge(walk: Walk) -> CauseFound | None:
     if job.state in JobState.ENDED:
         return _ended(walk)
     if walk.gang is not None and walk.gang.is_waiting and not any(pod.node for pod in walk.pods):
-        return held_by_gang(walk, walk.gang)
+        return judged(held_by_gang(walk, walk.gang))
     if job.state == JobState.STARTING and not walk.pods:
-        return CauseFound(cause="", sentence="admitted: its pods are about to be made")
+        return Blocker(cause="", sentence="admitted: its pods are about to be made")
     if job.state in (JobState.SUSPENDED, JobState.QUEUED) and not walk.pods:
         return creation.suspended(job, walk.store, walk.now_seconds, walk.trees)
     if not walk.pods:
@@ -54,14 +56,14 @@ def judge(walk: Walk) -> CauseFound | None:
 # ---- the end
 
 
-def _ending(walk: Walk) -> CauseFound:
+def _ending(walk: Walk) -> Blocker:
     going = [pod for pod in walk.pods if pod.deleting_seconds is not None and not pod.is_finished]
     left = [pod for pod in walk.pods if not pod.is_finished]
     if going:
         found = starting.not_running(going[0], walk.store, walk.now_seconds)
         if found is not None and found.cause:
             return joined(found, "", _left(walk))
-    return CauseFound(cause="", sentence=f"being deleted{_left(walk)}" if left else "being deleted")
+    return Blocker(cause="", sentence=f"being deleted{_left(walk)}" if left else "being deleted")
 
 
 def _left(walk: Walk) -> str:
@@ -73,7 +75,7 @@ def _left(walk: Walk) -> str:
     return f"; {counted(len(left), 'pod')} left" + (f", with {counted(held, 'GPU')}" if held else "")
 
 
-def _ended(walk: Walk) -> CauseFound | None:
+def _ended(walk: Walk) -> Blocker | None:
     state = walk.job.state
     left = _left_running(walk)
     if state != JobState.FAILED:
@@ -84,7 +86,7 @@ def _ended(walk: Walk) -> CauseFound | None:
     return msgspec.structs.replace(found, also=(*found.also, left.cause))
 
 
-def _left_running(walk: Walk) -> CauseFound | None:
+def _left_running(walk: Walk) -> Blocker | None:
     """Members that go on, with their GPUs, although the job has ended."""
     idle = [pod for pod in walk.pods if pod.gpus_allocated and pod.deleting_seconds is None]
     if not idle or (walk.job.state == JobState.FAILED and any(pod.phase != "Running" for pod in idle)):
@@ -104,7 +106,7 @@ def _failed_pods(walk: Walk) -> list[Pod]:
     return [pod for pod in walk.pods if pod.phase == "Failed"]
 
 
-def _failed(walk: Walk) -> CauseFound:
+def _failed(walk: Walk) -> Blocker:
     object_ = creation.object_of(walk.job, walk.store)
     if isinstance(object_, JobObject):
         for one in object_.conditions:
@@ -135,7 +137,7 @@ def _failed(walk: Walk) -> CauseFound:
     return _fought_over(walk, found)
 
 
-def _fought_over(walk: Walk, found: CauseFound) -> CauseFound:
+def _fought_over(walk: Walk, found: Blocker) -> Blocker:
     """What two controllers go on doing to a job that has ended, and the remedy."""
     object_ = creation.object_of(walk.job, walk.store)
     workload = _workload(walk)
@@ -162,7 +164,7 @@ def _first_failed(failed: list[Pod]) -> Pod:
     return min(failed, key=lambda pod: (pod.finished_seconds or 0.0, pod.name))
 
 
-def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> CauseFound:
+def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> Blocker:
     """A failed member, by its name, and how many failed besides."""
     found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
     more = f", and {len(alike) - 1} more" if len(alike) > 1 else ""
@@ -174,7 +176,7 @@ def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> CauseFound:
     return _prefixed(found, pod, walk, more)
 
 
-def _prefixed(found: CauseFound, pod: Pod, walk: Walk, more: str = "") -> CauseFound:
+def _prefixed(found: Blocker, pod: Pod, walk: Walk, more: str = "") -> Blocker:
     """A member's cause as the job's sentence: which member, where there are several."""
     if len(walk.pods) == 1 and not pod.role:
         return found
@@ -187,27 +189,25 @@ def _prefixed(found: CauseFound, pod: Pod, walk: Walk, more: str = "") -> CauseF
 # ---- C, D and E
 
 
-def _of_pods(walk: Walk) -> CauseFound | None:
+def _of_pods(walk: Walk) -> Blocker | None:
     pods, job = walk.pods, walk.job
     alive = [pod for pod in pods if not pod.is_finished]
     failed = [pod for pod in pods if pod.phase == "Failed"]
     if failed and not alive:
         return _between(walk, failed)
-    preempted = [pod for pod in pods if pod.disruption_reason == "PreemptionByScheduler"]
-    if failed:
-        return _worker_failed(walk, failed)
-    unmade = creation.refused_members(job, pods, walk.store)
-    if unmade is not None:  # the others wait for it, or will once they run
-        return unmade
+    blockers: list[Blocker | None] = [_worker_failed(walk, failed)] if failed else []
+    blockers.append(creation.refused_members(job, pods, walk.store))
     unbound = [pod for pod in alive if not pod.node]
     if unbound:
-        found = half_placed(walk, unbound) or unplaced_member(walk)
-        if found is not None and preempted:
-            return msgspec.structs.replace(found, also=(*found.also, Cause.PREEMPTED))
+        placed = unplaced_member(walk)
+        if placed is not None and any(pod.disruption_reason == "PreemptionByScheduler" for pod in pods):
+            placed = msgspec.structs.replace(placed, also=(*placed.also, Cause.PREEMPTED))
+        blockers += [placed, half_placed(walk, unbound)]
+    late = [pod for pod in alive if pod.node and not is_up(pod)]
+    if late and not failed:
+        blockers.append(_late(walk, late))
+    if found := judged(blockers):
         return found
-    late = [pod for pod in alive if not is_up(pod)]
-    if late:
-        return _late(walk, late)
     growth = growth_of(walk.store, job.uid)
     if growth is None and (
         (job.wanted is not None and len(pods) < job.wanted) or job.state != JobState.RUNNING
@@ -216,7 +216,7 @@ def _of_pods(walk: Walk) -> CauseFound | None:
     return _training(walk) or (None if growth is None else why_not_grown(growth, walk.store))
 
 
-def _between(walk: Walk, failed: list[Pod]) -> CauseFound:
+def _between(walk: Walk, failed: list[Pod]) -> Blocker:
     """All members failed: the end of a bare pod, a pause between attempts for a controller."""
     object_ = creation.object_of(walk.job, walk.store)
     found = _member(walk, _first_failed(failed), failed)
@@ -225,7 +225,7 @@ def _between(walk: Walk, failed: list[Pod]) -> CauseFound:
     return _tried_again(walk, found, object_)
 
 
-def _tried_again(walk: Walk, found: CauseFound, attempts: JobObject) -> CauseFound:
+def _tried_again(walk: Walk, found: Blocker, attempts: JobObject) -> Blocker:
     """The controller waits before it makes the pod again; a cause that the pod tells says more than that."""
     if found.cause not in (Cause.CRASHES, ""):
         return msgspec.structs.replace(found, also=(*found.also, Cause.BETWEEN_ATTEMPTS))
@@ -240,7 +240,7 @@ def _has_failed(attempts: JobObject) -> bool:
     return mark is not None and mark.status == "True"
 
 
-def _worker_failed(walk: Walk, failed: list[Pod]) -> CauseFound:
+def _worker_failed(walk: Walk, failed: list[Pod]) -> Blocker:
     """A member failed while others live: a ring has no use for the rest. The kubelet's refusal is the
     cause."""
     pod = _first_failed(failed)
@@ -260,7 +260,7 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> CauseFound:
     ends = end_words(pod)
     if walk.job.kind != "MPIJob":
         return _member(walk, pod, failed)
-    return CauseFound(
+    return Blocker(
         cause=Cause.WORKER_FAILED,
         sentence=say(
             "{worker}{more} failed and is not made again: {end}", worker=pod.name, more=more, end=ends
@@ -274,17 +274,18 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> CauseFound:
     )
 
 
-def _late(walk: Walk, late: list[Pod]) -> CauseFound:
+def _late(walk: Walk, late: list[Pod]) -> Blocker:
     """Bound members that are not up: the one that says most. The launcher's own failures come before the
     workers that it waits for."""
-    found: list[tuple[int, int, Pod, CauseFound]] = []
-    for at, pod in enumerate(sorted(late, key=_vagueness)[:_LOOKED_AT]):
+    found: list[tuple[Pod, Blocker]] = []
+    for pod in sorted(late, key=_vagueness)[:_LOOKED_AT]:
         one = starting.not_running(pod, walk.store, walk.now_seconds, walk.last_lines, walk.trees)
         if one is not None:
-            found.append((_specificity(one), at, pod, one))
-    if not found:
-        return CauseFound(cause="", sentence=f"waiting for {counted(len(late), 'member')}")
-    _, _, pod, top = min(found, key=lambda item: item[:2])
+            found.append((pod, one))
+    top = judged(one for _, one in found)
+    if top is None:
+        return Blocker(cause="", sentence=f"waiting for {counted(len(late), 'member')}")
+    pod = next(pod for pod, one in found if (one.cause, one.sentence) == (top.cause, top.sentence))
     if walk.job.kind == "MPIJob":
         launcher = creation.without_launcher(walk.job, walk.pods, walk.store)
         if launcher is not None and top.cause in (Cause.NOT_READY, ""):
@@ -315,13 +316,6 @@ def _vagueness(pod: Pod) -> tuple[bool, bool, str]:
     return (is_vague, not pod.waiting_reason, pod.name)
 
 
-_VAGUE = ("", Cause.STARTING, Cause.INIT_CONTAINER, Cause.NOT_READY)
-
-
-def _specificity(found: CauseFound) -> int:
-    return _VAGUE.index(found.cause) * -1 + len(_VAGUE) + 1 if found.cause in _VAGUE else 0
-
-
 # ---- E
 
 
@@ -329,7 +323,7 @@ STALLED_RATIO = 0.05
 SPINNING_RATIO = 0.95
 
 
-def _training(walk: Walk) -> CauseFound | None:
+def _training(walk: Walk) -> Blocker | None:
     """All members are up: does the ring turn? Some cards that do nothing while others spin tell that it
     hangs."""
     for pod in walk.pods:
@@ -353,7 +347,7 @@ def _training(walk: Walk) -> CauseFound | None:
     return _hangs(walk)
 
 
-def _hangs(walk: Walk) -> CauseFound | None:
+def _hangs(walk: Walk) -> Blocker | None:
     means: list[tuple[float, Pod]] = []
     for pod in walk.pods:
         if not pod.gpus:

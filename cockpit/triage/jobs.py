@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cockpit.catalogue import BY_CAUSE, Gate, gate_of
+from cockpit.catalogue import Gate, Permanence, gate_of
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted, one_line
@@ -42,9 +42,6 @@ STARVED_RATIO = 0.4
 FULL_RATIO = 0.3
 """Share of a card's memory that says that a job means to use it."""
 
-_TAKES_TIME = frozenset({Cause.NOT_READY})
-"""No cause that waiting cures, by the catalogue; but every start looks like it for a while."""
-
 
 def job_findings(
     store: StoreReader,
@@ -66,14 +63,7 @@ def job_findings(
 
 def waiting_cures(verdict: Verdict) -> bool:
     """Whether the trouble may pass by itself. What is not understood may."""
-    row = BY_CAUSE.get(verdict.cause)
-    if row is None or row.cause in _TAKES_TIME:
-        return True
-    facts = dict(verdict.facts)
-    never_fits = "largest" in facts  # more than any node has
-    is_refused = facts.get("state") == "Rejected"
-    is_absent = row.cause == Cause.VOLUME_NOT_MOUNTED and "object" in facts  # a mount of what does not exist
-    return row.waits and not (never_fits or is_refused or is_absent)
+    return verdict.permanence is Permanence.PASSES
 
 
 def _finding(

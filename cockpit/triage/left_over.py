@@ -15,7 +15,7 @@ from cockpit.pools.idle import RECLAIM, RECLAIM_AT
 from cockpit.pools.idle import is_tainted as is_closed_for_removal
 from cockpit.pools.index import pool_keyed
 from cockpit.pools.registry import owners
-from cockpit.triage.cause_found import CauseFound, draft
+from cockpit.triage.blocker import Blocker, draft
 from cockpit.triage.finding import Attention, KeyRemedy, Rooted
 from cockpit.triage.verdict import Evidence
 
@@ -68,14 +68,14 @@ def _is_ours(machine: Machine) -> bool:
 
 def left_on_node(
     node: Node, store: StoreReader, now_seconds: float, ended_drains: frozenset[str] = frozenset()
-) -> CauseFound | None:
+) -> Blocker | None:
     """What a removal or a drain that did not go on left on the node, None where it left nothing."""
     if node.deleting_seconds is not None:
         return None
     return _of_removal(node, store, now_seconds) or _of_drain(node, store, ended_drains)
 
 
-def _of_removal(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+def _of_removal(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
     mark = label(node.annotations, RECLAIM)
     is_marked_machine = node.name in marked_nodes(store)
     is_closed = is_closed_for_removal(node)
@@ -109,7 +109,7 @@ def _shrinks(mark: str, node: Node, store: StoreReader) -> bool:
     return pool is not None and pool.target is not None and pool.nodes_now > pool.target
 
 
-def _of_drain(node: Node, store: StoreReader, ended_drains: frozenset[str]) -> CauseFound | None:
+def _of_drain(node: Node, store: StoreReader, ended_drains: frozenset[str]) -> Blocker | None:
     mark = mark_of(node)
     if mark is None or node.name not in ended_drains:
         return None

@@ -20,7 +20,7 @@ from cockpit.model.throttle import HARMFUL
 from cockpit.model.throttle import sentence as sentence_of
 from cockpit.pools.registry import going_taints
 from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.triage.cause_found import CauseFound, draft, of_event, of_pod
+from cockpit.triage.blocker import Blocker, draft, of_event, of_pod
 from cockpit.triage.left_over import LEFT, left_on_node
 from cockpit.triage.on_demand import left_on
 from cockpit.triage.verdict import Evidence
@@ -74,7 +74,7 @@ def judge(
     now_seconds: float,
     budgets: Budgets = None,
     ended_drains: frozenset[str] = frozenset(),
-) -> CauseFound | None:
+) -> Blocker | None:
     """The sign that matters most, None where there is none."""
     return (
         reclaimed(node, store, now_seconds)
@@ -108,7 +108,7 @@ def _events(node: Node, store: StoreReader, now_seconds: float) -> Iterator[Even
                 yield event
 
 
-def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
     """The cloud said that it takes the node back: by taint, condition or event; None where it did not."""
     taint = next((one.key for one in node.taints if one.key in _RECLAIM_TAINTS), "")
     name = f"Node {node.name}"
@@ -135,7 +135,7 @@ def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> CauseFound 
     )
 
 
-def _blocked(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+def _blocked(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
     if not node.unschedulable and node_stage(node, store) != NodeStage.DRAINING:
         return None
     for event in _events(node, store, now_seconds):
@@ -151,7 +151,7 @@ def _blocked(node: Node, store: StoreReader, now_seconds: float) -> CauseFound |
     return None
 
 
-def _kept(node: Node, store: StoreReader, budgets: Budgets) -> CauseFound | None:
+def _kept(node: Node, store: StoreReader, budgets: Budgets) -> Blocker | None:
     """Cordoned, and every pod left is kept by a budget that allows nobody to go: an eviction is refused, and
     leaves no event. Where others are left too nobody drains it."""
     if not budgets or not node.unschedulable:
@@ -183,7 +183,7 @@ def _keeper(pod: Pod, budgets: tuple[Budget, ...]) -> Budget | None:
     return None
 
 
-def _of_cards(cards: tuple[Gpu, ...], store: StoreReader) -> CauseFound | None:
+def _of_cards(cards: tuple[Gpu, ...], store: StoreReader) -> Blocker | None:
     if heat := _throttled(cards):
         return draft("", "{heat}", names={"heat": heat}, facts=(("sign", HOT),))
     silent = [card for card in cards if card.duty_ratio is Absent.STALE]

@@ -17,7 +17,7 @@ from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.promise import GpuPromise, gpus_promised, machine_of
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs
-from cockpit.triage.cause_found import CauseFound, draft, finished, of_pod
+from cockpit.triage.blocker import Blocker, draft, finished, of_pod
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.gpu_stack import stack_trouble
 from cockpit.triage.verdict import Evidence, Subject, Verdict
@@ -69,7 +69,7 @@ def of_card(subject: Subject, view: ClusterView) -> Verdict:
 def by_node(found: Verdict, subject: Subject, *, gpus: int) -> Verdict:
     """The trouble of a node as that of what belongs to it: the sentence begins with the node's name."""
     why = draft("", "node {node}: {why}", names={"node": found.subject.name, "why": found.sentence})
-    made = CauseFound(
+    made = Blocker(
         cause=found.cause,
         sentence=why.sentence,
         sureness=found.sureness,
@@ -92,7 +92,7 @@ def _troubles(view: ClusterView) -> Iterator[Verdict]:
             yield finished(found, Subject("node", "", node.name), gpus=gpus_expected(node, view.store))
 
 
-def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+def judge(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
     """The worst that is wrong with a node, None where nothing is."""
     if node.deleting_seconds is not None:
         return None
@@ -120,7 +120,7 @@ def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | No
     return None
 
 
-def _of_xid(cards: list[Gpu], node: str) -> CauseFound:
+def _of_xid(cards: list[Gpu], node: str) -> Blocker:
     said = Evidence(f"Node {node}", "DCGM_FI_DEV_XID_ERRORS", ", ".join(str(one.xid) for one in cards))
     advice = xid_class(cards[0].xid or 0).value
     return draft(Cause.GPUS_UNHEALTHY, f"{_error_words(cards)}: {advice}", evidence=(said,))
@@ -139,7 +139,7 @@ def _error_words(cards: list[Gpu]) -> str:
     )
 
 
-def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
     ready = condition(node.conditions, "Ready")
     age = float("inf") if node.created_seconds is None else now_seconds - node.created_seconds
     if node_stage(node, store) == NodeStage.JOINED and age < JOINING_SECONDS:
@@ -162,7 +162,7 @@ def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> CauseFound
     )
 
 
-def _fewer(node: Node, store: StoreReader, promise: GpuPromise, errors: list[Gpu]) -> CauseFound:
+def _fewer(node: Node, store: StoreReader, promise: GpuPromise, errors: list[Gpu]) -> Blocker:
     """Some of its GPUs are not offered: which, as far as an error or telemetry tells."""
     shown, expected = node.gpu_allocatable or 0, promise.gpus
     said = Evidence(f"Node {node.name}", f"allocatable {node.gpu_resource}", f"{shown} of {expected}")
@@ -189,7 +189,7 @@ def _lost_cards(node: Node, store: StoreReader, lost: int) -> str:
 
 def _dark(
     node: Node, store: StoreReader, now_seconds: float, promise: GpuPromise, errors: list[Gpu]
-) -> CauseFound | None:
+) -> Blocker | None:
     """Ready, and none of the GPUs offered that are promised; None while its driver may be on its way."""
     stack = stack_trouble(node, store)
     fails = stack is not None and stack.fails
@@ -221,7 +221,7 @@ def _dark(
 
 def _stack_down(
     text: str, names: dict[str, object], evidence: list[Evidence], since: float | None
-) -> CauseFound:
+) -> Blocker:
     return draft(
         Cause.GPU_STACK_DOWN,
         text,
@@ -232,7 +232,7 @@ def _stack_down(
     )
 
 
-def _all_unhealthy(node: Node, promise: GpuPromise, errors: list[Gpu]) -> CauseFound:
+def _all_unhealthy(node: Node, promise: GpuPromise, errors: list[Gpu]) -> Blocker:
     said = Evidence(f"Node {node.name}", f"allocatable {node.gpu_resource}", f"0 of {promise.gpus}")
     text = "all {expected} GPUs are unhealthy" if promise.gpus > 1 else "its GPU is unhealthy"
     if errors:

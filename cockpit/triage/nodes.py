@@ -14,7 +14,7 @@ from cockpit.pools.idle import RECLAIM
 from cockpit.pools.promise import GpuPromise, gpus_promised
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs, node_walk
-from cockpit.triage.cause_found import CauseFound
+from cockpit.triage.blocker import Blocker
 from cockpit.triage.finding import DRAIN, OPEN, WHY, Attention, Rooted
 from cockpit.triage.left_over import CLEAN, LEFT, marked_nodes
 from cockpit.triage.node_signs import Budgets
@@ -87,7 +87,7 @@ def _is_plain(node: Node, cards: tuple[Gpu, ...], promise: GpuPromise | None) ->
     )
 
 
-def _broken(node: Node, found: CauseFound, store: StoreReader) -> Attention:
+def _broken(node: Node, found: Blocker, store: StoreReader) -> Attention:
     expected, shown = node_walk.gpus_expected(node, store), node.gpu_allocatable or 0
     gpus = max(1, expected - shown) if found.cause == Cause.GPUS_UNHEALTHY else expected
     own = "node-gpus-lost" if shown < expected else "node-xid"
@@ -95,7 +95,7 @@ def _broken(node: Node, found: CauseFound, store: StoreReader) -> Attention:
     return _about(node, _FINDING.get(found.cause, own), found, gpus=gpus, drains=drains)
 
 
-def _sign(node: Node, found: CauseFound, store: StoreReader) -> Attention:
+def _sign(node: Node, found: Blocker, store: StoreReader) -> Attention:
     facts = dict(found.facts)
     sign = facts["sign"]
     held = store.requests_on(node.name).gpus if sign in _BAD_SIGNS else int(facts.get("silent", "1"))
@@ -107,7 +107,7 @@ def _sign(node: Node, found: CauseFound, store: StoreReader) -> Attention:
 
 
 def _about(
-    node: Node, finding: str, found: CauseFound, *, gpus: int, is_bad: bool = True, drains: bool = False
+    node: Node, finding: str, found: Blocker, *, gpus: int, is_bad: bool = True, drains: bool = False
 ) -> Attention:
     return Attention(
         finding=finding,

@@ -13,7 +13,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.cause_found import is_up
+from cockpit.triage.blocker import is_up
 from cockpit.triage.finding import Attention
 from cockpit.triage.idle_jobs import IdleJobs
 

@@ -4,13 +4,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from cockpit.fit.shape import Shape
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
-from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader, sees_all
 from cockpit.triage.cluster_view import NO_TREES, Trees
 from cockpit.triage.funnel import Sifted, sift
-from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.verdict import Funnel
 
 
@@ -22,17 +21,17 @@ class PlacementContext(msgspec.Struct, frozen=True, kw_only=True):
     around: Surroundings = UNKNOWN
     trees: Trees = NO_TREES
     waiting: int = 1  # members of its job without a node, itself included
-    sift: Callable[[Pod], Sifted] | None = None
+    sift: Callable[[Shape], Sifted] | None = None
 
     @property
     def knows_nodes(self) -> bool:
         """False where nodes may not be listed: nothing may be said of what there is."""
         return sees_all(self.store, Kind.NODE)
 
-    def sifted(self, pod: Pod) -> Sifted:
-        """The funnel of the pod; an empty one that stops nowhere where nodes are not known."""
+    def sifted(self, shape: Shape) -> Sifted:
+        """The funnel of pods of that shape; an empty one that stops nowhere where nodes are not known."""
         if not self.knows_nodes:
-            return Sifted(Funnel(nodes=0), "", {}, (), shape_of_pod(pod), {})
+            return Sifted(Funnel(nodes=0), "", {}, (), shape, {})
         if self.sift is not None:
-            return self.sift(pod)
-        return sift(self.store, shape_of_pod(pod), self.around)
+            return self.sift(shape)
+        return sift(self.store, shape, self.around)

@@ -6,10 +6,11 @@ more than is known here (reservations, nominated pods, devices of claims).
 
 from collections.abc import Sequence
 
-import msgspec
+from msgspec import structs
 
-from cockpit.catalogue import TextPlace, Understood, understand
+from cockpit.catalogue import Gate, TextPlace, Understood, gate_of, understand
 from cockpit.catalogue.cause import Cause
+from cockpit.fit.shape import Shape
 from cockpit.gangs import registry, scheduler
 from cockpit.gangs.sentence import counted
 from cockpit.model.batch import Phase
@@ -18,10 +19,12 @@ from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage import autoscaling, claims, shortage
-from cockpit.triage.cause_found import CauseFound, draft, not_understood, of_event, of_pod
+from cockpit.triage import autoscaling, claims, filters, shortage
+from cockpit.triage.blocker import Blocker, draft, not_understood, of_event, of_pod
 from cockpit.triage.funnel import Sifted
+from cockpit.triage.judgement import judged
 from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.preempted import took_its_place
 from cockpit.triage.verdict import Evidence
 
@@ -29,15 +32,16 @@ UNSEEN_SECONDS = 60.0
 """A scheduler that runs has looked at a pod after so long."""
 
 
-def unplaced(pod: Pod, context: PlacementContext) -> CauseFound:
-    """Why the pod has no node."""
-    found = _unplaced(pod, context)
+def unplaced(pod: Pod, context: PlacementContext) -> Blocker:
+    """Why the pod has no node: what lasts longest, and behind it what blocks besides."""
+    found = judged(_blockers(pod, context))
+    assert found is not None  # each way ends with one
     if not context.knows_nodes and found.sureness is Sureness.SAID and found.evidence:
         why = f"why it waits cannot be told in full: {_why_no_nodes(context.store)}"
         count = scheduler.parse(found.evidence[0].value).nodes
         of_nodes = "" if count is None else f" of {counted(count, 'node')}"
         sentence = f"{why}; the scheduler says{of_nodes}: {found.sentence}"
-        found = msgspec.structs.replace(found, sentence=sentence, funnel=None)
+        found = structs.replace(found, sentence=sentence, funnel=None)
     if context.now_seconds is None:
         return found
     return took_its_place(found, pod, context.store)
@@ -49,44 +53,49 @@ def _why_no_nodes(store: StoreReader) -> str:
     return "you may not list nodes" if is_denied else "nodes are not listed"
 
 
-def _unplaced(pod: Pod, context: PlacementContext) -> CauseFound:
-    store = context.store
+def _blockers(pod: Pod, context: PlacementContext) -> list[Blocker]:
+    """Everything that keeps the pod from a node, as far as it can be told; at least one."""
+    store, shape = context.store, shape_of_pod(pod)
     if pod.traits.wishes.gates:
-        return _gated(pod, context)
+        return [_gated(pod), *_of_nodes(shape, context)]
     if pod.nominated_node:
-        return _waits_for_victims(pod, store)
-    absent = claims.absent(pod, context.around, context.trees, store)
-    if absent is not None:
-        return _with_more(absent, pod, context)
+        return [_waits_for_victims(pod, store)]
+    absent = list(claims.absent(pod, context.around, context.trees, store))
+    if absent:
+        gone = {name for one in absent for key, name in one.facts if key == "claim"}
+        left = tuple(claim for claim in shape.claims if claim not in gone)
+        return [*absent, *_of_nodes(structs.replace(shape, claims=left), context)]
     message, said = _newest(pod, store)
     if not message:
-        return _without_group(pod, store) or _unseen(pod, context)
+        group = _without_group(pod, store)
+        return [group, *_of_nodes(shape, context)] if group is not None else _unseen(pod, context)
     if pod.scheduled_reason == "SchedulerError":
-        return draft(
-            Cause.SCHEDULER_FAILED, "the scheduler failed: {why}", names={"why": message}, evidence=(said,)
-        )
+        return [
+            draft(
+                Cause.SCHEDULER_FAILED,
+                "the scheduler failed: {why}",
+                names={"why": message},
+                evidence=(said,),
+            )
+        ]
     text = scheduler.parse(message)
     if not text.parts:
         return _whole(pod, text, message, said, context)
     if scheduler.is_consequence(message):
         found = understand(TextPlace.POD, message)
         cause = Cause.GANG_REFUSED if found is None else found.cause
-        return CauseFound(cause=cause, sentence=scheduler.plain(message, gpus=pod.gpus), evidence=(said,))
+        return [Blocker(cause=cause, sentence=scheduler.plain(message, gpus=pod.gpus), evidence=(said,))]
     return _parted(pod, text, said, context)
 
 
-def _with_more(found: CauseFound, pod: Pod, context: PlacementContext) -> CauseFound:
-    """What else would hold it, were this mended."""
-    if context.now_seconds is None:
-        return found
-    sifted = context.sifted(pod)
-    if not sifted.stopped:
-        return found
-    also = tuple(dict.fromkeys((*found.also, *shortage.all_causes(sifted))))
-    return msgspec.structs.replace(found, also=also, funnel=sifted.funnel)
+def _of_nodes(shape: Shape, context: PlacementContext) -> list[Blocker]:
+    """What the nodes would say, had the scheduler come to them."""
+    if context.now_seconds is None or not context.knows_nodes:
+        return []
+    return list(filters.blockers(shape, context))
 
 
-def _without_group(pod: Pod, store: StoreReader) -> CauseFound | None:
+def _without_group(pod: Pod, store: StoreReader) -> Blocker | None:
     """It names a group of pods that does not exist: no scheduler takes it up."""
     name = registry.group_of_pod(pod)
     groups = store.status(Kind.POD_GROUP)
@@ -121,19 +130,18 @@ def _last_told(pod: Pod, store: StoreReader) -> float | None:
     return pod.created_seconds
 
 
-def _gated(pod: Pod, context: PlacementContext) -> CauseFound:
+def _gated(pod: Pod) -> Blocker:
     gates = ", ".join(pod.traits.wishes.gates)
-    found = draft(
+    return draft(
         Cause.SCHEDULING_GATE,
         "held by scheduling gate {gate}" if len(pod.traits.wishes.gates) == 1 else "held by gates {gate}",
         names={"gate": gates},
         evidence=(of_pod(pod, "spec.schedulingGates", gates, pod.created_seconds),),
         since_seconds=pod.created_seconds,
     )
-    return _with_more(found, pod, context)
 
 
-def _waits_for_victims(pod: Pod, store: StoreReader) -> CauseFound:
+def _waits_for_victims(pod: Pod, store: StoreReader) -> Blocker:
     going = [one for one in store.pods_on(pod.nominated_node) if one.deleting_seconds is not None]
     whom = going[0].name if len(going) == 1 else f"{len(going)} pods" if going else "preempted pods"
     held = sorted({one for pod_ in going for one in pod_.finalizers})
@@ -153,7 +161,7 @@ def _waits_for_victims(pod: Pod, store: StoreReader) -> CauseFound:
     )
 
 
-def _unseen(pod: Pod, context: PlacementContext) -> CauseFound:
+def _unseen(pod: Pod, context: PlacementContext) -> list[Blocker]:
     """No condition and no event: its scheduler is slow, or there is none of that name."""
     who = pod.scheduler or "default-scheduler"
     waited = (
@@ -172,8 +180,8 @@ def _unseen(pod: Pod, context: PlacementContext) -> CauseFound:
             evidence=evidence,
             since_seconds=pod.created_seconds,
         )
-        return _with_more(found, pod, context)
-    return draft(
+        return [found, *_of_nodes(shape_of_pod(pod), context)]
+    slow = draft(
         Cause.NOT_LOOKED_AT,
         "not yet processed by scheduler {scheduler}",
         names=names,
@@ -181,27 +189,30 @@ def _unseen(pod: Pod, context: PlacementContext) -> CauseFound:
         evidence=evidence,
         since_seconds=pod.created_seconds,
     )
+    return [slow]
 
 
 def _whole(
     pod: Pod, text: scheduler.SchedulerText, message: str, said: Evidence, context: PlacementContext
-) -> CauseFound:
+) -> list[Blocker]:
     """A sentence about the whole pod: claims by name where the text has none."""
     found = understand(TextPlace.POD, text.rest) or understand(TextPlace.POD, message)
     if found is None:
         short = _only_room(pod, text, said, context)
-        return short if short is not None else not_understood(text.rest or message, said)
+        return [short if short is not None else not_understood(text.rest or message, said)]
     if found.cause == Cause.CLAIM_UNBOUND:
-        return claims.unbound(pod, context, said)
+        return [claims.unbound(pod, context, said), *_without_claims(pod, context)]
     words, names = _group_words(found, pod)
-    made = CauseFound(
+    made = Blocker(
         cause=found.cause,
         sentence=draft("", words, names=names).sentence,
         facts=tuple((key, value) for key, value in found.names.items() if value),
         evidence=(said, *_of_scaler(pod, context.store)),
         also=(Cause.HELD_BEFORE_QUEUE,) if pod.scheduled_reason == "NotReadyForScheduling" else (),
     )
-    return autoscaling.said(pod, made, context) if made.cause == Cause.NO_NODES else made
+    if made.cause == Cause.NO_NODES:
+        return [autoscaling.said(pod, made, context)]
+    return [made, *_of_nodes(shape_of_pod(pod), context)] if gate_of(made.cause) is Gate.PLACEMENT else [made]
 
 
 def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
@@ -220,11 +231,11 @@ def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
 
 def _only_room(
     pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: PlacementContext
-) -> CauseFound | None:
+) -> Blocker | None:
     """`0/N nodes are available` and no reason at all."""
     if text.nodes is None or text.rest:
         return None
-    return shortage.verdict(pod, context.sifted(pod), context, said, "", frozenset())
+    return shortage.verdict(pod, context.sifted(shape_of_pod(pod)), context, said, "", frozenset())
 
 
 def _of_scaler(pod: Pod, store: StoreReader) -> tuple[Evidence, ...]:
@@ -235,34 +246,41 @@ def _is_of_scaler(event: Event) -> bool:
     return event.reason in ("NotTriggerScaleUp", "TriggeredScaleUp", "Nominated")
 
 
-def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: PlacementContext) -> CauseFound:
+def _parted(
+    pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: PlacementContext
+) -> list[Blocker]:
     """Counts of nodes: which filter is the one that matters is told by the nodes themselves."""
     told = frozenset(shortage.id_of(reason) for _, reason in text.parts)
     only = next(iter(told)) if len(told) == 1 else ""
     if Cause.CLAIM_UNBOUND in told:
-        return claims.unbound(pod, context, said)
-    if Cause.DEVICES_SHORT in told or Cause.DEVICE_ELSEWHERE in told:
-        return claims.devices(
-            pod,
-            context,
-            said,
-            Cause.DEVICE_ELSEWHERE if Cause.DEVICE_ELSEWHERE in told else Cause.DEVICES_SHORT,
-        )
-    sifted = context.sifted(pod)
-    if only in (Cause.TOPOLOGY_SPREAD, Cause.VOLUME_NOT_ATTACHABLE) or (
-        told & {Cause.TOPOLOGY_SPREAD, Cause.VOLUME_NOT_ATTACHABLE}
-        and sifted.stopped in ("", "gpus", "offers")
-    ):
+        return [claims.unbound(pod, context, said), *_without_claims(pod, context)]
+    if told & {Cause.DEVICES_SHORT, Cause.DEVICE_ELSEWHERE}:
+        cause = Cause.DEVICE_ELSEWHERE if Cause.DEVICE_ELSEWHERE in told else Cause.DEVICES_SHORT
+        return [claims.devices(pod, context, said, cause), *_of_nodes(shape_of_pod(pod), context)]
+    sifted = context.sifted(shape_of_pod(pod))
+    named = told & {Cause.TOPOLOGY_SPREAD, Cause.VOLUME_NOT_ATTACHABLE}
+    if only in named or (named and sifted.stopped in ("", "gpus", "offers", "volume")):
         cause = Cause.TOPOLOGY_SPREAD if Cause.TOPOLOGY_SPREAD in told else Cause.VOLUME_NOT_ATTACHABLE
-        return _named(pod, cause, text.parts, said, sifted)
+        return [_named(pod, cause, text.parts, said, sifted, context), *_without_claims(pod, context)]
     if Cause.VOLUME_ELSEWHERE in told:
-        return claims.elsewhere(pod, context, said, sifted)
-    return shortage.verdict(pod, sifted, context, said, text.preemption, told, text.parts)
+        return [claims.elsewhere(pod, context, said, sifted), *_without_claims(pod, context)]
+    found = shortage.verdict(pod, sifted, context, said, text.preemption, told, text.parts)
+    mended = filters.mended_by(sifted, found)
+    return [found] if mended is None else [found, *_of_nodes(mended, context)]
 
 
-def _named(
-    pod: Pod, cause: str, parts: Sequence[tuple[int, str]], said: Evidence, sifted: Sifted
-) -> CauseFound:
+def _without_claims(pod: Pod, context: PlacementContext) -> list[Blocker]:
+    return _of_nodes(structs.replace(shape_of_pod(pod), claims=()), context)
+
+
+def _named(  # noqa: PLR0917 - what was said, and what is there
+    pod: Pod,
+    cause: str,
+    parts: Sequence[tuple[int, str]],
+    said: Evidence,
+    sifted: Sifted,
+    context: PlacementContext,
+) -> Blocker:
     count = next(number for number, reason in parts if shortage.id_of(reason) == cause)
     names: dict[str, object] = {"count": count, "nodes": counted(count, "node")}
     if cause == Cause.TOPOLOGY_SPREAD:
@@ -276,6 +294,8 @@ def _named(
         )
         names |= {"lack": "lacks" if count == 1 else "lack", "key": key}
         return draft(cause, words, names=names, evidence=(said,), funnel=sifted.funnel)
+    if (taken := claims.for_one_pod(pod.namespace, pod.traits.claims, context)) is not None:
+        return structs.replace(taken, evidence=(said, *taken.evidence), funnel=sifted.funnel)
     claim = ", ".join(pod.traits.claims) or "its claim"
     reason = next(reason for _, reason in parts if shortage.id_of(reason) == cause)
     found = understand(TextPlace.NODES, reason)

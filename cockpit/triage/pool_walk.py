@@ -12,7 +12,7 @@ from cockpit.pools.demand import NO_DEMAND, PoolDemand, demand_by_pool
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
 from cockpit.pools.owner import FailureClass, PoolFailure
-from cockpit.triage.cause_found import draft, finished
+from cockpit.triage.blocker import draft, finished
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.node_walk import by_node, nothing_seen, of_node
 from cockpit.triage.verdict import Evidence, Subject, Verdict

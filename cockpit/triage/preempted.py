@@ -16,7 +16,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage.cause_found import CauseFound, joined, of_event
+from cockpit.triage.blocker import Blocker, joined, of_event
 
 _OF_ROOM = (Cause.GPUS_SHORT, Cause.NO_VICTIMS, Cause.GPUS_IN_PIECES)
 """Causes that a preemption explains: room is all that is missing."""
@@ -25,7 +25,7 @@ _LAST: WeakKeyDictionary[StoreReader, tuple[int, _Preemptions]] = WeakKeyDiction
 """Of each store, at its last revision: all jobs that wait ask between two changes."""
 
 
-def took_its_place(found: CauseFound, pod: Pod, store: StoreReader) -> CauseFound:
+def took_its_place(found: Blocker, pod: Pod, store: StoreReader) -> Blocker:
     """Who has the place now, where the pod's forerunner was preempted and that pod is still there."""
     if found.cause not in _OF_ROOM:
         return found

@@ -6,7 +6,7 @@ from cockpit.gangs.engine import Queue
 from cockpit.gangs.queue_line import waiting
 from cockpit.model.gang import SchedulerQueue
 from cockpit.model.sureness import Sureness
-from cockpit.triage.cause_found import draft, finished
+from cockpit.triage.blocker import draft, finished
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Evidence, Subject, Verdict
 

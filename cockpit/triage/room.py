@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Sequence
 
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, Permanence
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.triage.cause_found import CauseFound, draft, of_pod
+from cockpit.triage.blocker import Blocker, draft, of_pod
 from cockpit.triage.funnel import Room, Sifted
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.verdict import Subject
@@ -27,7 +27,7 @@ def amount(node: Node, resource: str) -> int:
     return (node.gpu_allocatable or 0) if node.gpu_resource in ("", resource) else 0
 
 
-def of_others(sifted: Sifted, context: PlacementContext) -> CauseFound:
+def of_others(sifted: Sifted, context: PlacementContext) -> Blocker:
     """CPU, memory, or a device besides GPUs."""
     asked = dict(sifted.shape.requests)
     rooms = [one for one in sifted.rooms if one.look in sifted.dropped["cpu_memory"]]
@@ -48,7 +48,10 @@ def of_others(sifted: Sifted, context: PlacementContext) -> CauseFound:
             return unknown
         if not largest:
             return draft(
-                Cause.OTHER_RESOURCE_SHORT, "needs {asked}: no node that suits it offers any", names=names
+                Cause.OTHER_RESOURCE_SHORT,
+                "needs {asked}: no node that suits it offers any",
+                names=names,
+                permanence=Permanence.NEVER,
             )
         names["largest"] = amount_words(resource, largest)
         tail = f"; short of {', '.join(others)}, too" if others else ""
@@ -56,6 +59,7 @@ def of_others(sifted: Sifted, context: PlacementContext) -> CauseFound:
             Cause.OTHER_RESOURCE_SHORT,
             "needs {asked} on one node, no node has more than {largest}" + tail,
             names=names,
+            permanence=Permanence.NEVER,
         )
     names["free"] = amount_words(resource, best.free[resource])
     text = "needs {asked} on one node: best node {node} has {free} free"
@@ -70,7 +74,7 @@ def of_others(sifted: Sifted, context: PlacementContext) -> CauseFound:
     return draft(Cause.OTHER_RESOURCE_SHORT, text, names=names, root=root)
 
 
-def _offered_by_nobody(context: PlacementContext, resource: str) -> CauseFound | None:
+def _offered_by_nobody(context: PlacementContext, resource: str) -> Blocker | None:
     """A typo, or another vendor's: no node of the cluster has it, suitable or not."""
     nodes: Collection[Node] = context.store.records(Kind.NODE).values()
     if any(amount(node, resource) for node in nodes):
@@ -105,7 +109,7 @@ def amount_words(resource: str, count: int) -> str:
     return f"{count} {resource_word(resource, count)}"
 
 
-def of_gpus(sifted: Sifted, context: PlacementContext) -> CauseFound:
+def of_gpus(sifted: Sifted, context: PlacementContext) -> Blocker:
     resource = sifted.resource
     each = dict(sifted.shape.requests)[resource]
     rooms = [one for one in sifted.rooms if one.look in sifted.dropped["gpus"]]
@@ -129,7 +133,7 @@ def of_gpus(sifted: Sifted, context: PlacementContext) -> CauseFound:
     return draft(Cause.GPUS_SHORT, "needs {asked} on one node: best node {node} has {best} free", names=names)
 
 
-def too_few_seats(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound | None:
+def too_few_seats(pod: Pod, sifted: Sifted, context: PlacementContext) -> Blocker | None:
     """Nodes with room, but fewer than its siblings need that wait as it does: those of a gang are kept for
     the members that come first."""
     resource, siblings = sifted.resource, context.store.pods_of(pod.owner_uid) if pod.owner_uid else ()
@@ -154,7 +158,7 @@ _ROOM = ("pods", "cpu_memory", "gpus")
 
 def _terminating(
     rooms: Sequence[Room], context: PlacementContext, resource: str, each: int
-) -> CauseFound | None:
+) -> Blocker | None:
     """Pods that are terminating for long and whose GPUs would do."""
     if context.now_seconds is None:
         return None

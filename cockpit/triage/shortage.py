@@ -5,9 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from cockpit.catalogue import TextPlace, understand
-from cockpit.catalogue.cause import Cause
-from cockpit.fit.inter_pod_affinity import concerns
+from cockpit.catalogue import Cause, Permanence, TextPlace, understand
 from cockpit.gangs import scheduler
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
@@ -15,14 +13,15 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.scheduling import NodeTerm
 from cockpit.model.sureness import Sureness
-from cockpit.triage import autoscaling
-from cockpit.triage.cause_found import (
-    CauseFound,
+from cockpit.triage import autoscaling, claims
+from cockpit.triage.blocker import (
+    Blocker,
     draft,
     joined,
     not_understood,
 )
 from cockpit.triage.funnel import Sifted
+from cockpit.triage.other_pods import of_company
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.room import amount, amount_words, of_gpus, of_others, too_few_seats
 from cockpit.triage.verdict import Evidence, Subject
@@ -54,7 +53,7 @@ def verdict(  # noqa: PLR0917 - what was said, and what is there
     preemption: str,
     told: frozenset[str],
     parts: Parts = (),
-) -> CauseFound:
+) -> Blocker:
     """The cause that the nodes prove, where the scheduler's text (the causes `told`) does not speak against
     it, and what an autoscaler does about it."""
     found = _of_nodes(pod, sifted, context, said, preemption, told, parts)
@@ -69,7 +68,7 @@ def _of_nodes(  # noqa: PLR0917 - as above
     preemption: str,
     told: frozenset[str],
     parts: Parts,
-) -> CauseFound:
+) -> Blocker:
     never = _never(sifted)
     if never is not None and (not told or Cause.GPUS_SHORT in told):
         return msgspec.structs.replace(
@@ -90,7 +89,7 @@ def _of_nodes(  # noqa: PLR0917 - as above
         return msgspec.structs.replace(
             few, evidence=(said,), funnel=sifted.funnel, since_seconds=since, also=also
         )
-    made = _MADE[computed](pod, sifted, context)
+    made = _MADE[computed](sifted, context)
     sureness = Sureness.PROVED if told else Sureness.INFERRED
     also = tuple(dict.fromkeys((*made.also, *further(sifted, made.cause), *sorted(_besides(told, sifted)))))
     also = tuple(one for one in also if one != made.cause)
@@ -105,7 +104,7 @@ def _of_nodes(  # noqa: PLR0917 - as above
     return _preempting(pod, found, preemption, said, sifted)
 
 
-def _never(sifted: Sifted) -> CauseFound | None:
+def _never(sifted: Sifted) -> Blocker | None:
     """No node that the selector leaves is large enough: waiting, uncordoning and tolerating do not help."""
     resource = sifted.resource
     if not resource:
@@ -118,7 +117,8 @@ def _never(sifted: Sifted) -> CauseFound | None:
     if not largest or largest >= each:
         return None
     names: dict[str, object] = {"asked": amount_words(resource, each), "largest": largest}
-    return draft(Cause.GPUS_SHORT, "needs {asked} on one node, no node has more than {largest}", names=names)
+    text = "needs {asked} on one node, no node has more than {largest}"
+    return draft(Cause.GPUS_SHORT, text, names=names, permanence=Permanence.NEVER)
 
 
 def _besides(told: frozenset[str], sifted: Sifted) -> frozenset[str]:
@@ -159,20 +159,31 @@ def further(sifted: Sifted, cause: str) -> list[str]:
     return list(dict.fromkeys(_CAUSES[one] for one in steps if _CAUSES[one] != cause))
 
 
-def all_causes(sifted: Sifted) -> list[str]:
-    """The cause that stops the last node, and those that hold besides."""
-    first = _CAUSES[sifted.stopped]
-    return [first, *further(sifted, first)]
-
-
 _BEFORE_ROOM = ("selector", "ready", "cordoned", "taints")
 _FURTHER = ("ready", "cordoned", "taints", "ports", "company", "cpu_memory", "gpus")
+
+
+def computed(sifted: Sifted, context: PlacementContext) -> Blocker | None:
+    """What keeps pods of that shape off every node, as the nodes tell it without a scheduler's word; None
+    where some node would take one."""
+    found = _never(sifted)
+    if found is None:
+        cause = _CAUSES.get(sifted.stopped)
+        if cause is None:
+            return None
+        made = _MADE[cause](sifted, context)
+        also = tuple(
+            one for one in dict.fromkeys((*made.also, *further(sifted, made.cause))) if one != made.cause
+        )
+        found = msgspec.structs.replace(made, also=also)
+    sureness = Sureness.INFERRED if found.sureness is Sureness.SAID else found.sureness
+    return msgspec.structs.replace(found, sureness=sureness, funnel=sifted.funnel)
 
 
 # ---- by filter
 
 
-def _of_selector(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+def _of_selector(sifted: Sifted, context: PlacementContext) -> Blocker:
     nodes = [look.node for look in sifted.dropped.get("selector", ())]  # none where there is no node
     labels = [dict(node.labels) for node in nodes]
     if not nodes:
@@ -209,21 +220,24 @@ def _terms_words(terms: Sequence[NodeTerm]) -> str:
     return " or ".join(words)
 
 
-def _of_offers(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+def _of_offers(sifted: Sifted, context: PlacementContext) -> Blocker:
     resource = sifted.resource
+    names: dict[str, object]
     nodes = [look.node for look in sifted.dropped["offers"]]
     everywhere = [*nodes, *(look.node for look in sifted.dropped.get("selector", ()))]
     is_offered = any(amount(node, resource) for node in everywhere)
     dark = [node for node in nodes if node.gpus_expected and not _gpus(node)]
+    units = sorted({name for node in nodes for name in _gpus(node)})
+    if units and _is_other_unit(resource, units):
+        names = {"resource": resource, "offered": ", ".join(units)}
+        text = "asks for {resource}, nodes offer {offered}"
+        return draft(Cause.OTHER_GPU_UNIT, text, names=names, also=(Cause.RESOURCE_NOT_OFFERED,))
     if is_offered:
         labels = ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector) or "its affinity"
-        names: dict[str, object] = {"selector": labels, "resource": resource}
+        names = {"selector": labels, "resource": resource}
         return draft(Cause.SELECTOR, "none of the nodes with {selector} offers {resource}", names=names)
     offered = sorted({name for node in everywhere for name in _gpus(node)})
     names = {"resource": resource, "offered": ", ".join(offered)}
-    if offered and _is_other_unit(resource, offered):
-        text = "asks for {resource}, nodes offer {offered}"
-        return draft(Cause.OTHER_GPU_UNIT, text, names=names, also=(Cause.RESOURCE_NOT_OFFERED,))
     if dark:
         text = "no node offers {resource}: GPU driver or device plugin is down on {node}"
         return draft(
@@ -267,7 +281,7 @@ _PRESSURE = {
 }
 
 
-def _of_ready(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+def _of_ready(sifted: Sifted, context: PlacementContext) -> Blocker:
     nodes = [look.node for look in sifted.dropped["ready"]]
     states: dict[str, list[Node]] = {}
     for node in nodes:
@@ -299,14 +313,14 @@ def _state(node: Node) -> str:
     return "being deleted" if node.deleting_seconds is not None else "not ready"
 
 
-def _of_cordoned(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+def _of_cordoned(sifted: Sifted, context: PlacementContext) -> Blocker:
     nodes = [look.node for look in sifted.dropped["cordoned"]]
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} cordoned: " + "{node}"
     root = Subject("node", "", nodes[0].name) if len(nodes) == 1 else None
     return draft(Cause.CORDONED, words, names={"node": _named(nodes)}, root=root)
 
 
-def _of_taints(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+def _of_taints(sifted: Sifted, context: PlacementContext) -> Blocker:
     looks = sifted.dropped["taints"]
     taints: dict[str, int] = {}
     for look in looks:
@@ -319,7 +333,7 @@ def _of_taints(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFoun
     return draft(Cause.TAINT, words, names={"taint": taint, "node": _named(nodes)})
 
 
-def _of_ports(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+def _of_ports(sifted: Sifted, context: PlacementContext) -> Blocker:
     looks = sifted.dropped["ports"]
     ports = sorted({block.detail for look in looks for block in look.blocks if block.kind == "port"})
     names: dict[str, object] = {"port": ", ".join(ports)}
@@ -327,69 +341,39 @@ def _of_ports(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound
     return draft(Cause.HOST_PORT, words, names=names)
 
 
-def _of_company(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
-    looks = sifted.dropped["company"]
-    kinds = [block.kind for look in looks for block in look.blocks]
-    shape = sifted.shape
-    count = counted(len(looks), "node")
-    if "pod_affinity" in kinds and shape.near:
-        words = f"{count} lack the pods that it wants beside it: {{term}}"
-        return draft(Cause.POD_AFFINITY, words, names={"term": _term_words(shape.near)})
-    if "pod_anti_affinity" in kinds and shape.keeps_away:
-        words = f"its anti-affinity to {{term}} leaves none of {count}"
-        return draft(Cause.POD_AFFINITY, words, names={"term": _term_words(shape.keeps_away)})
-    labels = dict(shape.labels)
-    for other in context.store.restrictive_pods():
-        minded = [one for one in other.traits.keeps_away if concerns(one, shape.namespace, labels, {})]
-        if minded and other.node and not other.is_finished:
-            words = f"{{other}} and its like keep it off {count}: anti-affinity to {{term}}"
-            names = {"other": other.name, "term": _term_words(minded)}
-            return draft(
-                Cause.POD_AFFINITY, words, names=names, root=Subject("pod", other.namespace, other.name)
-            )
-    return draft(Cause.POD_AFFINITY, f"pods with anti-affinity keep it off {count}")
-
-
-def _term_words(terms: Sequence[object]) -> str:
-    words = []
-    for term in terms:
-        selector = getattr(term, "selector", None) or ()
-        labels = ", ".join(
-            f"{one.key}={one.values[0]}" if one.operator == "In" and len(one.values) == 1 else one.key
-            for one in selector
+def _of_volume(sifted: Sifted, context: PlacementContext) -> Blocker:
+    known = context.around.claims
+    missing = [name for name in sifted.shape.claims if known is not None and name not in known]
+    if missing:
+        names: dict[str, object] = {"claim": missing[0]}
+        return draft(
+            Cause.CLAIM_MISSING, "volume claim {claim} does not exist", names=names, sureness=Sureness.PROVED
         )
-        words.append(f"{labels or 'all pods'} by {getattr(term, 'topology_key', '')}")
-    return "; ".join(words)
-
-
-def _of_volume(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    if (taken := claims.for_one_pod(sifted.shape.namespace, sifted.shape.claims, context)) is not None:
+        return taken
     details = [
         block.detail for look in sifted.dropped["volume"] for block in look.blocks if block.kind == "volume"
     ]
-    claim = ", ".join(pod.traits.claims)
-    return draft(
-        Cause.VOLUME_ELSEWHERE,
-        "volume claim {claim}: {why}",
-        names={"claim": claim, "why": details[0] if details else ""},
-    )
+    names = {"claim": ", ".join(sifted.shape.claims), "why": details[0] if details else ""}
+    return draft(Cause.VOLUME_ELSEWHERE, "volume claim {claim}: {why}", names=names)
 
 
-def _of_pods(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+def _of_pods(sifted: Sifted, context: PlacementContext) -> Blocker:
     nodes = [look.node for look in sifted.dropped["pods"]]
     limit = dict(nodes[0].allocatable).get("pods", 0)
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} full of pods: limit {{limit}} a node"
     return draft(Cause.POD_LIMIT, words, names={"limit": limit, "node": _named(nodes)})
 
 
-def _of_others(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+def _of_others(sifted: Sifted, context: PlacementContext) -> Blocker:
     return of_others(sifted, context)
 
 
-def _of_gpus(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+def _of_gpus(sifted: Sifted, context: PlacementContext) -> Blocker:
     return of_gpus(sifted, context)
 
 
-_MADE: dict[str, Callable[[Pod, Sifted, PlacementContext], CauseFound]] = {
+_MADE: dict[str, Callable[[Sifted, PlacementContext], Blocker]] = {
     Cause.SELECTOR: _of_selector,
     Cause.RESOURCE_NOT_OFFERED: _of_offers,
     Cause.NODES_NOT_READY: _of_ready,
@@ -397,15 +381,15 @@ _MADE: dict[str, Callable[[Pod, Sifted, PlacementContext], CauseFound]] = {
     Cause.TAINT: _of_taints,
     Cause.VOLUME_ELSEWHERE: _of_volume,
     Cause.HOST_PORT: _of_ports,
-    Cause.POD_AFFINITY: _of_company,
+    Cause.POD_AFFINITY: of_company,
     Cause.POD_LIMIT: _of_pods,
     Cause.OTHER_RESOURCE_SHORT: _of_others,
     Cause.GPUS_SHORT: _of_gpus,
-    Cause.TOPOLOGY_SPREAD: _of_company,
+    Cause.TOPOLOGY_SPREAD: of_company,
 }
 
 
-def _preempting(pod: Pod, found: CauseFound, preemption: str, said: Evidence, sifted: Sifted) -> CauseFound:
+def _preempting(pod: Pod, found: Blocker, preemption: str, said: Evidence, sifted: Sifted) -> Blocker:
     """What the scheduler says of preemption, where it would be the way out: room is all that misses."""
     if found.cause not in (Cause.GPUS_SHORT, Cause.OTHER_RESOURCE_SHORT, Cause.POD_LIMIT):
         return found
@@ -437,7 +421,7 @@ def _finds_no_victims(preemption: str) -> bool:
     )
 
 
-def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], parts: Parts) -> CauseFound:
+def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], parts: Parts) -> Blocker:
     """The scheduler's own word, where the nodes do not prove it: room may have come since, or something is
     not known here."""
     counts: dict[str, int] = {}
@@ -453,7 +437,7 @@ def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], par
         return not_understood(reasons or said.value, said)
     cause = known[0]
     sentence = scheduler.plain(said.value, gpus=pod.gpus)
-    return CauseFound(
+    return Blocker(
         cause=cause,
         sentence=sentence,
         sureness=Sureness.SAID,

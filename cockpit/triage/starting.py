@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from cockpit.catalogue import TextPlace, understand
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, Permanence, TextPlace, understand
 from cockpit.jobs.members import end_words
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.k8s.waiting_reasons import CRASHING, START_FAILED, Severity, waiting_reason
@@ -16,7 +15,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import claims
-from cockpit.triage.cause_found import CauseFound, draft, is_up, not_understood, of_event, of_pod
+from cockpit.triage.blocker import Blocker, draft, is_up, not_understood, of_event, of_pod
 from cockpit.triage.cluster_view import NO_TREES, Trees
 from cockpit.triage.verdict import Evidence, Subject
 
@@ -39,7 +38,7 @@ def not_running(
     now_seconds: float | None = None,
     last_lines: Mapping[str, str] | None = None,
     trees: Trees = NO_TREES,
-) -> CauseFound | None:
+) -> Blocker | None:
     """Why a bound pod does not run; None where it runs and is ready, or has ended well."""
     line = (last_lines or {}).get(pod.uid, "")
     if pod.phase == "Failed":
@@ -62,7 +61,7 @@ def not_running(
     return _starting(pod, store, trees)
 
 
-def lost_node(pod: Pod, store: StoreReader) -> CauseFound | None:
+def lost_node(pod: Pod, store: StoreReader) -> Blocker | None:
     """The node that the pod is on is not ready: nothing that its kubelet said last can be relied on."""
     node: Node | None = store.by_key(Kind.NODE, pod.node)
     if node is None or node.ready in ("True", ""):
@@ -85,7 +84,7 @@ def _short_image(image: str) -> str:
     return image.rpartition("/")[2] or image
 
 
-def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> CauseFound:
+def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> Blocker:
     """The row of the catalogue that knows a kubelet's text, `Reason: message`."""
     found = understand(TextPlace.KUBELET, text)
     if found is None:
@@ -99,7 +98,7 @@ def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> 
     return draft(found.cause, found.wording.words, names=used, evidence=(evidence,))
 
 
-def _waiting(pod: Pod, store: StoreReader) -> CauseFound:
+def _waiting(pod: Pod, store: StoreReader) -> Blocker:
     """The kubelet's reason. The message of a back-off hides the cause, which an event still holds."""
     said = of_pod(pod, "state.waiting", f"{pod.waiting_reason}: {pod.waiting_message}")
     text = f"{pod.waiting_reason}: {pod.waiting_message}" if pod.waiting_message else pod.waiting_reason
@@ -114,14 +113,14 @@ def _waiting(pod: Pod, store: StoreReader) -> CauseFound:
     return _understood(pod, text, said)
 
 
-def crashing(pod: Pod, line: str) -> CauseFound:
+def crashing(pod: Pod, line: str) -> Blocker:
     """Restarts, exit code and the last line that it wrote: the cause where the line is known."""
     said = of_pod(pod, "lastState.terminated", f"{end_words(pod)}, {pod.restarts} restarts")
     times = f"crashed {pod.restarts} times" if pod.restarts else "keeps crashing"
     return _of_end(pod, line, said, f"{times}: {end_words(pod)}")
 
 
-def ended(pod: Pod, line: str) -> CauseFound:
+def ended(pod: Pod, line: str) -> Blocker:
     """Why a pod failed."""
     reason, message = pod.status_reason, pod.status_message
     if reason:
@@ -155,7 +154,7 @@ def ended(pod: Pod, line: str) -> CauseFound:
     return _of_end(pod, line, said, f"failed: {end_words(pod)}")
 
 
-def preempted(pod: Pod) -> CauseFound:
+def preempted(pod: Pod) -> Blocker:
     """Somebody of higher priority took its place."""
     said = of_pod(pod, "DisruptionTarget", f"{pod.disruption_reason}: {pod.disruption_message}")
     return draft(
@@ -166,7 +165,7 @@ def preempted(pod: Pod) -> CauseFound:
     )
 
 
-def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> CauseFound:
+def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> Blocker:
     lines = [one for one in line.splitlines() if one.strip()]
     for one in reversed(lines):
         found = understand(TextPlace.LOG, one)
@@ -200,7 +199,7 @@ def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> CauseFound:
     )
 
 
-def _starting(pod: Pod, store: StoreReader, trees: Trees) -> CauseFound:
+def _starting(pod: Pod, store: StoreReader, trees: Trees) -> Blocker:
     """A start takes its course, or something that it needs does not come."""
     events = store.events_of(pod.uid)
     for event in events:
@@ -216,6 +215,7 @@ def _starting(pod: Pod, store: StoreReader, trees: Trees) -> CauseFound:
                 names={"object": name},
                 sureness=Sureness.PROVED,
                 evidence=(of_pod(pod, "spec.volumes", name),),
+                permanence=Permanence.ACTS,
             )
     pulling = _pulling(events)
     if pulling is not None:
@@ -239,7 +239,7 @@ def _starting(pod: Pod, store: StoreReader, trees: Trees) -> CauseFound:
     )
 
 
-def _by_claim(found: CauseFound, pod: Pod, trees: Trees) -> CauseFound:
+def _by_claim(found: Blocker, pod: Pod, trees: Trees) -> Blocker:
     """A volume by the name of the claim that the person wrote, which the text does not have."""
     volume = next((value for key, value in found.facts if key == "volume"), "")
     if not volume or volume in pod.traits.claims:
@@ -273,7 +273,7 @@ def _pulling(events: tuple[Event, ...]) -> Event | None:
     return None
 
 
-def _initialising(pod: Pod, events: tuple[Event, ...]) -> CauseFound:
+def _initialising(pod: Pod, events: tuple[Event, ...]) -> Blocker:
     said = of_pod(pod, "state.waiting", "PodInitializing", pod.started_seconds)
     names = [one.message for one in events if one.reason == "Started"]
     started = "" if not names else names[0].rpartition(" ")[2].strip(".")
@@ -289,7 +289,7 @@ def _initialising(pod: Pod, events: tuple[Event, ...]) -> CauseFound:
     )
 
 
-def _unready(pod: Pod, store: StoreReader) -> CauseFound:
+def _unready(pod: Pod, store: StoreReader) -> Blocker:
     for event in store.events_of(pod.uid):
         found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
         if event.reason == "Unhealthy" and found is not None and found.cause == Cause.NOT_READY:
@@ -298,7 +298,7 @@ def _unready(pod: Pod, store: StoreReader) -> CauseFound:
     return draft(Cause.NOT_READY, "it runs, but is not ready", sureness=Sureness.INFERRED, evidence=(said,))
 
 
-def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> CauseFound:
+def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> Blocker:
     since = pod.deleting_seconds
     said = of_pod(pod, "metadata.deletionTimestamp", ", ".join(pod.finalizers), since)
     if pod.finalizers and (now_seconds is None or since is None or now_seconds - since >= STUCK_SECONDS):

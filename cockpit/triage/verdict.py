@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from cockpit.catalogue import Permanence
 from cockpit.model.sureness import Sureness
 
 
@@ -102,15 +103,23 @@ class Expected(msgspec.Struct, frozen=True, gc=False):
     why: str
 
 
+class Then(NamedTuple):
+    """What else blocks: it is told next, once the first is mended."""
+
+    cause: str
+    sentence: str
+
+
 class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is wrong with one subject. `cause` is the id of a row of the catalogue, "" where nothing is wrong
     or, with sureness UNKNOWN, where what is seen was not understood.
 
     `sentence` has at most 100 characters: the specific reason first, with numbers and names; long names are
     shortened in their middle. `facts` are the typed values behind it by name (selector, taint, claim, ...),
-    whole. `root` is the object whose trouble this is a consequence of. `also` are further causes that hold,
-    the most specific first. `state` is a word of JobState where the subject is a job, "" else. `gpus` are
-    devices at stake.
+    whole. `root` is the object whose trouble this is a consequence of. `permanence` says whether it passes by
+    itself. `then` are the sentences of what blocks besides, the most lasting first; `also` the causes of
+    these and of what is known by its cause alone. `state` is a word of JobState where the subject is a job,
+    "" else. `gpus` are devices at stake.
     """
 
     subject: Subject
@@ -122,6 +131,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     funnel: Funnel | None = None
     since_seconds: float | None = None
     root: Subject | None = None
+    permanence: Permanence = Permanence.PASSES
+    then: tuple[Then, ...] = ()
     also: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     expected: Expected | None = None

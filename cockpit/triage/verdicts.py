@@ -20,7 +20,6 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import of_job
 from cockpit.triage.funnel import Sifted, sift
 from cockpit.triage.on_demand import OnDemand
-from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.verdict import Verdict
 
 JOBS = 64
@@ -121,10 +120,10 @@ class Verdicts:
         self._kept[job.key] = _Kept(job, found, room, now_seconds)
         return found
 
-    def _sift(self, pod: Pod) -> Sifted:
-        """The funnel of the pod's shape: pods alike share it."""
+    def _sift(self, shape: Shape) -> Sifted:
+        """The funnel of the shape: pods alike share it."""
         self._has_sifted = True
-        shape, room = shape_of_pod(pod), self._store.room_revision
+        room = self._store.room_revision
         alike = self._alike(shape)
         kept = self._funnels.get(alike)
         if kept is not None and (kept[0] == room or self._looks_left <= 0):

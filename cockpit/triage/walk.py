@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from cockpit.fit.shape import Shape
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.model.job import Job
@@ -26,7 +27,7 @@ class Walk(msgspec.Struct, frozen=True, kw_only=True):
     last_lines: Mapping[str, str] = {}
     around: Surroundings = UNKNOWN
     trees: Trees = NO_TREES
-    sift: Callable[[Pod], Sifted] | None = None
+    sift: Callable[[Shape], Sifted] | None = None
 
     def placement(self, waiting: int) -> PlacementContext:
         """What its pods without a node are judged by; `waiting` are those that ask for GPUs."""

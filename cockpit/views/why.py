@@ -91,8 +91,10 @@ def _head(verdict: Verdict, now_seconds: float) -> list[str]:
         text.append(ToneLine(remedy_line(*sign), "dim"))
     if verdict.root is not None:
         text.append(f"It follows from {verdict.root.text}.")
-    more = (BY_CAUSE[one] for one in verdict.also if one in BY_CAUSE)
-    text += (ToneLine(f"Besides: {one.meaning}.", "warn") for one in more)
+    text += (ToneLine(f"Then also: {one.sentence}", "warn") for one in verdict.then)
+    worded = {one.cause for one in verdict.then}
+    more = (BY_CAUSE[cause] for cause in verdict.also if cause in BY_CAUSE and cause not in worded)
+    text += (ToneLine(f"Besides: {row.meaning}.", "warn") for row in more)
     if verdict.funnel is not None and verdict.funnel.steps:
         text.append(funnel_line(verdict.funnel))
     return text

@@ -22,8 +22,6 @@ NOT_YET = {
     "a pod of Volcano's asks for more than any node has": "its group finds no node",
     "the same before Volcano let its group in": "no pod yet",
     "its operator crashes": "there is no such job",
-    "half placed for a label that no node has": "two gangs wait for each other",
-    "half placed for a claim that is not bound": "two gangs wait for each other",
     "a preempted pod that a finalizer keeps": "a failed attempt: exit 143",
     "KAI finds no node with the share of a GPU": "not understood",
 }

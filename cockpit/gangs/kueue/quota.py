@@ -188,11 +188,11 @@ def not_offered(workload: Workload, store: StoreReader, cluster_queue: str) -> T
     return None
 
 
-def is_beyond(workload: Workload, store: StoreReader, cluster_queue: str) -> bool:
-    """True where it asks for more GPUs than all flavors of its queue can ever have, with what they borrow."""
+def beyond(workload: Workload, store: StoreReader, cluster_queue: str) -> Told | None:
+    """That it asks for more GPUs than all flavors of its queue can ever have, with what they borrow."""
     target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, cluster_queue) if cluster_queue else None
     if target is None:
-        return False
+        return None
     for resource in {
         name for part in workload.pod_sets for name, _ in part.resources if is_gpu_resource(name)
     }:
@@ -200,9 +200,18 @@ def is_beyond(workload: Workload, store: StoreReader, cluster_queue: str) -> boo
         if any(target.cohort and row.borrowing_limit is None for row in rows):
             continue  # what the cohort has is not told here
         most = sum(row.nominal + (row.borrowing_limit or 0) for row in rows)
-        if rows and _amount(workload, resource) > most:
-            return True
-    return False
+        asked = _amount(workload, resource)
+        if rows and asked > most:
+            return told(
+                Cause.ABOVE_QUOTA,
+                f"asks {asked} {plain(resource_word(resource, asked))}, queue {{queue}} can never give more"
+                f" than {most}",
+                {"queue": cluster_queue, "resource": resource},
+                is_blocked=True,
+                sureness=Sureness.PROVED,
+                missing=asked - most,
+            )
+    return None
 
 
 def figure(resource: str, amount: int | None, raw: str = "") -> str:

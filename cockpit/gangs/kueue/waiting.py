@@ -26,8 +26,10 @@ def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> To
     """The reason of a workload in line."""
     stopped = _stopped(workload, store, cluster_queue)
     if stopped is not None:
-        then = (("then", Cause.ABOVE_QUOTA),) if quota.is_beyond(workload, store, cluster_queue) else ()
-        return stopped._replace(facts=(*stopped.facts, *then))
+        beyond = quota.beyond(workload, store, cluster_queue)
+        if beyond is None:
+            return stopped
+        return beyond._replace(facts=(*beyond.facts, ("then", Cause.QUEUE_STOPPED)))
     if _backs_off(workload):
         tries = counted(workload.requeue_count, "try", "tries")
         text = f"backs off after {tries} before it queues again"

@@ -76,7 +76,7 @@ def changes_for(
     known = [*_of_cause(desk, verdict)]
     if named is not None and wanted.holdup in (Holdup.MAKER, Holdup.SCHEDULER):
         known = [ChangeOffer(FREE + 1, named, desk.base)]
-    elif verdict.cause not in _UNSEEN and wanted.holdup is not Holdup.OTHER:
+    elif _UNSEEN.isdisjoint(_causes(verdict)) and wanted.holdup is not Holdup.OTHER:
         known += _offers(desk)
     if verdict.cause == _STARVED:
         known = [one for one in known if one.change.kind in _OF_OTHERS]
@@ -148,10 +148,16 @@ _UNSEEN: Final = frozenset(
 
 
 def _of_cause(desk: Desk, verdict: Verdict) -> Iterator[ChangeOffer]:
-    """What helps against the cause itself."""
-    asked = REFUSALS.get(verdict.cause) or ADMISSIONS.get(verdict.cause)
-    if asked is not None:
-        yield from asked(desk, verdict)
+    """What helps against the causes themselves."""
+    for cause in _causes(verdict):
+        asked = REFUSALS.get(cause) or ADMISSIONS.get(cause)
+        if asked is not None:
+            yield from asked(desk, verdict)
+
+
+def _causes(verdict: Verdict) -> tuple[str, ...]:
+    """All that has to be mended before it starts."""
+    return (verdict.cause, *(each.cause for each in verdict.then))
 
 
 # ---- two together

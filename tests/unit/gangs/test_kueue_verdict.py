@@ -490,5 +490,5 @@ def test_a_job_larger_than_its_stopped_queue_tells_that_too() -> None:
     stopped = cluster_queue(nominal=8, stop_policy="Hold", conditions=(is_("Active", "False", "Stopped"),))
     large, fitting = workload("large", gpus=16), workload("small", gpus=8)
     found = [verdict(one, store_of(local_queue(), stopped, one)) for one in (large, fitting)]
-    assert [one.cause for one in found] == ["queue-stopped", "queue-stopped"]
-    assert [dict(one.facts).get("then") for one in found] == ["above-quota", None]
+    assert [one.cause for one in found] == ["above-quota", "queue-stopped"]
+    assert [dict(one.facts).get("then") for one in found] == ["queue-stopped", None]

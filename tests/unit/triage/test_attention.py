@@ -174,7 +174,7 @@ def test_gpus_that_are_held_and_do_nothing(cluster: Cluster) -> None:
     cards(cluster, idle_card(0, NOW), idle_card(1, NOW))
     one = only(cluster)
     assert (one.finding, one.is_bad, one.since_seconds) == ("job-idle", False, NOW - 1_000)
-    assert one.sentence == "2 GPUs allocated, duty 0%, 40 GiB of memory kept"
+    assert one.sentence == "2 GPUs allocated, duty 0%, 40 GiB of memory kept; CPU, network, disk not read yet"
 
 
 @pytest.mark.parametrize("duty", [0.5, Absent.STALE, Absent.NOT_COLLECTED])

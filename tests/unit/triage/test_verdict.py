@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cockpit.catalogue import ROWS
 from cockpit.gangs.wording import say, shortened
 from cockpit.model.sureness import Sureness
-from cockpit.triage.cause_found import CauseFound, draft, joined
+from cockpit.triage.blocker import Blocker, draft, joined
 from cockpit.triage.verdict import FilterStep, Funnel, Subject, Verdict
 
 
@@ -123,5 +123,5 @@ def test_numbers_stay_when_two_sentences_become_one(one: str, other: str, free: 
 
 
 def test_a_sentence_that_was_made_otherwise_is_joined_whole() -> None:
-    found = joined(CauseFound(cause="gpus-short", sentence="as {it} stands"), "first; ", "!")
+    found = joined(Blocker(cause="gpus-short", sentence="as {it} stands"), "first; ", "!")
     assert found.sentence == "first; as {it} stands!"

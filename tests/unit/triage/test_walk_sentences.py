@@ -7,7 +7,7 @@ cause is told.
 import pytest
 
 from cockpit.model.sureness import Sureness
-from cockpit.triage.cause_found import draft, followed
+from cockpit.triage.blocker import draft, followed
 from cockpit.triage.engine import explain
 from cockpit.triage.verdict import Subject, Verdict
 from tests.triage.builders import pod_spec

@@ -1,22 +1,27 @@
-"""A cause that one step of the walk found, before it is a verdict about a subject."""
+"""What holds a thing at one gate, before it is a verdict about a subject."""
 
 import re
 from collections.abc import Mapping
 
 import msgspec
 
+from cockpit.catalogue import Permanence, permanence_of
 from cockpit.gangs.wording import fits, say
 from cockpit.jobs.members import is_up as runs
 from cockpit.model.event import Event
 from cockpit.model.pod import Pod
 from cockpit.model.sureness import Sureness
-from cockpit.triage.verdict import Evidence, Funnel, Subject, Verdict
+from cockpit.triage.verdict import Evidence, Funnel, Subject, Then, Verdict
 
 NOT_UNDERSTOOD = "not understood"
 
 
-class CauseFound(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of a verdict but for its subject; see `cockpit.triage.verdict`."""
+class Blocker(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a verdict but for its subject; see `cockpit.triage.verdict`.
+
+    `permanence` None: that of its cause. `also` are causes that hold besides of which no more is known;
+    `then` is what else blocks, in the order in which it is to be mended.
+    """
 
     cause: str
     sentence: str
@@ -29,6 +34,13 @@ class CauseFound(msgspec.Struct, frozen=True, kw_only=True):
     also: tuple[str, ...] = ()
     words: str = ""  # the sentence before its names were put in, "" where it was made otherwise
     names: tuple[tuple[str, object], ...] = ()
+    permanence: Permanence | None = None
+    then: tuple["Blocker", ...] = ()
+
+    @property
+    def lasts(self) -> Permanence:
+        """Whether it passes by itself."""
+        return permanence_of(self.cause) if self.permanence is None else self.permanence
 
 
 _OPTIONAL = r"(?:: | \(|, it asks |, )?\{%s\}\)?"
@@ -55,12 +67,13 @@ def draft(
     since_seconds: float | None = None,
     root: Subject | None = None,
     also: tuple[str, ...] = (),
-) -> CauseFound:
+    permanence: Permanence | None = None,
+) -> Blocker:
     """A cause whose sentence is `text` with the names put in; the names become facts, with `facts` behind."""
     given = dict(names or {})
     own = tuple((key, str(value)) for key, value in given.items() if str(value))
     words = without_empty(text, given)
-    return CauseFound(
+    return Blocker(
         cause=cause,
         sentence=say(words, **given),
         words=words,
@@ -72,13 +85,14 @@ def draft(
         since_seconds=since_seconds,
         root=root,
         also=also,
+        permanence=permanence,
     )
 
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
-def joined(found: CauseFound, head: str, tail: str = "", /, **names: object) -> CauseFound:
+def joined(found: Blocker, head: str, tail: str = "", /, **names: object) -> Blocker:
     """The same cause with words before and behind its sentence. Where they are too long together the names
     of both are shortened, never a number."""
     inner = _PLACE.sub(r"{of_\1}", found.words) if found.words else "{of_it}"
@@ -89,7 +103,7 @@ def joined(found: CauseFound, head: str, tail: str = "", /, **names: object) -> 
     )
 
 
-def followed(found: CauseFound, *tails: str, **names: object) -> CauseFound:
+def followed(found: Blocker, *tails: str, **names: object) -> Blocker:
     """The same cause with the first of the tails behind it with which no word of the sentence is cut."""
     for tail in tails:
         made = joined(found, "", tail, **{key: names[key] for key in names if f"{{{key}}}" in tail})
@@ -98,7 +112,7 @@ def followed(found: CauseFound, *tails: str, **names: object) -> CauseFound:
     return found
 
 
-def not_understood(text: str, *evidence: Evidence) -> CauseFound:
+def not_understood(text: str, *evidence: Evidence) -> Blocker:
     """A text that no row of the catalogue knows, shown raw."""
     return draft(
         "",
@@ -109,7 +123,7 @@ def not_understood(text: str, *evidence: Evidence) -> CauseFound:
     )
 
 
-def finished(found: CauseFound, subject: Subject, *, state: str = "", gpus: int = 0) -> Verdict:
+def finished(found: Blocker, subject: Subject, *, state: str = "", gpus: int = 0) -> Verdict:
     """The verdict about a subject."""
     return Verdict(
         subject=subject,
@@ -121,10 +135,18 @@ def finished(found: CauseFound, subject: Subject, *, state: str = "", gpus: int 
         funnel=found.funnel,
         since_seconds=found.since_seconds,
         root=found.root if found.root != subject else None,
-        also=found.also,
+        permanence=found.lasts,
+        then=tuple(Then(one.cause, one.sentence) for one in found.then),
+        also=_causes_besides(found),
         state=state,
         gpus=gpus,
     )
+
+
+def _causes_besides(found: Blocker) -> tuple[str, ...]:
+    """Causes that hold besides, each once."""
+    every = (*found.also, *(cause for one in found.then for cause in (one.cause, *one.also)))
+    return tuple(dict.fromkeys(cause for cause in every if cause and cause != found.cause))
 
 
 def of_pod(pod: Pod, field: str, value: str, since_seconds: float | None = None) -> Evidence:

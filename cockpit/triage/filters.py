@@ -1,0 +1,95 @@
+"""All filters that keep pods of a shape off every node, one behind the other: what comes next once the first
+is mended."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from cockpit.catalogue.cause import Cause
+from cockpit.fit.shape import Shape
+from cockpit.model.scheduling import Toleration
+from cockpit.triage import shortage
+from cockpit.triage.blocker import Blocker
+from cockpit.triage.funnel import Sifted
+from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.room import amount
+
+MOST_MENDED: Final = 4
+"""So many lines of a shape are mended in thought: a template with more faults is rare."""
+
+
+def blockers(shape: Shape, context: PlacementContext) -> Iterator[Blocker]:
+    """What the nodes say of the shape, then what they would say were that mended, and so on."""
+    for _ in range(MOST_MENDED):
+        sifted = context.sifted(shape)
+        found = shortage.computed(sifted, context)
+        if found is None:
+            return
+        yield found
+        mended = mended_by(sifted, found)
+        if mended is None:
+            return
+        shape = mended
+
+
+def mended_by(sifted: Sifted, found: Blocker) -> Shape | None:
+    """The shape without the lines that the blocker is about; None where it is not about lines of its own, so
+    that nobody can tell what comes behind it."""
+    shape = sifted.shape
+    match found.cause:
+        case Cause.SELECTOR:
+            changed = _without_selector(sifted)
+        case Cause.TAINT:
+            changed = _tolerating(sifted)
+        case Cause.CLAIM_MISSING | Cause.CLAIM_UNBOUND | Cause.VOLUME_ELSEWHERE | Cause.VOLUME_NOT_ATTACHABLE:
+            changed = replace(shape, claims=())
+        case Cause.HOST_PORT:
+            changed = replace(shape, host_ports=())
+        case Cause.POD_AFFINITY:
+            changed = replace(shape, near=(), keeps_away=())
+        case Cause.TOPOLOGY_SPREAD:
+            changed = replace(shape, spreads=())
+        case Cause.OTHER_RESOURCE_SHORT:
+            kept = tuple(pair for pair in shape.requests if pair[0] == sifted.resource)
+            changed = replace(shape, requests=kept)
+        case Cause.GPUS_SHORT if found.permanence is not None:
+            changed = _on_the_largest(sifted)
+        case _:
+            return None
+    return None if changed == shape else changed
+
+
+def _without_selector(sifted: Sifted) -> Shape:
+    """Without the labels that no node has; where each is there, without all that selects nodes."""
+    shape = sifted.shape
+    there = {pair for look in sifted.dropped.get("selector", ()) for pair in look.node.labels}
+    kept = tuple(pair for pair in shape.node_selector if pair in there)
+    if kept != shape.node_selector:
+        return replace(shape, node_selector=kept)
+    if shape.node_name or shape.node_terms is not None:
+        return replace(shape, node_name="", node_terms=None)
+    return replace(shape, node_selector=())
+
+
+def _tolerating(sifted: Sifted) -> Shape:
+    keys = {
+        block.detail.partition(":")[0].partition("=")[0]
+        for look in sifted.dropped.get("taints", ())
+        for block in look.blocks
+        if block.kind == "taint"
+    }
+    more = tuple(Toleration(key=key, operator="Exists") for key in sorted(keys))
+    return replace(sifted.shape, tolerations=(*sifted.shape.tolerations, *more))
+
+
+def _on_the_largest(sifted: Sifted) -> Shape:
+    """With as many GPUs as the largest node has that suits it."""
+    resource = sifted.resource
+    out = ("selector", "offers")
+    nodes = [look.node for step, looks in sifted.dropped.items() if step not in out for look in looks]
+    largest = max((amount(node, resource) for node in nodes), default=0)
+    if not largest:
+        return sifted.shape
+    requests = {**dict(sifted.shape.requests), resource: largest}
+    return replace(sifted.shape, requests=tuple(sorted(requests.items())))

@@ -1,0 +1,43 @@
+"""Which of all that blocks a thing is told first, and what is told behind it. Pure."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from cockpit.catalogue import STORIES, Permanence, yields
+from cockpit.model.sureness import Sureness
+from cockpit.triage.blocker import Blocker
+
+_SURE = (Sureness.PROVED, Sureness.SAID, Sureness.INFERRED, Sureness.UNKNOWN)
+
+
+def judged(blockers: Iterable[Blocker | None]) -> Blocker | None:
+    """The blocker that is told first, with the others behind it in `then`; None without any.
+
+    What never passes comes before what passes when somebody acts, and that before what passes by itself; of
+    equals what is proved before what is said and that before what is inferred; what says less than another
+    (a column of the catalogue) and what names no cause comes last; a thing's own cause comes before what
+    several do to each other.
+    """
+    found = list(_each_once(one for one in blockers if one is not None))
+    if len(found) < 2:
+        return found[0] if found else None
+    ordered = sorted(found, key=lambda one: _rank(one, found))
+    first, *others = ordered
+    return msgspec.structs.replace(first, then=(*first.then, *others))
+
+
+def _rank(one: Blocker, among: list[Blocker]) -> tuple[int, Permanence, bool, int]:
+    says_less = any(other is not one and yields(one.cause, other.cause) for other in among)
+    generality = 2 if not one.cause else 1 if says_less else 0
+    return generality, one.lasts, one.cause in STORIES, _SURE.index(one.sureness)
+
+
+def _each_once(blockers: Iterable[Blocker]) -> Iterable[Blocker]:
+    """Of blockers of one cause and the same words the first."""
+    seen: set[tuple[str, str]] = set()
+    for one in blockers:
+        key = (one.cause, one.sentence)
+        if key not in seen:
+            seen.add(key)
+            yield one
