@@ -6,6 +6,7 @@ import msgspec
 
 from cockpit.model.gpu_share import GpuShare
 from cockpit.model.record import Condition, Labels, OwnerRef, Record
+from cockpit.model.scheduling import Traits
 
 GANG = "Gang"
 """Kind of the row of several bare pods that name one group: such a job has no object of its own."""
@@ -42,6 +43,7 @@ class ReplicaSpec(msgspec.Struct, frozen=True, gc=False):
     image: str = ""
     command: str = ""
     gpu_share: GpuShare | None = None  # that each of its pods asks for by annotation
+    traits: Traits | None = None  # what else places its pods; None: not decoded
     has_device_claims: bool = False  # asks for devices by ResourceClaims, too: how many is not told here
 
     @property

@@ -11,6 +11,7 @@ from cockpit.model.job_reader import JobReader
 from cockpit.model.remembered import PastRun
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.forecast import PoolExperience
+from cockpit.triage.blocker import Blocker
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.idle_jobs import IdleJobs
 
@@ -24,10 +25,11 @@ NO_TREES: Trees = {}
 
 class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster at one moment. `last_lines` are the last lines that crashed containers wrote, by the pod's
-    uid, `sift` the funnel of a shape, None: made each time. `past` are jobs that ended and that this host
-    remembers; `progress` says how far running jobs are (0..1), by key, of those whose logs tell it. `known`
-    is what machines cost and how long pools took to grow; `idle` what jobs that look idle did lately;
-    `ended_drains` are nodes whose drain nobody carries on."""
+    uid. `sift` makes the funnel of a shape, `told` says what blocks so many pods of it at that time; None:
+    made each time. `past` are jobs that ended and that this host remembers; `progress` says how far running
+    jobs are (0..1), by key, of those whose logs tell it. `known` is what machines cost and how long pools
+    took to grow; `idle` what jobs that look idle did lately; `ended_drains` are nodes whose drain nobody
+    carries on."""
 
     store: StoreReader
     jobs: JobReader
@@ -36,6 +38,7 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     around: Surroundings = UNKNOWN
     trees: Trees = NO_TREES
     sift: Callable[[Shape], Sifted] | None = None
+    told: Callable[[Shape, int, float], Sequence[Blocker]] | None = None
     past: tuple[PastRun, ...] = ()
     progress: Mapping[str, float] = {}
     known: PoolExperience = PoolExperience()

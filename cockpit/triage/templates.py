@@ -1,43 +1,35 @@
 """What would hold pods that nobody has made yet: their templates do exist."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from cockpit.catalogue.cause import Cause
+from cockpit.fit.shape import Part
 from cockpit.k8s.gpu_resources import resource_word
-from cockpit.model.job import Job
+from cockpit.model.job import Job, JobObject
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import sees_all
 from cockpit.model.sureness import Sureness
-from cockpit.triage import filters
+from cockpit.triage import creation, filters
 from cockpit.triage.blocker import Blocker, draft
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.pod_shape import parts_of_job
 from cockpit.triage.room import amount
 from cockpit.triage.verdict import Subject
 from cockpit.triage.wanted import wanted_of
 
 
 def of_templates(job: Job, view: ClusterView) -> list[Blocker]:
-    """A blocker for each part of the job that the nodes would not take; [] where its object was not read, or
-    where nodes are not known."""
-    if not view.trees or not sees_all(view.store, Kind.NODE):
-        return []
-    wanted = wanted_of(Subject("job", job.namespace, job.name), view)
-    if wanted is None or wanted.pods:
+    """A blocker for each part of the job that the nodes would not take; [] where its templates are not known,
+    or where nodes are not."""
+    if not sees_all(view.store, Kind.NODE):
         return []
     found: list[Blocker] = []
     nodes: Collection[Node] = view.store.records(Kind.NODE).values()
-    for part in wanted.parts:
-        context = PlacementContext(
-            store=view.store,
-            now_seconds=view.now_seconds,
-            around=view.around,
-            trees=view.trees,
-            waiting=part.count,
-        )
-        found += filters.blockers(part.shape, context)
-        offered = sum(amount(node, part.shape.gpu_resource) for node in nodes)
+    for part in _parts(job, view) if nodes else ():
+        found += _of_part(part, view)
+        offered = sum(amount(node, part.shape.gpu_resource) for node in nodes) if view.trees else part.count
         if part.count * part.shape.gpus > offered:  # each pod may find a node, all of them never
             names = {"asked": part.count * part.shape.gpus, "offered": offered}
             words = (
@@ -47,3 +39,26 @@ def of_templates(job: Job, view: ClusterView) -> list[Blocker]:
             )
             found.append(draft(Cause.GPUS_SHORT, words, names=names, sureness=Sureness.INFERRED))
     return found
+
+
+def _of_part(part: Part, view: ClusterView) -> Sequence[Blocker]:
+    if view.told is not None:
+        return view.told(part.shape, part.count, view.now_seconds)
+    context = PlacementContext(
+        store=view.store,
+        now_seconds=view.now_seconds,
+        around=view.around,
+        trees=view.trees,
+        waiting=part.count,
+    )
+    return list(filters.blockers(part.shape, context))
+
+
+def _parts(job: Job, view: ClusterView) -> Sequence[Part]:
+    """By the record, as rows and pages know it; of a kind whose templates are not decoded by its object,
+    where that was read."""
+    record = creation.object_of(job, view.store)
+    if isinstance(record, JobObject) and (parts := parts_of_job(record)):
+        return parts
+    wanted = wanted_of(Subject("job", job.namespace, job.name), view) if view.trees else None
+    return () if wanted is None or wanted.pods else wanted.parts

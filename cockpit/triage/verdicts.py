@@ -7,27 +7,19 @@ of the store, so that a change costs little however many jobs wait.
 
 from typing import NamedTuple
 
-from msgspec import structs
-
-from cockpit.fit.shape import Shape
-from cockpit.fit.surroundings import UNKNOWN
 from cockpit.model.job import Job
 from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
-from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import of_job
-from cockpit.triage.funnel import Sifted, sift
+from cockpit.triage.funnels import LOOKS, Funnels
 from cockpit.triage.on_demand import OnDemand
 from cockpit.triage.verdict import Verdict
 
 JOBS = 64
 """So many verdicts are reached again for one state of the store; those of new rows are not counted."""
-LOOKS = 2_500
-"""So many nodes are looked at again for it, and at least those of one funnel."""
 RIPE_SECONDS = 5.0
-_SHAPES = 48
 _NOT_ON_ROOM = -1
 _LONG_AGO = float("-inf")
 
@@ -47,12 +39,10 @@ class Verdicts:
         self._store = store
         self._jobs = jobs
         self._kept: dict[str, _Kept] = {}
-        self._funnels: dict[Shape, tuple[int, Sifted]] = {}
+        self._funnels = Funnels(store)
         self._resting = 0  # how many of those kept rest on the room of nodes
         self._moment: tuple[int, float] | None = None
         self._jobs_left = JOBS
-        self._looks_left = LOOKS
-        self._has_sifted = False
 
     def of(self, job: Job, now_seconds: float) -> Verdict:
         """The engine's verdict about the row."""
@@ -70,7 +60,8 @@ class Verdicts:
             jobs=self._jobs,
             now_seconds=now_seconds,
             last_lines=self.on_demand.last_lines,
-            sift=self._sift,
+            sift=self._funnels.sifted,
+            told=self._funnels.blockers,
             idle=self.on_demand.idle,
             ended_drains=self.on_demand.drains_ended,
         )
@@ -99,9 +90,9 @@ class Verdicts:
         moment = (self._store.revision, now_seconds)
         if moment != self._moment:
             self._moment = moment
-            self._jobs_left, self._looks_left = JOBS, LOOKS
+            self._jobs_left, self._funnels.looks_left = JOBS, LOOKS
             self._forget()
-        return self._jobs_left > 0 and self._looks_left > 0
+        return self._jobs_left > 0 and self._funnels.looks_left > 0
 
     def _forget(self) -> None:
         """Rows that are gone, once they are as many as those that stand."""
@@ -111,35 +102,12 @@ class Verdicts:
             self._resting = sum(1 for one in self._kept.values() if one.room != _NOT_ON_ROOM)
 
     def _reach(self, job: Job, kept: _Kept | None, now_seconds: float) -> Verdict:
-        self._has_sifted = False
+        self._funnels.is_asked = self._funnels.is_owing = False
         found = of_job(job, self.view(now_seconds))
         if kept is not None and kept.verdict == found:
             found = kept.verdict  # by its identity screens know that nothing changed
-        room = self._store.room_revision if self._has_sifted else _NOT_ON_ROOM
+        room = self._store.room_revision if self._funnels.is_asked else _NOT_ON_ROOM
         self._resting += (room != _NOT_ON_ROOM) - (kept is not None and kept.room != _NOT_ON_ROOM)
-        self._kept[job.key] = _Kept(job, found, room, now_seconds)
+        at_seconds = _LONG_AGO if self._funnels.is_owing else now_seconds
+        self._kept[job.key] = _Kept(job, found, room, at_seconds)
         return found
-
-    def _sift(self, shape: Shape) -> Sifted:
-        """The funnel of the shape: pods alike share it."""
-        self._has_sifted = True
-        room = self._store.room_revision
-        alike = self._alike(shape)
-        kept = self._funnels.get(alike)
-        if kept is not None and (kept[0] == room or self._looks_left <= 0):
-            return kept[1]._replace(shape=shape)
-        made = sift(self._store, shape, UNKNOWN, None if kept is None else kept[1])
-        self._looks_left -= len(self._store.records(Kind.NODE))
-        self._funnels.pop(alike, None)
-        self._funnels[alike] = (room, made)
-        if len(self._funnels) > _SHAPES:
-            del self._funnels[next(iter(self._funnels))]
-        return made
-
-    def _alike(self, shape: Shape) -> Shape:
-        """The shape without whose pod it is, where no pod minds any other."""
-        if shape.near or shape.keeps_away or shape.host_ports or shape.claims:
-            return shape
-        if any(pod.traits.keeps_away for pod in self._store.restrictive_pods()):
-            return shape
-        return structs.replace(shape, namespace="", labels=())

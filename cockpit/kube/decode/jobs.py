@@ -6,20 +6,22 @@ import msgspec
 
 from cockpit.clean import WORDS, clean
 from cockpit.kube.decode import shapes
-from cockpit.kube.decode.amounts import pod_charge
+from cockpit.kube.decode.amounts import full_charge
 from cockpit.kube.decode.common import conditions, controller, identity, labels, reclaim_mark
 from cockpit.kube.decode.reading import JSON, Reading
 from cockpit.kube.decode.shapes import PodTemplateSpec, WireShape
+from cockpit.kube.decode.traits import pod_traits
 from cockpit.mask import mask_words
 from cockpit.model.job import JobObject, ReplicaSpec
 
 COMMAND_CHARACTERS = 400
 
 
-def replica_spec(role: str, replicas: int, template: Any, reading: Reading) -> ReplicaSpec:
-    """One role: what each of its pods asks for, and the image and command of the container that matters."""
+def replica_spec(role: str, replicas: int, template: Any, meta: Any, reading: Reading) -> ReplicaSpec:
+    """One role of the job with that metadata: what each of its pods asks for, image and command of the
+    container that matters."""
     spec = template.spec
-    cpu, memory, gpus, gpu_resource = pod_charge(spec, reading.amount)
+    cpu, memory, gpus, gpu_resource, named = full_charge(spec, reading.amount)
     main: Any = None
     for container in spec.containers:
         if main is None or (gpus and gpu_resource in container.resources.limits):
@@ -32,6 +34,7 @@ def replica_spec(role: str, replicas: int, template: Any, reading: Reading) -> R
         has_device_claims=bool(spec.resource_claims),
         cpu_millicores_each=cpu,
         memory_bytes_each=memory,
+        traits=pod_traits(list(template.metadata.labels.items()), meta, spec, named, reading),
         image="" if main is None else WORDS[main.image],
         command="" if main is None else _command(main),
     )
@@ -55,7 +58,7 @@ def job_record(job: Any, reading: Reading) -> JobObject:
         labels=labels(meta.labels),
         owner=controller(meta),
         conditions=conditions(status.conditions, reading),
-        replicas=(replica_spec("main", wanted, spec.template, reading),),
+        replicas=(replica_spec("main", wanted, spec.template, meta, reading),),
         is_suspended=spec.suspend,
         completions=spec.completions if reading.has(spec, "completions") else None,
         active=status.active,
@@ -127,7 +130,9 @@ def mpijob_record(job: MpiJob) -> JobObject:
         owner=controller(job.metadata),
         conditions=conditions(status.conditions, JSON),
         replicas=tuple(
-            replica_spec(role.lower(), 1 if part.replicas is None else part.replicas, part.template, JSON)
+            replica_spec(
+                role.lower(), 1 if part.replicas is None else part.replicas, part.template, job.metadata, JSON
+            )
             for role, part in roles
         ),
         is_suspended=spec.run_policy.suspend,

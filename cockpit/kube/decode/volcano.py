@@ -73,7 +73,9 @@ def volcano_job_record(job: VolcanoJob) -> JobObject:
         labels=(*known, queue),
         owner=controller(job.metadata),
         conditions=(phase,) if state.phase else (),
-        replicas=tuple(replica_spec(task.name, task.replicas, task.template, JSON) for task in spec.tasks),
+        replicas=tuple(
+            replica_spec(task.name, task.replicas, task.template, job.metadata, JSON) for task in spec.tasks
+        ),
         is_suspended=state.phase in ABORTED,
         active=status.running,
         succeeded=status.succeeded,

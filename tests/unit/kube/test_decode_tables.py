@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from cockpit.kube.decode import decoders
@@ -191,15 +192,24 @@ def test_a_batch_job() -> None:
             },
         },
     )
-    assert one.replicas == (
-        ReplicaSpec(
-            "main", 2, 2, "nvidia.com/gpu", 4000, 32 << 30, "registry/main:1", "python train.py --lr  1"
-        ),
+    (role,) = one.replicas
+    assert msgspec.structs.replace(role, traits=None) == ReplicaSpec(
+        "main", 2, 2, "nvidia.com/gpu", 4000, 32 << 30, "registry/main:1", "python train.py --lr  1"
     )
     assert one.owner is not None
     assert (one.owner.kind, one.is_suspended, one.active, one.failed) == ("JobSet", True, 1, 3)
     assert (one.started_seconds, one.finished_seconds) == (CREATED_SECONDS, CREATED_SECONDS + 60)
     assert made(decoders.JOB, {"metadata": meta("j"), "spec": {}}).replicas[0].replicas == 1
+
+
+def test_what_places_the_pods_of_a_job_is_read_from_its_template() -> None:
+    template = {
+        "spec": {"containers": [], "nodeSelector": {"pool": "gold"}},
+        "metadata": {"labels": {"a": "b"}},
+    }
+    (role,) = made(decoders.JOB, {"metadata": meta("j"), "spec": {"template": template}}).replicas
+    assert role.traits is not None
+    assert (role.traits.labels, role.traits.wishes.node_selector) == ((("a", "b"),), (("pool", "gold"),))
 
 
 def test_an_mpijob() -> None:

@@ -6,7 +6,7 @@ from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
-from cockpit.triage import verdicts
+from cockpit.triage import funnels, verdicts
 from cockpit.triage.funnel import sift
 from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.verdicts import RIPE_SECONDS, Verdicts
@@ -18,13 +18,14 @@ REFUSED = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
 def spy(monkeypatch: pytest.MonkeyPatch, name: str) -> list[object]:
     """The calls of a function that verdicts are reached by."""
     calls: list[object] = []
-    real = getattr(verdicts, name)
+    home = funnels if name == "sift" else verdicts
+    real = getattr(home, name)
 
     def called(*given: object) -> object:
         calls.append(given)
         return real(*given)
 
-    monkeypatch.setattr(verdicts, name, called)
+    monkeypatch.setattr(home, name, called)
     return calls
 
 
