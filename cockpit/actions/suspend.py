@@ -49,7 +49,7 @@ def plan_suspend(
     `tree` is the job's object as it is now, None where `is_through_workload`. Raises BadInput.
     """
     target = _target(job)
-    _refuse_pod(job, target)
+    refuse_pod(job)
     workload = store.get(Kind.WORKLOAD, job.workload_uid)
     change = _by_engine(job, tree, workload, lookup, suspend=True)
     if change is None:
@@ -76,7 +76,7 @@ def plan_resume(
 ) -> Plan:
     """Let a suspended job start, or queue, again. Raises BadInput with the reason."""
     target = _target(job)
-    _refuse_pod(job, target)
+    refuse_pod(job)
     workload = store.get(Kind.WORKLOAD, job.workload_uid)
     change = _by_engine(job, tree, workload, lookup, suspend=False)
     if change is None:
@@ -132,10 +132,11 @@ def _path(job: Job, lookup: Lookup | None) -> str:
     return object_path(job.api_version, job.kind, job.namespace, job.name, lookup=lookup)
 
 
-def _refuse_pod(job: Job, target: str) -> None:
-    # Kueue lets go of a plain pod by deleting it: that is a kill, and shall be called so.
+def refuse_pod(job: Job) -> None:
+    """Raises BadInput for bare pods. Kueue lets go of them by deleting them: that is a kill, and shall be
+    called so."""
     if job.kind in ("Pod", GANG):
-        raise BadInput(f"{target}: a bare pod cannot be suspended, only deleted (K)")
+        raise BadInput(f"{_target(job)}: a bare pod cannot be suspended, only deleted (K)")
 
 
 def _lost(job: Job, store: StoreReader) -> tuple[str, ...]:

@@ -176,7 +176,7 @@ def make_object_row(
         store,
         labels=job.labels,
         workload=workload,
-        gpus_wanted=gpus_asked(job.replicas, facts.pods, facts.needed),
+        gpus_wanted=gpus_asked(job.replicas, facts.pods, facts.needed or facts.wanted),
         roles=job.replicas,
         resource_version=job.resource_version,
         created_seconds=job.created_seconds,

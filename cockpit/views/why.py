@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cockpit_widgets.types import Cell, Column, ToneLine
 
-from cockpit.catalogue import BY_CAUSE
+from cockpit.catalogue import BY_CAUSE, yields
 from cockpit.catalogue.row import Mender
 from cockpit.k8s.waiting_reasons import waiting_reason
 from cockpit.model.job import Job, JobState
@@ -92,8 +92,12 @@ def _head(verdict: Verdict, now_seconds: float) -> list[str]:
     if verdict.root is not None:
         text.append(f"It follows from {verdict.root.text}.")
     text += (ToneLine(f"Then also: {one.sentence}", "warn") for one in verdict.then)
-    worded = {one.cause for one in verdict.then}
-    more = (BY_CAUSE[cause] for cause in verdict.also if cause in BY_CAUSE and cause not in worded)
+    told = {verdict.cause, *(one.cause for one in verdict.then)}
+    more = (
+        BY_CAUSE[cause]
+        for cause in verdict.also
+        if cause in BY_CAUSE and cause not in told and not any(yields(cause, other) for other in told)
+    )
     text += (ToneLine(f"Besides: {row.meaning}.", "warn") for row in more)
     if verdict.funnel is not None and verdict.funnel.steps:
         text.append(funnel_line(verdict.funnel))

@@ -238,13 +238,12 @@ def make_bare_gang(ground: Ground, name: str, count: int) -> None:
 
 
 def bare_pods(terminal: Seat, ground: Ground, name: str) -> None:
-    """A gang of bare pods says that it cannot be suspended, and is killed whole from one of its rows."""
+    """A gang of bare pods is one row, says that it cannot be suspended, and is killed whole."""
     make_bare_gang(ground, name, FITS)
     until("both run", lambda: True if running(ground, name) == FITS else None, DEADLINE_SECONDS)
     terminal.keys("2")
-    terminal.until("State", "Why", f"{NAMESPACE}/{name}-0", f"{NAMESPACE}/{name}-1")
-    terminal.find(f"{NAMESPACE}/{name}-0")
-    terminal.until(f"{NAMESPACE}/{name}-0", without=(f"{NAMESPACE}/{name}-1",))
+    terminal.until("State", "Why", f"{NAMESPACE}/{name}", without=(f"{NAMESPACE}/{name}-0",))
+    terminal.find(f"{NAMESPACE}/{name}")
     terminal.keys("P")
     terminal.until("cannot be suspended")
     assert running(ground, name) == FITS

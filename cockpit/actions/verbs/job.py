@@ -110,8 +110,9 @@ KILL = Verb(
 async def plan_to_suspend(planning: "Planning", job: "Job", _options: Any) -> "Plan":
     """Take the job off its nodes as its engine wants it."""
     from cockpit.actions.planning import tree_of, with_workload
-    from cockpit.actions.suspend import is_through_workload, plan_suspend
+    from cockpit.actions.suspend import is_through_workload, plan_suspend, refuse_pod
 
+    refuse_pod(job)
     is_through = is_through_workload(job, planning.store, planning.lookup)
     tree = None if is_through else await tree_of(planning, job)
     store = await with_workload(planning, job) if tree is None else planning.store
@@ -121,8 +122,9 @@ async def plan_to_suspend(planning: "Planning", job: "Job", _options: Any) -> "P
 async def plan_to_resume(planning: "Planning", job: "Job", _options: Any) -> "Plan":
     """Let the job go on as its engine wants it."""
     from cockpit.actions.planning import tree_of, with_workload
-    from cockpit.actions.suspend import is_through_workload, plan_resume
+    from cockpit.actions.suspend import is_through_workload, plan_resume, refuse_pod
 
+    refuse_pod(job)
     is_through = is_through_workload(job, planning.store, planning.lookup)
     tree = None if is_through else await tree_of(planning, job)
     store = await with_workload(planning, job) if tree is None else planning.store
