@@ -133,8 +133,7 @@ def _path(job: Job, lookup: Lookup | None) -> str:
 
 
 def refuse_pod(job: Job) -> None:
-    """Raises BadInput for bare pods. Kueue lets go of them by deleting them: that is a kill, and shall be
-    called so."""
+    """Raises BadInput for bare pods: a queue lets go of them by deleting them, which is a kill."""
     if job.kind in ("Pod", GANG):
         raise BadInput(f"{_target(job)}: a bare pod cannot be suspended, only deleted (K)")
 
