@@ -61,6 +61,22 @@ KINDS_NOT_DRAWN = {
     "priorityclasses": f"have no namespace, and one of them changes what becomes of every new pod; {_STORY}",
     "storageclasses": "have no namespace; test_scheduler_words_real makes them on both servers",
     "endpointslices": "served for lists and watches that find nothing; here nobody writes one",
+    "statefulsets": f"their spec is that of Deployments, which are drawn; {_STORY}, and "
+    "test_controller_words_real what becomes of them",
+    "resourceclaims": f"devices are a driver's work; {_STORY}, test_controller_words_real who makes them",
+    "resourceclaimtemplates": f"as the claims that are made from them; {_STORY}",
+    **dict.fromkeys(
+        (
+            "csidrivers",
+            "csinodes",
+            "csistoragecapacities",
+            "volumeattachments",
+            "deviceclasses",
+            "resourceslices",
+            "replicationcontrollers",
+        ),
+        "stored and listed, and nothing acts on them; test_schemas_real has their types",
+    ),
     "roles": _ROLES,
     "rolebindings": _ROLES,
     "clusterroles": _ROLES,
