@@ -115,6 +115,7 @@ def session(rng: random.Random, kubeconfig: Path) -> dict[str, object]:
     before = termios.tcgetattr(slave)
     pid = os.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background ignores it
         child(slave, surroundings, kubeconfig, end)
     sent, deadline, is_open = b"", time.monotonic() + PATIENCE_SECONDS, True
     has_ended = code = None
