@@ -1,16 +1,20 @@
 """All filters that keep pods of a shape off every node, one behind the other: what comes next once the first
 is mended."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.shape import Shape
+from cockpit.k8s.gpu_resources import resource_word
+from cockpit.model.node import Node
+from cockpit.model.record import Kind
 from cockpit.model.scheduling import Toleration
+from cockpit.model.sureness import Sureness
 from cockpit.triage import shortage
-from cockpit.triage.blocker import Blocker
+from cockpit.triage.blocker import Blocker, draft
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.room import amount
@@ -31,6 +35,17 @@ def blockers(shape: Shape, context: PlacementContext) -> Iterator[Blocker]:
         if mended is None:
             return
         shape = mended
+
+
+def of_pods(shape: Shape, count: int, context: PlacementContext) -> Iterator[Blocker]:
+    """What the nodes say of so many pods of the shape together: each may find a node, all of them never."""
+    yield from blockers(shape, context)
+    nodes: Collection[Node] = context.store.records(Kind.NODE).values()
+    asked, offered = count * shape.gpus, sum(amount(node, shape.gpu_resource) for node in nodes)
+    if asked > offered:
+        words = "needs {asked} " + resource_word(shape.gpu_resource, 2) + " in all, the nodes have {offered}"
+        names = {"asked": asked, "offered": offered}
+        yield draft(Cause.GPUS_SHORT, words, names=names, sureness=Sureness.INFERRED)
 
 
 def mended_by(sifted: Sifted, found: Blocker) -> Shape | None:

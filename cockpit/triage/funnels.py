@@ -65,7 +65,7 @@ class Funnels:
         context = PlacementContext(
             store=self._store, now_seconds=now_seconds, waiting=count, sift=self.sifted
         )
-        made = tuple(filters.blockers(shape, context))
+        made = tuple(filters.of_pods(shape, count, context))
         self._told.pop(asked, None)
         self._told[asked] = (room, now_seconds, made)
         if len(self._told) > _ANSWERS:

@@ -1,21 +1,16 @@
 """What would hold pods that nobody has made yet: their templates do exist."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from cockpit.catalogue.cause import Cause
 from cockpit.fit.shape import Part
-from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.job import Job, JobObject
-from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import sees_all
-from cockpit.model.sureness import Sureness
 from cockpit.triage import creation, filters
-from cockpit.triage.blocker import Blocker, draft
+from cockpit.triage.blocker import Blocker
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import parts_of_job
-from cockpit.triage.room import amount
 from cockpit.triage.verdict import Subject
 from cockpit.triage.wanted import wanted_of
 
@@ -23,22 +18,9 @@ from cockpit.triage.wanted import wanted_of
 def of_templates(job: Job, view: ClusterView) -> list[Blocker]:
     """A blocker for each part of the job that the nodes would not take; [] where its templates are not known,
     or where nodes are not."""
-    if not sees_all(view.store, Kind.NODE):
+    if not sees_all(view.store, Kind.NODE) or not view.store.records(Kind.NODE):
         return []
-    found: list[Blocker] = []
-    nodes: Collection[Node] = view.store.records(Kind.NODE).values()
-    for part in _parts(job, view) if nodes else ():
-        found += _of_part(part, view)
-        offered = sum(amount(node, part.shape.gpu_resource) for node in nodes) if view.trees else part.count
-        if part.count * part.shape.gpus > offered:  # each pod may find a node, all of them never
-            names = {"asked": part.count * part.shape.gpus, "offered": offered}
-            words = (
-                "needs {asked} "
-                + resource_word(part.shape.gpu_resource, 2)
-                + " in all, the nodes have {offered}"
-            )
-            found.append(draft(Cause.GPUS_SHORT, words, names=names, sureness=Sureness.INFERRED))
-    return found
+    return [held for part in _parts(job, view) for held in _of_part(part, view)]
 
 
 def _of_part(part: Part, view: ClusterView) -> Sequence[Blocker]:
@@ -51,7 +33,7 @@ def _of_part(part: Part, view: ClusterView) -> Sequence[Blocker]:
         trees=view.trees,
         waiting=part.count,
     )
-    return list(filters.blockers(part.shape, context))
+    return list(filters.of_pods(part.shape, part.count, context))
 
 
 def _parts(job: Job, view: ClusterView) -> Sequence[Part]:

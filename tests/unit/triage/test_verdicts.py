@@ -99,3 +99,20 @@ def test_only_nodes_that_moved_are_looked_at_again() -> None:
     assert again == anew
     assert again.funnel != before.funnel
     assert {name for name, kept in again.looks.items() if kept is before.looks.get(name)} == {"a", "small"}
+
+
+def test_a_row_without_pods_counts_gpus_in_all_and_not_pods() -> None:
+    """Two pods of 8 GPUs on two nodes of 8 are no shortage; on one node they are, in true numbers."""
+    for nodes, told in ((2, ()), (1, ("needs 16 GPUs in all, the nodes have 8",))):
+        store = Store()
+        for number in range(nodes):
+            store.apply(Batch(kind=Kind.NODE, changed=tuple(decoded(node(f"n{number}", 8)))))
+        made = job("waits", 2, 8)
+        made["spec"]["suspend"] = True
+        store.apply(Batch(kind=Kind.JOB, changed=tuple(decoded(made))))
+        index = JobIndex(store)
+        index.update(store.take_delta())
+        (row,) = index.jobs.values()
+        found = Verdicts(store, index).of(row, NOW)
+        assert found.cause == "suspended-by-hand"
+        assert tuple(one.sentence for one in found.then) == told
