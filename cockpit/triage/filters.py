@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, Permanence
 from cockpit.fit.shape import Shape
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.node import Node
@@ -39,13 +39,30 @@ def blockers(shape: Shape, context: PlacementContext) -> Iterator[Blocker]:
 
 def of_pods(shape: Shape, count: int, context: PlacementContext) -> Iterator[Blocker]:
     """What the nodes say of so many pods of the shape together: each may find a node, all of them never."""
-    yield from blockers(shape, context)
+    for found in blockers(shape, context):
+        may_come = found.cause in (Cause.SELECTOR, Cause.RESOURCE_NOT_OFFERED) and _may_grow_to(
+            shape, context
+        )
+        yield replace(found, permanence=Permanence.PASSES) if may_come else found
     nodes: Collection[Node] = context.store.records(Kind.NODE).values()
     asked, offered = count * shape.gpus, sum(amount(node, shape.gpu_resource) for node in nodes)
     if asked > offered:
         words = "needs {asked} " + resource_word(shape.gpu_resource, 2) + " in all, the nodes have {offered}"
         names = {"asked": asked, "offered": offered}
         yield draft(Cause.GPUS_SHORT, words, names=names, sureness=Sureness.INFERRED)
+
+
+def _may_grow_to(shape: Shape, context: PlacementContext) -> bool:
+    """Whether a pool that may grow promises the labels that the shape selects: without a node of it nobody
+    can say that they are never there."""
+    asked = set(shape.node_selector)
+    return any(
+        (pool.is_autoscaled or pool.max_replicas is not None)
+        and (pool.max_replicas is None or (pool.replicas or 0) < pool.max_replicas)
+        and bool(asked)
+        and asked <= set(pool.template_labels)
+        for pool in context.store.records(Kind.POOL).values()
+    )
 
 
 def mended_by(sifted: Sifted, found: Blocker) -> Shape | None:

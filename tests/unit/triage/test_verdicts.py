@@ -4,6 +4,7 @@ import pytest
 
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch
+from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from cockpit.triage import funnels, verdicts
@@ -116,3 +117,23 @@ def test_a_row_without_pods_counts_gpus_in_all_and_not_pods() -> None:
         found = Verdicts(store, index).of(row, NOW)
         assert found.cause == "suspended-by-hand"
         assert tuple(one.sentence for one in found.then) == told
+
+
+@pytest.mark.parametrize(("label", "first"), [("gold", "suspended-by-hand"), ("tin", "selector")])
+def test_labels_that_a_pool_at_zero_will_bring_are_not_called_absent_for_ever(label: str, first: str) -> None:
+    store = Store()
+    store.apply(Batch(kind=Kind.NODE, changed=tuple(decoded(node("n0", 8)))))
+    pool = PoolObject(
+        uid="p", name="gold", api_version="v1", kind="Pool", resource_path="/pools/gold",
+        replicas=0, max_replicas=4,
+        template_labels=(("pool", "gold"),),
+    )  # fmt: skip
+    store.apply(Batch(kind=Kind.POOL, changed=(pool,)))
+    made = job("waits", 1, 8)
+    made["spec"] |= {"suspend": True}
+    made["spec"]["template"]["spec"]["nodeSelector"] = {"pool": label}
+    store.apply(Batch(kind=Kind.JOB, changed=tuple(decoded(made))))
+    index = JobIndex(store)
+    index.update(store.take_delta())
+    (row,) = index.jobs.values()
+    assert Verdicts(store, index).of(row, NOW).cause == first
