@@ -10,7 +10,8 @@ from typing import NamedTuple
 from cockpit.catalogue import creation, placement, progress, queue, start
 from cockpit.catalogue.cause import Cause
 from cockpit.catalogue.precedence import STORIES, YIELDS
-from cockpit.catalogue.row import CatalogueRow, Gate, Permanence, TextPlace, Wording
+from cockpit.catalogue.row import CatalogueRow, Gate, TextPlace, Wording
+from cockpit.model.finding import Finding, Permanence
 
 __all__ = [
     "BY_CAUSE",
@@ -24,6 +25,7 @@ __all__ = [
     "Understood",
     "Wording",
     "gate_of",
+    "lasts",
     "permanence_of",
     "understand",
     "yields",
@@ -75,6 +77,11 @@ def permanence_of(cause: str) -> Permanence:
     """Whether a cause passes by itself; what is not understood may."""
     row = BY_CAUSE.get(cause)
     return Permanence.PASSES if row is None else row.permanence
+
+
+def lasts(found: Finding) -> Permanence:
+    """Whether what was found passes by itself: as it says, else as its cause does."""
+    return permanence_of(found.cause) if found.permanence is None else found.permanence
 
 
 def yields(general: str, special: str) -> bool:

@@ -1,7 +1,8 @@
 """The pods do not exist."""
 
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import CatalogueRow, Gate, Mender, Permanence, on_create
+from cockpit.catalogue.row import CatalogueRow, Gate, Mender, on_create
+from cockpit.model.finding import Permanence
 
 _QUOTA = "https://kubernetes.io/docs/concepts/policy/resource-quotas/"
 _SECURITY = "https://kubernetes.io/docs/concepts/security/pod-security-admission/"

@@ -2,7 +2,8 @@
 Karpenter."""
 
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import CatalogueRow, Gate, Mender, Permanence, Wording, of_pod, on_nodes, row
+from cockpit.catalogue.row import CatalogueRow, Gate, Mender, Wording, of_pod, on_nodes, row
+from cockpit.model.finding import Permanence
 
 _PLUGINS = "kubernetes pkg/scheduler/framework/plugins/"
 _FIT = _PLUGINS + "noderesources/fit.go"

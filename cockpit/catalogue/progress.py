@@ -1,7 +1,8 @@
 """All pods run, and the training does not. Log lines: OpenMPI, Horovod, NCCL, PyTorch."""
 
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import Gate, Mender, Permanence, in_log, row
+from cockpit.catalogue.row import Gate, Mender, in_log, row
+from cockpit.model.finding import Permanence
 
 _MPI = "mpi-operator pkg/controller/mpi_job_controller.go"
 _HOROVOD = "horovod docs/troubleshooting.rst"

@@ -2,7 +2,8 @@
 here stand those that schedulers write into pods."""
 
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import CatalogueRow, Gate, Mender, Permanence, of_pod, on_nodes, row
+from cockpit.catalogue.row import CatalogueRow, Gate, Mender, of_pod, on_nodes, row
+from cockpit.model.finding import Permanence
 
 _KUEUE = "kueue apis/kueue/v1beta2/workload_types.go"
 _VOLCANO = "volcano pkg/scheduler/plugins/gang/gang.go"

@@ -1,12 +1,13 @@
 """The form of a row of the catalogue, and of the texts by which it is known."""
 
 import re
-from enum import Enum, IntEnum, StrEnum
+from enum import Enum, StrEnum
 from functools import cache
 
 import msgspec
 
 from cockpit.catalogue.cause import Cause
+from cockpit.model.finding import Permanence
 
 
 class TextPlace(Enum):
@@ -27,14 +28,6 @@ class Gate(StrEnum):
     PLACEMENT = "a pod has no node"
     START = "on a node, and not running"
     PROGRESS = "runs, and does not train"
-
-
-class Permanence(IntEnum):
-    """Whether what holds a job passes: of two the one that lasts is told first."""
-
-    NEVER = 0  # not as the job is written
-    ACTS = 1  # once somebody acts
-    PASSES = 2  # by itself
 
 
 class Mender(StrEnum):

@@ -1,7 +1,8 @@
 """On a node, and not running. Texts: kubelet 1.33 to 1.37, container runtimes, volume plugins."""
 
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.row import Gate, Mender, Permanence, in_log, of_kubelet, row
+from cockpit.catalogue.row import Gate, Mender, in_log, of_kubelet, row
+from cockpit.model.finding import Permanence
 
 _IMAGES = "kubernetes pkg/kubelet/images/types.go"
 _SYNC = "kubernetes pkg/kubelet/container/sync_result.go"

@@ -11,9 +11,9 @@ import msgspec
 
 from cockpit.gangs.manifests import ApiKind, Attached, mapping
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook
-from cockpit.gangs.told import Told
-from cockpit.gangs.verdict import GangVerdict, QueueState, WaitingView
+from cockpit.gangs.standing import NOT_HELD, GangStanding, QueueState, WaitingView
 from cockpit.model.contender import Contender
+from cockpit.model.finding import Finding
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, Workload
 from cockpit.model.job import JobObject
 from cockpit.model.plan import Call, Plan
@@ -216,7 +216,7 @@ class Engine:
         positions: Mapping[str, int] | None,
         *,
         is_told: bool = False,
-    ) -> GangVerdict:
+    ) -> GangStanding:
         """Where the job of a workload stands before it may have pods; only asked where it has workloads.
 
         `positions` maps uids of workloads to places in line, 1 is next; None: they are estimated. `is_told`
@@ -232,7 +232,7 @@ class Engine:
         """What this engine and the job's controller undo of each other's work, and the remedy; "" nothing."""
         return ""
 
-    def finished_early(self, workload: Workload) -> Told | None:
+    def finished_early(self, workload: Workload) -> Finding | None:
         """Why a job that has not ended never starts: its workload is declared finished; None where it is
         not."""
         return None
@@ -249,15 +249,15 @@ class Engine:
         """Who stands in which line that `places_api` tells of: (namespace, name) of a workload to its uid."""
         return {}
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
         """Why a group of pods waits; its sentence is "" where the members' own hold the cause."""
-        return Told("")
+        return NOT_HELD
 
-    def reason_of_event(self, group: PodGroup, message: str) -> Told | None:
+    def reason_of_event(self, group: PodGroup, message: str) -> Finding | None:
         """What an event about the group tells of why it waits, None where it tells nothing of that."""
         return None
 
-    def reason_of_queue(self, group: PodGroup, queue: Mapping[str, Any] | None) -> Told | None:
+    def reason_of_queue(self, group: PodGroup, queue: Mapping[str, Any] | None) -> Finding | None:
         """Why the queue of a group that it has not let in does not; `queue` is its object as the API gave it,
         None where it does not exist. None: the queue says nothing."""
         return None

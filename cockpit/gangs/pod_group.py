@@ -6,11 +6,13 @@ never take their True back). What is bound is counted from the pods.
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from cockpit.gangs import registry
 from cockpit.gangs.engine import OwnJob
 from cockpit.gangs.sentence import counted, one_line
-from cockpit.gangs.told import Told
-from cockpit.gangs.verdict import GangState, GangVerdict
+from cockpit.gangs.standing import GangStanding, GangState
+from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import Pod
 from cockpit.model.store_reader import StoreReader
@@ -43,10 +45,10 @@ def is_in_line(group: PodGroup, members: int | None = None) -> bool:
     return group.phase in ("", "Pending", "Inqueue", "PreScheduling", "Scheduling")
 
 
-def verdict(group: PodGroup, pods: tuple[Pod, ...], position: int | None = None) -> GangVerdict | None:
+def standing(group: PodGroup, pods: tuple[Pod, ...], position: int | None = None) -> GangStanding | None:
     """The gang's standing; None where its pods tell more than the group does: all there, or ended.
 
-    `reason` "" means that the members' own sentences hold the cause. A gang that lost members after it was
+    No sentence means that the members' own sentences hold the cause. A gang that lost members after it was
     bound, or that bound a part of itself, is judged by its pods.
     """
     alive = tuple(pod for pod in pods if not pod.is_finished)
@@ -55,25 +57,20 @@ def verdict(group: PodGroup, pods: tuple[Pod, ...], position: int | None = None)
     placed = bound(pods)
     if placed:
         state = GangState.ADMITTED
-        return GangVerdict(state=state, queue=group.queue) if placed >= (group.min_member or 1) else None
+        return GangStanding(state=state, queue=group.queue) if placed >= (group.min_member or 1) else None
     if not is_in_line(group, placed):
         return None
-    return as_verdict(registry.engine_named(group.engine).reason(group, pods), group, position)
+    return held_by(registry.engine_named(group.engine).reason(group, pods), group, position)
 
 
-def as_verdict(why: Told, group: PodGroup, position: int | None) -> GangVerdict:
-    """The verdict of a gang that waits for that reason."""
-    return GangVerdict(
-        state=GangState.BLOCKED if why.is_blocked else GangState.QUEUED,
-        reason=one_line(why.sentence),
+def held_by(why: Finding, group: PodGroup, position: int | None) -> GangStanding:
+    """The standing of a gang that waits for that reason."""
+    return GangStanding(
+        state=GangState.QUEUED,
+        why=replace(why, sentence=one_line(why.sentence)),
         position=position,
         is_estimate=position is not None,
         queue=group.queue,
-        cause=why.cause,
-        facts=why.facts,
-        sureness=why.sureness,
-        message=why.message,
-        since_seconds=why.since_seconds,
     )
 
 

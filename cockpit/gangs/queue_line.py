@@ -12,7 +12,7 @@ import msgspec
 
 from cockpit.gangs import pod_group, registry
 from cockpit.gangs.engine import Engine, Queue
-from cockpit.gangs.verdict import WaitingView
+from cockpit.gangs.standing import WaitingView
 from cockpit.model.gang import ClusterQueue, PodGroup, SchedulerQueue
 from cockpit.model.job import JobObject
 from cockpit.model.pod import Pod

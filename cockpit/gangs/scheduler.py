@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from cockpit.catalogue import TextPlace, Understood, understand
 from cockpit.gangs.sentence import counted, listed, one_line
-from cockpit.gangs.told import Told
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.model.finding import Finding
 from cockpit.model.sureness import Sureness
 
 _HEAD = re.compile(r"0/(\d+) nodes are (?:un)?available: ?(.*)", re.DOTALL)
@@ -67,7 +67,7 @@ def plain(message: str, *, gpus: int = 0) -> str:
     return listed(head or "no node takes it: ", phrases)
 
 
-def told(message: str, fallback: str = "") -> Told:
+def told(message: str, fallback: str = "") -> Finding:
     """What an engine says of a whole group: the row of the catalogue and the names that the text holds.
 
     `fallback` is the row where the text is not known.
@@ -76,7 +76,7 @@ def told(message: str, fallback: str = "") -> Told:
     cause = fallback if found is None else found.cause
     facts = () if found is None else tuple((key, value) for key, value in found.names.items() if value)
     sureness = Sureness.SAID if cause else Sureness.UNKNOWN
-    return Told(plain(message), cause, sureness=sureness, facts=facts, message=message)
+    return Finding(cause=cause, sentence=plain(message), sureness=sureness, facts=facts)
 
 
 def is_consequence(message: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from cockpit.gangs import pod_group, registry
 from cockpit.gangs.engine import OwnJob
-from cockpit.gangs.verdict import GangVerdict
+from cockpit.gangs.standing import GangStanding
 from cockpit.jobs.job_state import Facts
 from cockpit.jobs.owner_chain import Root
 from cockpit.jobs.row import Positions, gang_of, make_object_row, members_asked, workload_of
@@ -59,7 +59,7 @@ def _gang(
     workload: Workload | None,
     *,
     own: OwnJob,
-) -> GangVerdict | None:
+) -> GangStanding | None:
     """By the group that its pods name; without pods by the group that is named after it."""
     if pods or workload is not None:
         return gang_of(workload, store, positions, pods)
@@ -67,4 +67,4 @@ def _gang(
     if group is None:
         return None
     place = positions.get(group.uid)
-    return pod_group.verdict(group, (), None if place is None else place.number)
+    return pod_group.standing(group, (), None if place is None else place.number)

@@ -3,7 +3,7 @@
 import msgspec
 
 from cockpit.gangs.engine import JobEngine
-from cockpit.gangs.verdict import GangState, GangVerdict
+from cockpit.gangs.standing import GangStanding, GangState
 from cockpit.jobs.members import is_up
 from cockpit.model.job import GANG, JobState
 from cockpit.model.pod import Pod
@@ -18,7 +18,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     wanted: int | None = None  # that should run at the same time
     completions: int | None = None  # that have to end well; None: `wanted`
     done_said: int = 0  # that have, as the object says: their pods may be gone
-    gang: GangVerdict | None = None
+    gang: GangStanding | None = None
     is_deleting: bool = False
     is_suspended: bool = False
     is_scheduled: bool = False  # it is no job but starts one when its time comes

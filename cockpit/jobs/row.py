@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cockpit.gangs import pod_group, registry
 from cockpit.gangs.engine_of_job import engine_of_job
-from cockpit.gangs.verdict import GangVerdict
+from cockpit.gangs.standing import GangStanding
 from cockpit.jobs.job_state import Facts, judge
 from cockpit.jobs.members import is_up
 from cockpit.jobs.owner_chain import Root
@@ -82,7 +82,7 @@ def _next_slice(alive: Sequence[Workload]) -> SliceGrowth | None:
 
 def gang_of(
     workload: Workload | None, store: StoreReader, positions: Positions, pods: tuple[Pod, ...] = ()
-) -> GangVerdict | None:
+) -> GangStanding | None:
     """What holds the gang: the engine that has yet to admit it, then the one that places its pods."""
     queued = None
     if workload is not None:
@@ -96,7 +96,7 @@ def gang_of(
     if group is None:
         return queued
     place = positions.get(group.uid)
-    placed = pod_group.verdict(group, pods, None if place is None else place.number)
+    placed = pod_group.standing(group, pods, None if place is None else place.number)
     return placed if placed is not None and placed.is_waiting else queued
 
 

@@ -4,11 +4,13 @@ not."""
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
 from cockpit.gangs.engine_of_job import admitted_by, needed_by
-from cockpit.gangs.verdict import GangVerdict
+from cockpit.gangs.standing import GangStanding
 from cockpit.k8s.field_errors import field_error_words
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.pod_security import forbidden_words
@@ -220,7 +222,7 @@ def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Blo
     )
 
 
-def counts_its_launcher(walk: Walk, gang: GangVerdict) -> Blocker | None:
+def counts_its_launcher(walk: Walk, gang: GangStanding) -> Blocker | None:
     """The group waits for a launcher that is made once its workers, whom the group holds, are ready."""
     job, object_ = walk.job, object_of(walk.job, walk.store)
     if job.kind != "MPIJob" or not isinstance(object_, JobObject):
@@ -232,7 +234,7 @@ def counts_its_launcher(walk: Walk, gang: GangVerdict) -> Blocker | None:
     policy = ((tree or {}).get("spec") or {}).get("launcherCreationPolicy")
     if policy != _WAITS_FOR_WORKERS and not (tree is None and _is_older(job, walk.now_seconds, 30.0)):
         return None
-    wanted = dict(gang.facts).get("all", "?")
+    wanted = gang.why.fact("all") or "?"
     return draft(
         Cause.LAUNCHER_NOT_MADE,
         "no launcher before its {workers} workers run; their group waits for {wanted} pods: deadlock",
@@ -240,7 +242,7 @@ def counts_its_launcher(walk: Walk, gang: GangVerdict) -> Blocker | None:
         sureness=Sureness.INFERRED if tree is None else Sureness.PROVED,
         evidence=(
             Evidence(f"{job.kind} {job.namespace}/{job.name}", "launcherCreationPolicy", str(policy or "")),
-            Evidence(f"PodGroup {job.namespace}/{dict(gang.facts).get('group', '')}", "minimum", wanted),
+            Evidence(f"PodGroup {job.namespace}/{gang.why.fact('group')}", "minimum", wanted),
         ),
         also=(Cause.GANG_MEMBERS_MISSING,),
     )
@@ -337,17 +339,7 @@ def _finished_early(
     if not isinstance(workload, Workload):
         return None
     found = registry.engine_of_workload(workload).finished_early(workload)
-    if found is None:
-        return None
-    mark = Evidence(f"Workload {workload.key}", "condition Finished", found.message)
-    return draft(
-        found.cause,
-        found.sentence,
-        facts=found.facts,
-        sureness=found.sureness,
-        evidence=(mark, said),
-        since_seconds=found.since_seconds,
-    )
+    return None if found is None else replace(found, evidence=(*found.evidence, said))
 
 
 def _finished_of_its_name(job: Job, store: StoreReader) -> Workload | None:

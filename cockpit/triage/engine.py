@@ -34,7 +34,9 @@ def explain(subject: Subject, view: ClusterView) -> Verdict:
     """Why the subject waits or is broken. What does not exist gets a verdict that says so, with cause ""."""
     made = _EXPLAINED.get(subject.kind)
     if made is None:
-        return Verdict(subject=subject, sentence=f"nothing can be told of a {subject.kind}")
+        return Verdict(
+            subject=subject, sentence=f"nothing can be told of a {subject.kind}", sureness=Sureness.UNKNOWN
+        )
     return made(subject, view)
 
 
@@ -216,7 +218,9 @@ def _pod(subject: Subject, view: ClusterView) -> Verdict:
 
 
 def _absent(subject: Subject) -> Verdict:
-    return Verdict(subject=subject, sentence=f"no {subject.kind} of that name is known here")
+    return Verdict(
+        subject=subject, sentence=f"no {subject.kind} of that name is known here", sureness=Sureness.UNKNOWN
+    )
 
 
 _EXPLAINED: dict[str, Callable[[Subject, ClusterView], Verdict]] = {

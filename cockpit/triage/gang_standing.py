@@ -1,22 +1,25 @@
 """Where the gang of a job stands: the engine that has yet to admit it, then the one that places its pods."""
 
+from msgspec.structs import replace
+
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import pod_group, registry
-from cockpit.gangs.told import Told
-from cockpit.gangs.verdict import GangVerdict
+from cockpit.gangs.standing import GangStanding
+from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup, Workload
 from cockpit.model.job import Job, JobObject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.triage.blocker import of_event
 from cockpit.triage.claims import tree_named
 from cockpit.triage.cluster_view import NO_TREES, Trees
 
 
 def standing(
     job: Job, pods: tuple[Pod, ...], store: StoreReader, trees: Trees = NO_TREES
-) -> GangVerdict | None:
-    """The verdict of the job's engine, None where none holds it or there is none."""
+) -> GangStanding | None:
+    """By the job's engine, None where none holds it or there is none."""
     queued = None
     workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     if workload is not None:
@@ -35,16 +38,16 @@ def standing(
             group = pod_group.of_own_job(own, job.namespace, job.name, job.uid, store)
     if group is None:
         return queued
-    placed = pod_group.verdict(group, pods, job.position)
+    placed = pod_group.standing(group, pods, job.position)
     if placed is None or not placed.is_waiting:
         return queued
-    if placed.cause == Cause.GROUP_NOT_LET_IN:
+    if placed.why.cause == Cause.GROUP_NOT_LET_IN:
         why = _of_queue(group, trees) or _of_events(group, store)
-        return placed if why is None else pod_group.as_verdict(why, group, job.position)
+        return placed if why is None else pod_group.held_by(why, group, job.position)
     return placed
 
 
-def _of_queue(group: PodGroup, trees: Trees) -> Told | None:
+def _of_queue(group: PodGroup, trees: Trees) -> Finding | None:
     """What the queue that has yet to let the group in tells itself, where it was read."""
     engine = registry.engine_named(group.engine)
     if engine.group_queue is None:
@@ -61,11 +64,11 @@ def _of_queue(group: PodGroup, trees: Trees) -> Told | None:
     return engine.reason_of_queue(group, tree_named(trees, kind, "", group.queue))
 
 
-def _of_events(group: PodGroup, store: StoreReader) -> Told | None:
+def _of_events(group: PodGroup, store: StoreReader) -> Finding | None:
     """The newest word about the group that its engine understands."""
     engine = registry.engine_named(group.engine)
     for event in store.events_of(group.uid):
         why = engine.reason_of_event(group, event.message)
         if why is not None:
-            return why._replace(message=event.message, since_seconds=event.first_seconds)
+            return replace(why, evidence=(of_event(event),), since_seconds=event.first_seconds)
     return None

@@ -5,42 +5,39 @@ from collections.abc import Sequence
 
 import msgspec
 
-from cockpit.catalogue import BY_CAUSE, Gate, Permanence, TextPlace, gate_of, permanence_of, understand
+from cockpit.catalogue import Gate, TextPlace, gate_of, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry, scheduler
 from cockpit.gangs.pod_group import SET_ASIDE, refused_why
 from cockpit.gangs.sentence import SENTENCE_LIMIT
-from cockpit.gangs.verdict import GangState, GangVerdict
-from cockpit.gangs.wording import say
+from cockpit.gangs.standing import GangStanding
 from cockpit.model.pod import Pod
-from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, creation
 from cockpit.triage.blocker import Blocker, joined, of_event, of_pod
 from cockpit.triage.judgement import judged
 from cockpit.triage.placing import unplaced
-from cockpit.triage.verdict import Evidence
 from cockpit.triage.walk import Walk
 
 
-def held_by_gang(walk: Walk, gang: GangVerdict) -> list[Blocker]:
+def held_by_gang(walk: Walk, gang: GangStanding) -> list[Blocker]:
     """The engine's own word; where it leaves the cause to the members, theirs."""
     found = None
-    if gang.cause == Cause.GANG_MEMBERS_MISSING:
+    if gang.why.cause == Cause.GANG_MEMBERS_MISSING:
         found = creation.counts_its_launcher(walk, gang) or _counts_a_later_part(walk, gang)
-    elif not gang.reason or gang.cause in _OF_MEMBERS:
+    elif not gang.why.sentence or gang.why.cause in _OF_MEMBERS:
         found = _of_members(walk, gang)
     return [found or _as_told(walk, gang)]
 
 
-def _counts_a_later_part(walk: Walk, gang: GangVerdict) -> Blocker | None:
+def _counts_a_later_part(walk: Walk, gang: GangStanding) -> Blocker | None:
     """A JobSet's group counts a part that is made only once another one, which the group holds, has come."""
     found = composed.not_made(walk.job.namespace, walk.job.name, walk.trees)
     if found is None or found.cause != Cause.WAITS_FOR_DEPENDENCY:
         return None
-    made = joined(found, "", "; their group waits for {all} pods: deadlock", all=dict(gang.facts)["all"])
+    made = joined(found, "", "; their group waits for {all} pods: deadlock", all=gang.why.fact("all"))
     return msgspec.structs.replace(
-        made, facts=(*found.facts, *gang.facts), also=(Cause.GANG_MEMBERS_MISSING,)
+        made, facts=(*found.facts, *gang.why.facts), also=(Cause.GANG_MEMBERS_MISSING,)
     )
 
 
@@ -50,20 +47,22 @@ _SILENT = ("", Cause.NO_SUCH_SCHEDULER, Cause.NOT_LOOKED_AT)
 """What is said of a pod that no scheduler has spoken of."""
 
 
-def _of_members(walk: Walk, gang: GangVerdict) -> Blocker | None:
+def _of_members(walk: Walk, gang: GangStanding) -> Blocker | None:
     """The member that finds no node, or what the group's own message says of one."""
     found = unplaced_member(walk)
     if found is None or found.cause in _SILENT or gate_of(found.cause) is Gate.QUEUE:
         found = _by_message(walk, gang) or found
-    if found is None or gang.cause not in _OF_MEMBERS:
+    if found is None or gang.why.cause not in _OF_MEMBERS:
         return found
     if found.cause in _SILENT or gate_of(found.cause) is Gate.QUEUE:
         return None
-    if gang.cause == Cause.GANG_FINDS_NO_ROOM:
+    if gang.why.cause == Cause.GANG_FINDS_NO_ROOM:
         return msgspec.structs.replace(found, also=(*found.also, Cause.GANG_FINDS_NO_ROOM))
-    made = _for_its_group(found, dict(gang.facts).get("all", "?"))
-    also = (found.cause, *(one for one in found.also if one != gang.cause))
-    return msgspec.structs.replace(made, cause=gang.cause, also=also, facts=(*found.facts, *gang.facts))
+    made = _for_its_group(found, gang.why.fact("all") or "?")
+    also = (found.cause, *(one for one in found.also if one != gang.why.cause))
+    return msgspec.structs.replace(
+        made, cause=gang.why.cause, also=also, facts=(*found.facts, *gang.why.facts)
+    )
 
 
 _OF_A_GROUP = ("; its group of {} is placed whole or not at all", "; group of {}: all or none", "")
@@ -76,64 +75,38 @@ def _for_its_group(found: Blocker, members: str) -> Blocker:
     return joined(found, "", tail)
 
 
-def _by_message(walk: Walk, gang: GangVerdict) -> Blocker | None:
+def _by_message(walk: Walk, gang: GangStanding) -> Blocker | None:
     """Why a member finds no node, as the group tells it: engines that place a group may tell only there."""
     waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
-    if not waiting or not scheduler.parse(gang.message).parts:
+    said = next((one.value for one in gang.why.evidence if scheduler.parse(one.value).parts), "")
+    if not waiting or not said:
         return None
     first = next((pod for pod in waiting if pod.gpus), waiting[0])
-    known = msgspec.structs.replace(first, scheduled_message=gang.message, scheduled_reason="Unschedulable")
+    known = msgspec.structs.replace(first, scheduled_message=said, scheduled_reason="Unschedulable")
     return unplaced(known, walk.placement(sum(1 for pod in waiting if pod.gpus)))
 
 
-def _again(walk: Walk, gang: GangVerdict) -> int | None:
+def _again(walk: Walk, gang: GangStanding) -> int | None:
     """Minutes until it is tried again, None where no time was told or it has come."""
     if gang.again_seconds is None or walk.now_seconds is None or gang.again_seconds <= walk.now_seconds:
         return None
     return math.ceil((gang.again_seconds - walk.now_seconds) / 60)
 
 
-def _as_told(walk: Walk, gang: GangVerdict) -> Blocker:
+def _as_told(walk: Walk, gang: GangStanding) -> Blocker:
     """What the engine says of the gang as a whole."""
-    workload = walk.store.get(Kind.WORKLOAD, walk.job.workload_uid) if walk.job.workload_uid else None
-    evidence: tuple[Evidence, ...] = ()
-    if workload is not None:
-        evidence = tuple(
-            Evidence(
-                f"Workload {workload.namespace}/{workload.name}",
-                one.type,
-                f"{one.reason}: {one.message}" if one.message else one.reason,
-                one.changed_seconds,
-            )
-            for one in workload.conditions
-            if one.status != "True" or one.type in ("Evicted", "Preempted")
-        )
-    preempted = next((pod for pod in walk.pods if pod.disruption_reason), None)
-    also = (Cause.PREEMPTED,) if preempted is not None and gang.cause != Cause.PREEMPTED else ()
-    also = (*also, *(value for key, value in gang.facts if key == "then"))
-    if gang.cause == Cause.GANG_MEMBERS_MISSING and not any(pod.scheduled_message for pod in walk.pods):
+    found = gang.why
+    also = found.also
+    if found.cause != Cause.PREEMPTED and any(pod.disruption_reason for pod in walk.pods):
+        also = (Cause.PREEMPTED, *also)
+    if found.cause == Cause.GANG_MEMBERS_MISSING and not any(pod.scheduled_message for pod in walk.pods):
         also = (*also, Cause.HELD_BEFORE_QUEUE)
-    known = gang.cause in BY_CAUSE
+    if not found.sentence:
+        found = msgspec.structs.replace(found, sentence=_WORDLESS.get(found.cause, "waits for its queue"))
     minutes = _again(walk, gang)
-    why, tail = gang.reason or _WORDLESS.get(gang.cause, "waits for its queue"), ""
     if minutes is not None:
-        tail = " (in {minutes} min)"
-    return Blocker(
-        cause=gang.cause,
-        sentence=say("{why}" + tail, why=why, minutes=minutes or 0),
-        sureness=gang.sureness if known else Sureness.SAID,
-        facts=gang.facts,
-        evidence=evidence,
-        since_seconds=gang.since_seconds,
-        also=also,
-        permanence=_permanence(gang),
-    )
-
-
-def _permanence(gang: GangVerdict) -> Permanence | None:
-    """None: that of its cause. What the engine calls blocked does not pass by itself."""
-    is_blocked = gang.state == GangState.BLOCKED and permanence_of(gang.cause) is Permanence.PASSES
-    return Permanence.ACTS if is_blocked else None
+        found = joined(found, "", " (in {minutes} min)", minutes=minutes)
+    return msgspec.structs.replace(found, also=also)
 
 
 _WORDLESS: dict[str, str] = {Cause.GANG_NOT_PLACED: "its group cannot be placed as a whole"}

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from cockpit.catalogue import Gate, Permanence, gate_of
+from cockpit.catalogue import Gate, Permanence, gate_of, lasts
 from cockpit.catalogue.cause import Cause
-from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted, one_line
-from cockpit.gangs.verdict import GangState
 from cockpit.model.gang import Workload
 from cockpit.model.gpu import Mark
 from cockpit.model.job import Job, JobState
@@ -63,7 +61,7 @@ def job_findings(
 
 def waiting_cures(verdict: Verdict) -> bool:
     """Whether the trouble may pass by itself. What is not understood may."""
-    return verdict.permanence is Permanence.PASSES
+    return lasts(verdict) is Permanence.PASSES
 
 
 def _finding(
@@ -125,11 +123,7 @@ def _waits(
     begun = _begun(job, workload)
     if begun is None or now_seconds - begun < BLOCKED_SECONDS:
         return None
-    is_blocked = not waiting_cures(verdict) or (
-        workload is not None
-        and job.state == JobState.QUEUED
-        and registry.engine_of_workload(workload).admission(workload, store, {}).state == GangState.BLOCKED
-    )
+    is_blocked = not waiting_cures(verdict)
     if not is_blocked and now_seconds - begun < WAITING_SECONDS:
         return None
     since = verdict.since_seconds

@@ -34,7 +34,9 @@ def of_node(subject: Subject, view: ClusterView) -> Verdict:
     """What is wrong with a node."""
     node: Node | None = view.store.by_key(Kind.NODE, subject.name)
     if node is None:
-        return Verdict(subject=subject, sentence="no node of that name is known here")
+        return Verdict(
+            subject=subject, sentence="no node of that name is known here", sureness=Sureness.UNKNOWN
+        )
     found = judge(node, view.store, view.now_seconds) or node_signs.judge(
         node, view.store, view.now_seconds, view.around.budgets, view.ended_drains
     )

@@ -26,7 +26,9 @@ def of_pool(subject: Subject, view: ClusterView) -> Verdict:
     pools = pools_of(view.store)
     pool = next((one for one in pools if one.name == subject.name), None)
     if pool is None:
-        return Verdict(subject=subject, sentence="no pool of that name is known here")
+        return Verdict(
+            subject=subject, sentence="no pool of that name is known here", sureness=Sureness.UNKNOWN
+        )
     by_pool = demand_by_pool(view.store, pools)
     demand = (by_pool or {}).get(pool.name, NO_DEMAND)
     failures = failures_of(pool, view.store, view.now_seconds)

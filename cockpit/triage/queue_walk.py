@@ -15,7 +15,9 @@ def of_queue(subject: Subject, view: ClusterView) -> Verdict:
     """What keeps a queue from admitting jobs."""
     queue = _named(subject, view)
     if queue is None:
-        return Verdict(subject=subject, sentence="no queue of that name is known here")
+        return Verdict(
+            subject=subject, sentence="no queue of that name is known here", sureness=Sureness.UNKNOWN
+        )
     state = registry.engine_of_queue(queue).queue_state(queue)
     if state.takes_jobs or state.state == "unknown":
         return Verdict(subject=subject, sureness=Sureness.SAID)

@@ -1,149 +1,24 @@
-"""Why something waits, is broken or wastes GPUs: the verdict as a value, with everything that it rests on.
+"""Values of a verdict."""
 
-A verdict names its cause by the id of a row of `cockpit.catalogue`. Its sentence is made last and is
-never read back: what a caller needs of it stands in `facts`.
-"""
+from cockpit.model.finding import (
+    BETWEEN_COMMANDS,
+    Change,
+    Evidence,
+    Expected,
+    FilterStep,
+    Finding,
+    Funnel,
+    Subject,
+)
 
-from typing import NamedTuple
-
-import msgspec
-
-from cockpit.catalogue import Permanence
-from cockpit.model.sureness import Sureness
-
-
-class Subject(NamedTuple):
-    """What a verdict is about. `kind` is job, gang, pod, node, card, queue, pool or stream; a card's name is
-    `node/index`, a job's namespace and name are those of its object. `namespace` is "" without one."""
-
-    kind: str
-    namespace: str
-    name: str
-
-    @property
-    def text(self) -> str:
-        """`job team-a/llm-70b`, `node gpu-h100-07`."""
-        return f"{self.kind} {self.key}"
-
-    @property
-    def key(self) -> str:
-        """`team-a/llm-70b`, `gpu-h100-07`."""
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
-
-
-class Evidence(msgspec.Struct, frozen=True, gc=False):
-    """One field that the cause was read from. `value` is whole, cleaned text; `since_seconds` epoch seconds
-    of its last change, None unknown."""
-
-    object: str  # Pod team-a/llm-70b-worker-0
-    field: str  # PodScheduled, event FailedCreate, spec.active, allocatable nvidia.com/gpu
-    value: str
-    since_seconds: float | None = None
-
-
-class FilterStep(NamedTuple):
-    """One filter of the funnel and how many nodes are left after it. `filter` is its id: ready, cordon,
-    taints, selector, affinity, name, volume, ports, company, spread, cpu_memory, gpus, pods, claims."""
-
-    filter: str
-    words: str
-    nodes: int
-
-
-class Funnel(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """How many of `nodes` nodes pass each filter, in the order in which they are told: what one step rules
-    out is the difference to the step before, so that all of them add up to `nodes`.
-
-    `best_free` are devices of `resource` free on `best_node`, the roomiest node that passes everything but
-    room; `needed` is what one pod asks for. None: unknown, or no such resource is asked for.
-    """
-
-    nodes: int
-    steps: tuple[FilterStep, ...] = ()
-    best_node: str = ""
-    best_free: int | None = None
-    needed: int | None = None
-    resource: str = ""
-
-    @property
-    def passing(self) -> int:
-        """Nodes that pass every filter."""
-        return self.steps[-1].nodes if self.steps else self.nodes
-
-
-BETWEEN_COMMANDS = ("|", "&&")
-"""Words of a command that join two: the output of the first is read, or the first has succeeded."""
-
-
-class Change(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """The smallest change of its kind that unblocks the subject: an offer.
-
-    `kind`: fewer_gpus, other_pool, other_queue, wait_for, suspend, kill, raise_maximum, tolerate, fix_claim,
-    delete_worker, uncordon_node, create, ... `verb` is the id in the registry of verbs, "" where none exists
-    yet; `command` the argv of cockpit or kubectl, of several with words of BETWEEN_COMMANDS between them.
-    `is_checked`: fit was run on the changed view and the subject starts. `steps` are the single changes of
-    one that is several, in their order, () else.
-    """
-
-    kind: str
-    words: str
-    verb: str = ""
-    command: tuple[str, ...] = ()
-    is_checked: bool = False
-    target: Subject | None = None
-    steps: tuple["Change", ...] = ()
-
-
-class Expected(msgspec.Struct, frozen=True, gc=False):
-    """When the subject will start, as epoch seconds; both None where that is unknown. `why` tells what the
-    range is from, or why it is unknown."""
-
-    from_seconds: float | None
-    to_seconds: float | None
-    why: str
-
-
-class Then(NamedTuple):
-    """What else blocks: it is told next, once the first is mended."""
-
-    cause: str
-    sentence: str
-
-
-class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What is wrong with one subject. `cause` is the id of a row of the catalogue, "" where nothing is wrong
-    or, with sureness UNKNOWN, where what is seen was not understood.
-
-    `sentence` has at most 100 characters: the specific reason first, with numbers and names; long names are
-    shortened in their middle. `facts` are the typed values behind it by name (selector, taint, claim, ...),
-    whole. `root` is the object whose trouble this is a consequence of. `permanence` says whether it passes by
-    itself. `then` are the sentences of what blocks besides, the most lasting first; `also` the causes of
-    these and of what is known by its cause alone. `state` is a word of JobState where the subject is a job,
-    "" else. `gpus` are devices at stake.
-    """
-
-    subject: Subject
-    cause: str = ""
-    sentence: str = ""
-    sureness: Sureness = Sureness.UNKNOWN
-    facts: tuple[tuple[str, str], ...] = ()
-    evidence: tuple[Evidence, ...] = ()
-    funnel: Funnel | None = None
-    since_seconds: float | None = None
-    root: Subject | None = None
-    permanence: Permanence = Permanence.PASSES
-    then: tuple[Then, ...] = ()
-    also: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
-    expected: Expected | None = None
-    state: str = ""
-    gpus: int = 0
-
-    @property
-    def is_trouble(self) -> bool:
-        """True where something holds the subject or is wrong with it."""
-        return bool(self.cause) or (self.sureness is Sureness.UNKNOWN and bool(self.sentence))
-
-    def fact(self, name: str) -> str:
-        """The value of a fact, "" where it is not known."""
-        return next((value for key, value in self.facts if key == name), "")
+Verdict = Finding
+__all__ = [
+    "BETWEEN_COMMANDS",
+    "Change",
+    "Evidence",
+    "Expected",
+    "FilterStep",
+    "Funnel",
+    "Subject",
+    "Verdict",
+]

@@ -6,7 +6,7 @@ import msgspec
 
 from cockpit.fit.shape import Shape
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
-from cockpit.gangs.verdict import GangVerdict
+from cockpit.gangs.standing import GangStanding
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.store_reader import StoreReader
@@ -22,7 +22,7 @@ class Walk(msgspec.Struct, frozen=True, kw_only=True):
     job: Job
     pods: tuple[Pod, ...]
     store: StoreReader
-    gang: GangVerdict | None = None
+    gang: GangStanding | None = None
     now_seconds: float | None = None
     last_lines: Mapping[str, str] = {}
     around: Surroundings = UNKNOWN

@@ -9,7 +9,7 @@ from cockpit_widgets.types import Cell, Column, Tone
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine
 from cockpit.gangs.queue_line import counted_queues, waiting
-from cockpit.gangs.verdict import QueueState, WaitingView
+from cockpit.gangs.standing import QueueState, WaitingView
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.gang import ClusterQueue, LocalQueue, QueueShare, QuotaRow, SchedulerQueue
 from cockpit.model.store_reader import StoreReader

@@ -25,14 +25,14 @@ from cockpit.gangs.engine import (
     SuspendChange,
 )
 from cockpit.gangs.manifests import Attached, copied, label_pods, set_scheduler
-from cockpit.gangs.told import Told
-from cockpit.gangs.verdict import QueueState
+from cockpit.gangs.standing import QueueState
 from cockpit.jobs.index import JobIndex
 from cockpit.kube.discovery import Served, ServedResource
 from cockpit.kube.feed import Feed
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch
+from cockpit.model.finding import Finding
 from cockpit.model.gang import LocalQueue, PodGroup
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Call
@@ -102,8 +102,8 @@ class Tiny(Engine):
     queue_types = (TinyQueue,)
     local_queues = QUEUES
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
-        return Told(f"lane {group.queue} waits for {group.min_member} at once")
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
+        return Finding(sentence=f"lane {group.queue} waits for {group.min_member} at once")
 
     def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from cockpit.errors import BadInput
 from cockpit.gangs.coscheduling.retry import plan_retry_now
+from cockpit.gangs.draft import members_missing
 from cockpit.gangs.engine import ControllerSigns, Engine, InstalledEngine, NewJob, Suited
 from cockpit.gangs.manifests import (
     Attached,
@@ -22,7 +23,8 @@ from cockpit.gangs.manifests import (
     set_scheduler,
     templates,
 )
-from cockpit.gangs.told import Told, members_missing
+from cockpit.gangs.standing import NOT_HELD
+from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup
 from cockpit.model.plan import Plan
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
@@ -82,9 +84,9 @@ class Coscheduling(Engine):
                     "a pod group of scheduler-plugins without schedulerName: its pods would start one by one"
                 )
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
         """What the group itself tells: members that are missing. The rest stands on its pods only."""
-        return members_missing(group, pods) or Told("")
+        return members_missing(group, pods) or NOT_HELD
 
     def is_set_aside(self, message: str) -> bool:
         """True where a pod was refused for its group: only a touch of the group wakes it, room does not."""

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
+from cockpit.gangs.draft import by_condition, draft
 from cockpit.gangs.engine import ClusterList, ControllerSigns, Engine, Queue
 from cockpit.gangs.kai.queues import queue_state, read_queue
 from cockpit.gangs.manifests import Attached, copied, label_pods, refuse_without_pods, set_scheduler
-from cockpit.gangs.told import Told, told
-from cockpit.gangs.verdict import QueueState
+from cockpit.gangs.standing import NOT_HELD, QueueState
+from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup, SchedulerQueue
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
@@ -74,27 +75,25 @@ class Kai(Engine):
     def queue_state(self, queue: Queue) -> QueueState:
         return queue_state(queue) if isinstance(queue, SchedulerQueue) else super().queue_state(queue)
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
         """The scheduler's reason in plain words and with its numbers, else its own sentence."""
         mark = condition(group.conditions, "UnschedulableOnNodePool")
         if mark is None or mark.status != "True":
-            return Told("")
-        return _told(mark.reason, mark.message, group.queue)._replace(
-            message=mark.message, since_seconds=mark.changed_seconds
-        )
+            return NOT_HELD
+        return by_condition(group, mark, _found(mark.reason, mark.message, group.queue))
 
 
-def _told(reason: str, message: str, queue: str) -> Told:
+def _found(reason: str, message: str, queue: str) -> Finding:
     places = _PLACES.search(message)
     if places is not None:
-        return told(
-            Cause.GANG_FINDS_NO_ROOM, "nodes found for {some} of {all} pods of its group", places.groupdict()
-        )
+        words = "nodes found for {some} of {all} pods of its group"
+        return draft(Cause.GANG_FINDS_NO_ROOM, words, names=places.groupdict())
     if reason not in _WORDS:
-        return Told(message, sureness=Sureness.UNKNOWN)
+        return Finding(sentence=message, sureness=Sureness.UNKNOWN)
     words, tail = _WORDS[reason]
     amounts = _AMOUNTS.search(message)
     if amounts is None:
-        return told(Cause.QUEUE_OVER_LIMIT, words, {"queue": queue})
+        return draft(Cause.QUEUE_OVER_LIMIT, words, names={"queue": queue})
     text = "asks {asked} {resource}, the {bound} of queue {queue} is {most}" + tail
-    return told(Cause.QUEUE_OVER_LIMIT, text, {**amounts.groupdict(), "queue": queue or amounts["queue"]})
+    names = {**amounts.groupdict(), "queue": queue or amounts["queue"]}
+    return draft(Cause.QUEUE_OVER_LIMIT, text, names=names)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from cockpit.gangs.manifests import mapping
 from cockpit.gangs.queue_amounts import amounts, identity, shares, whole
-from cockpit.gangs.verdict import QueueState
+from cockpit.gangs.standing import QueueState
 from cockpit.model.gang import SchedulerQueue
 
 _RESOURCES: Final = {"gpu": ("nvidia.com/gpu", 1.0), "cpu": ("cpu", 1.0), "memory": ("memory", 1e6)}

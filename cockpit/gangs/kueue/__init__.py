@@ -35,9 +35,9 @@ from cockpit.gangs.kueue.queue_state import queue_state
 from cockpit.gangs.manifests import Attached
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook
 from cockpit.gangs.sentence import counted
-from cockpit.gangs.told import Told
-from cockpit.gangs.verdict import GangVerdict, QueueState, WaitingView
+from cockpit.gangs.standing import GangStanding, QueueState, WaitingView
 from cockpit.model.contender import Contender
+from cockpit.model.finding import Finding
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.job import JobObject
 from cockpit.model.plan import Plan
@@ -111,7 +111,7 @@ class Kueue(Engine):
         positions: Mapping[str, int] | None,
         *,
         is_told: bool = False,
-    ) -> GangVerdict:
+    ) -> GangStanding:
         return verdict.verdict(workload, store, positions, is_told=is_told)
 
     def is_in_line(self, workload: Workload) -> bool:
@@ -120,7 +120,7 @@ class Kueue(Engine):
     def quarrel(self, job: JobObject, workload: Workload, store: StoreReader) -> str:
         return quarrel.quarrel(job, workload, store)
 
-    def finished_early(self, workload: Workload) -> Told | None:
+    def finished_early(self, workload: Workload) -> Finding | None:
         return verdict.finished_early(workload)
 
     def follows_others(self, workload: Workload, store: StoreReader) -> bool:

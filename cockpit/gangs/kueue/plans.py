@@ -12,7 +12,7 @@ from cockpit.gangs.engine import Queue, SuspendChange
 from cockpit.gangs.kueue.standing import gang_state
 from cockpit.gangs.kueue.texts import FINISHED_WORDS
 from cockpit.gangs.sentence import counted, freed, listed
-from cockpit.gangs.verdict import GangState
+from cockpit.gangs.standing import GangState
 from cockpit.k8s.gpu_resources import gpus_asked
 from cockpit.model.gang import LocalQueue, Workload
 from cockpit.model.plan import Call, Plan

@@ -5,7 +5,7 @@
 
 from cockpit.gangs.kueue import texts
 from cockpit.gangs.sentence import one_line
-from cockpit.gangs.verdict import QueueState
+from cockpit.gangs.standing import QueueState
 from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.record import condition
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from cockpit.gangs.kueue.queue_state import queue_state
 from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, is_in_line
 from cockpit.gangs.kueue.verdict import verdict
-from cockpit.gangs.verdict import QueueView, QuotaView, WaitingView
+from cockpit.gangs.standing import QueueView, QuotaView, WaitingView
 from cockpit.k8s.gpu_resources import gpus_asked, is_gpu_resource
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.record import Kind
@@ -55,7 +55,7 @@ def _waiting(
         gpus=gpus_asked(workload.pod_sets),
         priority=workload.priority,
         created_seconds=workload.created_seconds,
-        reason=found.reason,
+        reason=found.why.sentence,
     )
 
 

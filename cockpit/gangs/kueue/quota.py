@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.catalogue.cause import Cause
+from cockpit.gangs.draft import draft, plain
 from cockpit.gangs.kueue import texts
 from cockpit.gangs.sentence import counted, listed
-from cockpit.gangs.told import Told, plain, told
 from cockpit.k8s import quantity
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.model.finding import Finding
 from cockpit.model.gang import ClusterQueue, QuotaRow, Workload
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -33,7 +34,7 @@ class _Loan(NamedTuple):
     amount: int
 
 
-def short_of(workload: Workload, store: StoreReader, cluster_queue: str, message: str) -> Told | None:
+def short_of(workload: Workload, store: StoreReader, cluster_queue: str, message: str) -> Finding | None:
     """What is used up now; None where the message speaks of no such thing."""
     never = {(one["flavor"]) for one in texts.EXCEEDS.finditer(message)}
     short = [
@@ -50,21 +51,15 @@ def short_of(workload: Workload, store: StoreReader, cluster_queue: str, message
     return _in_one_flavor(workload, store, cluster_queue, least)
 
 
-def _in_no_flavor(workload: Workload, short: Sequence[_Short], least: _Short) -> Told:
+def _in_no_flavor(workload: Workload, short: Sequence[_Short], least: _Short) -> Finding:
     head = f"needs {_asked(workload, least.resource)}, no flavor has it free: "
     lacking = [f"{one.flavor} lacks {figure(one.resource, one.missing, one.raw)}" for one in short]
     facts = tuple((f"missing in {one.flavor}", one.raw) for one in short)
-    return Told(
-        listed(head, lacking),
-        Cause.QUOTA_IN_USE,
-        facts=facts,
-        missing=least.missing,
-        flavor=least.flavor,
-        resource=least.resource,
-    )
+    names = (("flavor", least.flavor), ("resource", least.resource), *_needs(least.resource, least.missing))
+    return Finding(cause=Cause.QUOTA_IN_USE, sentence=listed(head, lacking), facts=(*facts, *names))
 
 
-def _in_one_flavor(workload: Workload, store: StoreReader, cluster_queue: str, short: _Short) -> Told:
+def _in_one_flavor(workload: Workload, store: StoreReader, cluster_queue: str, short: _Short) -> Finding:
     needed, resource, flavor = short.missing, short.resource, short.flavor
     names = {"queue": cluster_queue, "flavor": flavor, "resource": resource}
     more = figure(resource, needed, short.raw)
@@ -73,8 +68,11 @@ def _in_one_flavor(workload: Workload, store: StoreReader, cluster_queue: str, s
     if needed is None or row is None or row.used is None:
         whose = " of quota {queue}/{flavor}" if cluster_queue else " of flavor {flavor}"
         noun = plain(resource_word(resource, needed))
-        return told(
-            Cause.QUOTA_IN_USE, f"needs {asks}{whose}: {more} more {noun} needed", names, missing=needed
+        return draft(
+            Cause.QUOTA_IN_USE,
+            f"needs {asks}{whose}: {more} more {noun} needed",
+            names=names,
+            facts=_needs(resource, needed),
         )
     free = max(0, row.nominal - row.used)
     asked = _amount(workload, resource)
@@ -82,17 +80,17 @@ def _in_one_flavor(workload: Workload, store: StoreReader, cluster_queue: str, s
     has = f"quota {{queue}}/{{flavor}} has {figure(resource, free)} unused"
     if asked and free >= asked and not cohort:
         text = f"{has} now: starts at Kueue's next look"
-        return told(Cause.QUOTA_IN_USE, text, names, sureness=Sureness.INFERRED, missing=0)
+        return draft(Cause.QUOTA_IN_USE, text, names=names, sureness=Sureness.INFERRED)
     left = max(0, asked - needed)
     if asked and cohort and free > left:
         return _lent_out(asks, store, cohort, names, _Room(free, left, needed))
     sureness = Sureness.PROVED if asked and free < asked else Sureness.SAID
-    return told(
+    return draft(
         Cause.QUOTA_IN_USE,
         f"needs {asks}, {has}: {more} more needed",
-        names,
+        names=names,
         sureness=sureness,
-        missing=needed,
+        facts=_needs(resource, needed),
     )
 
 
@@ -104,7 +102,7 @@ class _Room(NamedTuple):
     missing: int
 
 
-def _lent_out(asks: str, store: StoreReader, cohort: str, names: Mapping[str, str], room: _Room) -> Told:
+def _lent_out(asks: str, store: StoreReader, cohort: str, names: Mapping[str, str], room: _Room) -> Finding:
     """Quota of its own queue that others of the cohort use: who does, and whether it can be had back."""
     resource, lent = names["resource"], room.free - room.left
     loans = _loans(store, cohort, names)
@@ -116,16 +114,22 @@ def _lent_out(asks: str, store: StoreReader, cohort: str, names: Mapping[str, st
         f"needs {asks}, has {figure(resource, room.left)}: {figure(resource, lent)} of quota"
         f" {{queue}}/{{flavor}} lent to {{borrower}}{more}, {back}"
     )
-    found = told(
-        Cause.QUOTA_IN_USE,
-        text,
-        {**names, "borrower": loans[0].borrower if loans else f"cohort {cohort}"},
-        sureness=Sureness.PROVED if loans else Sureness.INFERRED,
-        missing=room.missing,
-    )
     lent_to = tuple((f"lent to {one.borrower}", figure(resource, one.amount)) for one in loans)
     may = ("reclaimable", "yes" if may_reclaim else "no: reclaimWithinCohort is Never")
-    return found._replace(facts=(*found.facts, ("cohort", cohort), *lent_to, may))
+    return draft(
+        Cause.QUOTA_IN_USE,
+        text,
+        names={**names, "borrower": loans[0].borrower if loans else f"cohort {cohort}"},
+        sureness=Sureness.PROVED if loans else Sureness.INFERRED,
+        facts=(("cohort", cohort), *lent_to, may, *_needs(resource, room.missing)),
+    )
+
+
+def _needs(resource: str, missing: int | None) -> tuple[tuple[str, str], ...]:
+    """The fact how much more of it has to come free; none where that is not known."""
+    if not missing:
+        return ()
+    return (("needs", f"{figure(resource, missing)} more {resource_word(resource, missing)}"),)
 
 
 def _loans(store: StoreReader, cohort: str, names: Mapping[str, str]) -> list[_Loan]:
@@ -145,7 +149,7 @@ def _loans(store: StoreReader, cohort: str, names: Mapping[str, str]) -> list[_L
     return sorted(found, key=lambda one: (-one.amount, one.borrower))
 
 
-def too_large(store: StoreReader, cluster_queue: str, exceeds: re.Match[str]) -> Told:
+def too_large(store: StoreReader, cluster_queue: str, exceeds: re.Match[str]) -> Finding:
     """More than the queue can ever give, also by borrowing."""
     resource, flavor = exceeds["resource"], exceeds["flavor"]
     before, asked = _base(resource, exceeds["before"]) or 0, _base(resource, exceeds["asked"])
@@ -159,17 +163,15 @@ def too_large(store: StoreReader, cluster_queue: str, exceeds: re.Match[str]) ->
     )
     row = _quota_row(store, cluster_queue, flavor, resource)
     is_proved = row is not None and total is not None and most is not None and row.nominal <= most < total
-    return told(
+    return draft(
         Cause.ABOVE_QUOTA,
         text,
-        {"queue": cluster_queue, "flavor": flavor, "resource": resource},
-        is_blocked=True,
+        names={"queue": cluster_queue, "flavor": flavor, "resource": resource},
         sureness=Sureness.PROVED if is_proved else Sureness.SAID,
-        missing=None if total is None or most is None else total - most,
     )
 
 
-def not_offered(workload: Workload, store: StoreReader, cluster_queue: str) -> Told | None:
+def not_offered(workload: Workload, store: StoreReader, cluster_queue: str) -> Finding | None:
     """A kind of GPU that the queue has no quota for: seen here where Kueue has not said it."""
     target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, cluster_queue) if cluster_queue else None
     if target is None or not target.quotas:
@@ -178,17 +180,16 @@ def not_offered(workload: Workload, store: StoreReader, cluster_queue: str) -> T
     for part in workload.pod_sets:
         for resource, amount in part.resources:
             if amount and is_gpu_resource(resource) and resource not in covered:
-                return told(
+                return draft(
                     Cause.NO_FLAVOR_FITS,
                     "ClusterQueue {queue} offers no {resource}",
-                    {"queue": cluster_queue, "resource": resource},
-                    is_blocked=True,
+                    names={"queue": cluster_queue, "resource": resource},
                     sureness=Sureness.INFERRED,
                 )
     return None
 
 
-def beyond(workload: Workload, store: StoreReader, cluster_queue: str) -> Told | None:
+def beyond(workload: Workload, store: StoreReader, cluster_queue: str) -> Finding | None:
     """That it asks for more GPUs than all flavors of its queue can ever have, with what they borrow."""
     target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, cluster_queue) if cluster_queue else None
     if target is None:
@@ -202,14 +203,12 @@ def beyond(workload: Workload, store: StoreReader, cluster_queue: str) -> Told |
         most = sum(row.nominal + (row.borrowing_limit or 0) for row in rows)
         asked = _amount(workload, resource)
         if rows and asked > most:
-            return told(
+            return draft(
                 Cause.ABOVE_QUOTA,
                 f"asks {asked} {plain(resource_word(resource, asked))}, queue {{queue}} can never give more"
                 f" than {most}",
-                {"queue": cluster_queue, "resource": resource},
-                is_blocked=True,
+                names={"queue": cluster_queue, "resource": resource},
                 sureness=Sureness.PROVED,
-                missing=asked - most,
             )
     return None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from cockpit.gangs.verdict import GangState
+from cockpit.gangs.standing import GangState
 from cockpit.model.gang import LocalQueue, Workload
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
@@ -33,7 +33,7 @@ def is_true(workload: Workload, type_: str) -> bool:
 
 
 def gang_state(workload: Workload) -> str:
-    """The state from conditions and `spec.active` alone; never BLOCKED, for that needs the queue."""
+    """The state from conditions and `spec.active` alone."""
     if is_true(workload, "Finished"):
         return GangState.FINISHED
     if not workload.is_active:

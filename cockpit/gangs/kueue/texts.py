@@ -10,16 +10,17 @@ from functools import cache
 from typing import NamedTuple
 
 from cockpit.catalogue.cause import Cause
+from cockpit.model.finding import Permanence
 
 
 class KueueText(NamedTuple):
     """`words` may use the pattern's named groups, and {namespace}, {queue}, {cluster_queue}, {selector} and
-    {level} of the workload. `is_blocked` where waiting alone will never help."""
+    {level} of the workload. `permanence` None: that of the cause."""
 
     id: str
     regex: str
     words: str
-    is_blocked: bool = False
+    permanence: Permanence | None = None
 
     def found(self, message: str) -> re.Match[str] | None:
         """Where a message says it. Compiled at first use: the first frame waits for this file."""
@@ -73,37 +74,31 @@ QUEUED_TEXTS: tuple[KueueText, ...] = (
         Cause.QUEUE_UNUSABLE,
         r"LocalQueue (?P<queue>\S+) doesn't exist",
         "queue {queue} does not exist in namespace {namespace}",
-        True,
     ),
     KueueText(
         Cause.QUEUE_UNUSABLE,
         r"ClusterQueue (?P<cluster_queue>\S+) (?:doesn't exist|not found)",
         "ClusterQueue {cluster_queue} does not exist",
-        True,
     ),
     KueueText(
         Cause.QUEUE_STOPPED,
         r"LocalQueue (?P<queue>\S+) is (?:inactive|stopped)",
         "queue {queue} is stopped",
-        True,
     ),
     KueueText(
         Cause.QUEUE_STOPPED,
         r"ClusterQueue (?P<cluster_queue>\S+) is stopped",
         "ClusterQueue {cluster_queue} is stopped",
-        True,
     ),
     KueueText(
         Cause.QUEUE_UNUSABLE,
         r"ClusterQueue (?P<cluster_queue>\S+) is inactive",
         "ClusterQueue {cluster_queue} is not active",
-        True,
     ),
     KueueText(
         Cause.QUEUE_UNUSABLE,
         r"namespace doesn't match ClusterQueue selector",
         "ClusterQueue {cluster_queue} takes no jobs from namespace {namespace}",
-        True,
     ),
     KueueText(
         Cause.TOPOLOGY_FULL,
@@ -122,49 +117,44 @@ QUEUED_TEXTS: tuple[KueueText, ...] = (
         r"untolerated taint \{(?P<taint>[^\s}:]+)(?: (?P<value>(?!No|Prefer)[^\s}]+))?[^}]*\} in flavor"
         r" (?P<flavor>[^\s,]+)",
         "flavor {flavor} has taint {taint} that the pods do not tolerate",
-        True,
     ),
     KueueText(
         Cause.NO_FLAVOR_FITS,
         r"flavor (?P<flavor>\S+) doesn't match node affinity",
         "node selector {selector} rules out flavor {flavor}",
-        True,
     ),
     KueueText(
         Cause.NO_FLAVOR_FITS,
         r"flavor (?P<flavor>\S+) not found",
         "ResourceFlavor {flavor} does not exist",
-        True,
     ),
     KueueText(
         Cause.NO_FLAVOR_FITS,
         r"resource (?P<resource>\S+) unavailable in ClusterQueue",
         "ClusterQueue {cluster_queue} offers no {resource}",
-        True,
     ),
     KueueText(
         Cause.NO_FLAVOR_FITS,
         r"pod set (?P<pod_set>[^\s:;]+): no (?:TAS )?flavor assigned",
         "pod set {pod_set} asks for nothing that queue {cluster_queue} covers: give it a CPU request",
-        True,
     ),
     KueueText(
         Cause.TOPOLOGY_FULL,
         r'flavor "?(?P<flavor>[^\s"]+)"? does not contain the requested level',
         "the topology of flavor {flavor} has no level {level}",
-        True,
+        Permanence.NEVER,
     ),
     KueueText(
         Cause.TOPOLOGY_FULL,
         r"no requested topology level: (?P<level>\S+)",
         "its topology has no level {level}",
-        True,
+        Permanence.NEVER,
     ),
     KueueText(
         Cause.TOPOLOGY_FULL,
         r'flavor "?(?P<flavor>[^\s"]+)"? does not support TopologyAwareScheduling',
         "it asks for a topology, and flavor {flavor} has none",
-        True,
+        Permanence.NEVER,
     ),
     KueueText(
         Cause.TOPOLOGY_FULL,
@@ -208,33 +198,29 @@ QUEUED_TEXTS: tuple[KueueText, ...] = (
     KueueText(Cause.BACKS_OFF, r"backoff", "waits out a back-off before the next attempt"),
 )
 
-REASON_WORDS: dict[str, tuple[str, str, bool]] = {
-    # reason of QuotaReserved=False -> row of the catalogue, words where the message says nothing known, and
-    # whether it is blocked
-    "WaitingForQuota": (Cause.QUOTA_IN_USE, "waits for free quota in {cluster_queue}", False),
-    "ExceedsMaxQuota": (Cause.ABOVE_QUOTA, "asks more than {cluster_queue} can ever give", True),
-    "NoMatchingFlavor": (Cause.NO_FLAVOR_FITS, "no flavor of {cluster_queue} matches its pods", True),
-    "Misconfigured": (Cause.QUEUE_UNUSABLE, "queue {queue} is missing or not usable", True),
-    "Suspended": (Cause.QUEUE_STOPPED, "queue {queue} is stopped", True),
+REASON_WORDS: dict[str, tuple[str, str]] = {
+    # reason of QuotaReserved=False -> row of the catalogue, and words where the message says nothing known
+    "WaitingForQuota": (Cause.QUOTA_IN_USE, "waits for free quota in {cluster_queue}"),
+    "ExceedsMaxQuota": (Cause.ABOVE_QUOTA, "asks more than {cluster_queue} can ever give"),
+    "NoMatchingFlavor": (Cause.NO_FLAVOR_FITS, "no flavor of {cluster_queue} matches its pods"),
+    "Misconfigured": (Cause.QUEUE_UNUSABLE, "queue {queue} is missing or not usable"),
+    "Suspended": (Cause.QUEUE_STOPPED, "queue {queue} is stopped"),
     "AdmissionGated": (
         Cause.ADMISSION_GATED,
         "held by an admission gate: its controller has to lift it",
-        False,
     ),
     "WaitingForPodsReady": (
         Cause.OTHERS_NOT_READY,
         "waits until the pods of another admitted job are ready",
-        False,
     ),
-    "TopologyPlacementFailed": (Cause.TOPOLOGY_FULL, "no place in the topology is large enough now", False),
-    "WaitingForPreemptedWorkloads": (Cause.QUOTA_VICTIMS_ENDING, "waits for preempted jobs to end", False),
+    "TopologyPlacementFailed": (Cause.TOPOLOGY_FULL, "no place in the topology is large enough now"),
+    "WaitingForPreemptedWorkloads": (Cause.QUOTA_VICTIMS_ENDING, "waits for preempted jobs to end"),
     "PendingEvaluation": (
         Cause.NOT_ADMITTED_YET,
         "waits for Kueue to look at it in queue {cluster_queue}",
-        False,
     ),
-    "OnHold": ("", "put on hold by Kueue", False),
-    "Deactivated": (Cause.SWITCHED_OFF, "suspended: its workload is deactivated", False),
+    "OnHold": ("", "put on hold by Kueue"),
+    "Deactivated": (Cause.SWITCHED_OFF, "suspended: its workload is deactivated"),
 }
 
 FINISHED_WORDS: dict[str, str] = {

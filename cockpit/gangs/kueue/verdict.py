@@ -6,21 +6,22 @@ reason carries its row of the catalogue of causes, the values behind it and how 
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from cockpit.catalogue.cause import Cause
+from cockpit.gangs.draft import draft, plain
 from cockpit.gangs.kueue import texts
-from cockpit.gangs.kueue.quota import figure
 from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, gang_state
 from cockpit.gangs.kueue.waiting import job_of, why_queued
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
-from cockpit.gangs.told import Told, plain, told
-from cockpit.gangs.verdict import GangState, GangVerdict
-from cockpit.k8s.gpu_resources import resource_word
+from cockpit.gangs.standing import NOT_HELD, GangStanding, GangState
+from cockpit.model.finding import Evidence, Finding, Permanence
 from cockpit.model.gang import AdmissionCheck, Workload
 from cockpit.model.record import Condition, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 
-_NOTHING = Told("", sureness=Sureness.SAID)
+_TAKEN_OFF = "is being taken off by Kueue"
 _CHECK_ORDER = ("Rejected", "Retry", "Pending")
 
 
@@ -30,7 +31,7 @@ def verdict(
     positions: Mapping[str, int] | None = None,
     *,
     is_told: bool = False,
-) -> GangVerdict:
+) -> GangStanding:
     """Where the gang stands and why.
 
     `positions` maps workload uids to places in line, 1 is next; without it the place is estimated.
@@ -44,32 +45,42 @@ def verdict(
             positions, is_told = estimate_positions(store, cluster_queue), False
         position = positions.get(workload.uid)
         why = why_queued(workload, store, cluster_queue)
-        state = GangState.BLOCKED if why.is_blocked else state
         why = _with_past(workload, why, store)
     else:
         why = _why(workload, state, store)
     said = _said(workload, state)
-    flavor = next((part.flavor for part in workload.pod_sets if part.flavor), "")
-    return GangVerdict(
+    why = replace(
+        why,
+        sentence=one_line(why.sentence),
+        evidence=_conditions(workload) if why.cause or why.sentence else (),
+        since_seconds=None if said is None else said.changed_seconds,
+    )
+    return GangStanding(
         state=state,
-        reason=one_line(why.sentence),
-        missing=why.missing,
-        flavor=why.flavor or flavor,
-        resource=why.resource,
+        why=why,
         position=position,
         is_estimate=position is not None and not is_told,
         queue=workload.queue,
         cluster_queue=cluster_queue,
-        cause=why.cause,
-        facts=why.facts,
-        sureness=why.sureness,
-        message="" if said is None else said.message,
-        since_seconds=None if said is None else said.changed_seconds,
         again_seconds=workload.requeue_at_seconds if why.cause == Cause.BACKS_OFF else None,
     )
 
 
-def finished_early(workload: Workload) -> Told | None:
+def _conditions(workload: Workload) -> tuple[Evidence, ...]:
+    """What Kueue says of the workload in its own words."""
+    return tuple(
+        Evidence(
+            f"Workload {workload.key}",
+            one.type,
+            f"{one.reason}: {one.message}" if one.message else one.reason,
+            one.changed_seconds,
+        )
+        for one in workload.conditions
+        if one.status != "True" or one.type in ("Evicted", "Preempted")
+    )
+
+
+def finished_early(workload: Workload) -> Finding | None:
     """Why the job of a finished Workload never starts; None where it is not finished.
 
     Asked of jobs that have not ended: one that has ended has a finished Workload by right.
@@ -79,10 +90,13 @@ def finished_early(workload: Workload) -> Told | None:
         return None
     words = texts.FINISHED_WORDS.get(mark.reason, texts.FINISHED_BEFORE)
     facts = (("reason", mark.reason), ("workload", workload.key))
-    found = Told(
-        f"{words}: it never starts; recreate it", Cause.DECLARED_FINISHED, is_blocked=True, facts=facts
+    return Finding(
+        cause=Cause.DECLARED_FINISHED,
+        sentence=f"{words}: it never starts; recreate it",
+        facts=facts,
+        evidence=(Evidence(f"Workload {workload.key}", "condition Finished", mark.message),),
+        since_seconds=mark.changed_seconds,
     )
-    return found._replace(message=mark.message, since_seconds=mark.changed_seconds)
 
 
 def _said(workload: Workload, state: str) -> Condition | None:
@@ -91,7 +105,7 @@ def _said(workload: Workload, state: str) -> Condition | None:
     return condition(workload.conditions, type_) if state in GangState.WAITING else None
 
 
-def _why(workload: Workload, state: str, store: StoreReader) -> Told:
+def _why(workload: Workload, state: str, store: StoreReader) -> Finding:
     if state == GangState.DEACTIVATED:
         return _deactivated(workload)
     if state == GangState.EVICTED:
@@ -100,10 +114,10 @@ def _why(workload: Workload, state: str, store: StoreReader) -> Told:
         return _checking(workload)
     if state in (GangState.ADMITTED, GangState.STARTED):
         return _admitted(workload, state)
-    return _NOTHING
+    return NOT_HELD
 
 
-def _deactivated(workload: Workload) -> Told:
+def _deactivated(workload: Workload) -> Finding:
     """Deactivated: by a check, by a limit, or by a person."""
     evicted = condition(workload.conditions, "Evicted")
     reason, message = ("", "") if evicted is None else (evicted.reason, evicted.message)
@@ -115,75 +129,87 @@ def _deactivated(workload: Workload) -> Told:
     if rejected:
         return _rejected(rejected[0].name, rejected[0].message)
     if reason == "DeactivatedDueToAdmissionCheck":
-        return Told("an admission check rejected it", Cause.ADMISSION_CHECK)
+        return Finding(cause=Cause.ADMISSION_CHECK, sentence="an admission check rejected it")
     cause, words = texts.DEACTIVATED_WORDS.get(reason, (Cause.SWITCHED_OFF, texts.DEACTIVATED_BY_PERSON))
-    return Told(words, cause)
+    return Finding(cause=cause, sentence=words)
 
 
-def _rejected(check: str, message: str) -> Told:
+def _rejected(check: str, message: str) -> Finding:
     tail = f": {plain(message)}" if message else ""
-    found = told(
-        Cause.ADMISSION_CHECK, "admission check {check} rejected it" + tail, {"check": check}, is_blocked=True
+    return draft(
+        Cause.ADMISSION_CHECK,
+        "admission check {check} rejected it" + tail,
+        names={"check": check},
+        permanence=Permanence.ACTS,
+        facts=(("state", "Rejected"), ("message", message)),
     )
-    return found._replace(facts=(*found.facts, ("state", "Rejected"), ("message", message)))
 
 
-def _evicted(workload: Workload, store: StoreReader) -> Told:
+def _evicted(workload: Workload, store: StoreReader) -> Finding:
     evicted = condition(workload.conditions, "Evicted")
     if evicted is None:
-        return Told("is being taken off by Kueue", sureness=Sureness.UNKNOWN)
+        return Finding(sentence=_TAKEN_OFF, sureness=Sureness.UNKNOWN)
     past = _past(evicted, store)
     cause, words = texts.EVICTED_WORDS.get(evicted.reason, ("", ""))
     if past is not None and (past.facts or not words):
         return past
     if words:
-        return Told(words, cause)
-    return Told(evicted.message.strip() or "is being taken off by Kueue", sureness=Sureness.UNKNOWN)
+        return Finding(cause=cause, sentence=words)
+    return Finding(sentence=evicted.message.strip() or _TAKEN_OFF, sureness=Sureness.UNKNOWN)
 
 
-def _checking(workload: Workload) -> Told:
+def _checking(workload: Workload) -> Finding:
     """Quota is reserved: which check is not through, and what it says."""
     admitted = condition(workload.conditions, "Admitted")
     if admitted is not None and admitted.reason == "PendingDelayedTopologyRequests":
-        return Told("quota is reserved; Kueue still looks for a place in the topology", Cause.TOPOLOGY_FULL)
+        return Finding(
+            cause=Cause.TOPOLOGY_FULL,
+            sentence="quota is reserved; Kueue still looks for a place in the topology",
+        )
     waiting = [one for one in workload.checks if one.state in _CHECK_ORDER]
     if waiting:
         return _check_words(min(waiting, key=lambda one: _CHECK_ORDER.index(one.state)), len(waiting))
     detail = "" if admitted is None else admitted.message
     known = ("", "The workload has no reservation", "The workload has failed admission checks")
     tail = "" if detail in known else f": {detail}"
-    return Told(f"quota is reserved; waits for admission checks{tail}", Cause.ADMISSION_CHECK)
+    return Finding(
+        cause=Cause.ADMISSION_CHECK, sentence=f"quota is reserved; waits for admission checks{tail}"
+    )
 
 
-def _check_words(check: AdmissionCheck, count: int) -> Told:
+def _check_words(check: AdmissionCheck, count: int) -> Finding:
     if check.state == "Rejected":
         return _rejected(check.name, check.message)
     verb = "is retried" if check.state == "Retry" else "is pending"
     more = f" (and {count - 1} more)" if count > 1 else ""
     tail = f": {plain(check.message)}" if check.message else ""
-    found = told(
-        Cause.ADMISSION_CHECK, f"admission check {{check}} {verb}{more}{tail}", {"check": check.name}
+    return draft(
+        Cause.ADMISSION_CHECK,
+        f"admission check {{check}} {verb}{more}{tail}",
+        names={"check": check.name},
+        facts=(("state", check.state), ("message", check.message)),
     )
-    return found._replace(facts=(*found.facts, ("state", check.state), ("message", check.message)))
 
 
-def _admitted(workload: Workload, state: str) -> Told:
+def _admitted(workload: Workload, state: str) -> Finding:
     """What is worth knowing of one that may run: a lost node, fewer pods than it asked for."""
     if workload.unhealthy_nodes:
         text = "node {node} is lost: Kueue looks for another place in the topology"
-        return told(Cause.LOST_WITH_NODE, text, {"node": ", ".join(workload.unhealthy_nodes)})
+        return draft(Cause.LOST_WITH_NODE, text, names={"node": ", ".join(workload.unhealthy_nodes)})
     fewer = [part for part in workload.pod_sets if part.asked > part.count]
     if fewer:
         got, asked = sum(part.count for part in fewer), sum(part.asked for part in fewer)
-        found = Told(f"admitted with {got} of {asked} pods: its quota had no room for more")
-        return found._replace(facts=(("admitted", str(got)), ("asked", str(asked))))
+        return Finding(
+            sentence=f"admitted with {got} of {asked} pods: its quota had no room for more",
+            facts=(("admitted", str(got)), ("asked", str(asked))),
+        )
     ready = condition(workload.conditions, "PodsReady")
     if state == GangState.ADMITTED and ready is not None and ready.status == "False":
-        return Told("admitted; not all pods are ready")
-    return _NOTHING
+        return Finding(sentence="admitted; not all pods are ready")
+    return NOT_HELD
 
 
-def _with_past(workload: Workload, why: Told, store: StoreReader) -> Told:
+def _with_past(workload: Workload, why: Finding, store: StoreReader) -> Finding:
     """Lead with the eviction that brought it back into the line."""
     evicted = condition(workload.conditions, "Evicted")
     if evicted is None or evicted.status != "True":
@@ -194,41 +220,41 @@ def _with_past(workload: Workload, why: Told, store: StoreReader) -> Told:
     if why.cause == past.cause == Cause.EVICTED_IN_A_LOOP and workload.requeue_count:
         tries = (("tries", str(workload.requeue_count)),)
         times = counted(workload.requeue_count, "time")
-        return why._replace(sentence=f"put back {times}: its pods were not ready in time", facts=tries)
+        sentence = f"put back {times}: its pods were not ready in time"
+        return replace(why, sentence=sentence, words="", facts=tries)
     if (
         past.cause == Cause.LOST_WITH_NODE and not why.cause
     ):  # Kueue says the same of the eviction and of the wait
-        return past._replace(facts=(*past.facts, ("evicted", evicted.reason)))
+        return replace(past, facts=(*past.facts, ("evicted", evicted.reason)))
     sentence = f"{past.sentence}; {why.sentence}"
-    if len(sentence) > SENTENCE_LIMIT and why.cause == Cause.QUOTA_IN_USE and why.missing:
-        noun = resource_word(why.resource, why.missing)
-        sentence = f"{past.sentence}; needs {figure(why.resource, why.missing)} more {noun}"
+    if len(sentence) > SENTENCE_LIMIT and (needs := why.fact("needs")):
+        sentence = f"{past.sentence}; needs {needs}"
     sentence = one_line(sentence)
     facts = (*why.facts, ("evicted", evicted.reason), *past.facts)
     # what took its place is the cause, the quota what follows; a lost node is while nothing else is told
     if (past.cause == Cause.PREEMPTED and why.cause in (Cause.QUOTA_IN_USE, Cause.NOT_ADMITTED_YET, "")) or (
         past.cause == Cause.LOST_WITH_NODE and why.cause == Cause.NOT_ADMITTED_YET
     ):
-        then = (("then", why.cause),) if why.cause else ()
-        return why._replace(
-            sentence=sentence, cause=past.cause, sureness=past.sureness, facts=(*facts, *then)
+        also = (*why.also, why.cause) if why.cause else why.also
+        return replace(
+            why, sentence=sentence, words="", cause=past.cause, sureness=past.sureness, facts=facts, also=also
         )
-    return why._replace(sentence=sentence, facts=facts)
+    return replace(why, sentence=sentence, words="", facts=facts)
 
 
-def _past(evicted: Condition, store: StoreReader) -> Told | None:
+def _past(evicted: Condition, store: StoreReader) -> Finding | None:
     """ "preempted by team-a/urgent", as the message names the job by uid; None for what needs no words."""
     if evicted.reason == "PodsReadyTimeout":
-        return Told("put back: pods not ready in time", Cause.EVICTED_IN_A_LOOP)
+        return Finding(cause=Cause.EVICTED_IN_A_LOOP, sentence="put back: pods not ready in time")
     if evicted.reason == "NodeFailures":
         lost = texts.LOST_NODES.search(evicted.message)
         if lost is not None:
-            return told(Cause.LOST_WITH_NODE, texts.LOST_WORDS, {"node": lost["node"]})
-        return Told("put back after node failures", Cause.LOST_WITH_NODE)
+            return draft(Cause.LOST_WITH_NODE, texts.LOST_WORDS, names={"node": lost["node"]})
+        return Finding(cause=Cause.LOST_WITH_NODE, sentence="put back after node failures")
     if evicted.reason != "Preempted":
         return None
     named = texts.PREEMPTED_BY.search(evicted.message)
     for other in store.workloads_of(named["uid"]) if named is not None else ():
         if other.owner is not None:
-            return told(Cause.PREEMPTED, "preempted by {preemptor}", {"preemptor": job_of(other)})
-    return Told("preempted by a job that goes first", Cause.PREEMPTED)
+            return draft(Cause.PREEMPTED, "preempted by {preemptor}", names={"preemptor": job_of(other)})
+    return Finding(cause=Cause.PREEMPTED, sentence="preempted by a job that goes first")

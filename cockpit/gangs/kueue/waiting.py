@@ -4,14 +4,17 @@ Kueue counts quota; a message is the news of one scheduling pass and may be old:
 the queue shows now.
 """
 
+from msgspec.structs import replace
+
+from cockpit.catalogue import lasts
 from cockpit.catalogue.cause import Cause
+from cockpit.gangs.draft import draft, plain
 from cockpit.gangs.kueue import quota, texts
 from cockpit.gangs.kueue.line import head_before, is_unheard, lines_of, twin_of
 from cockpit.gangs.kueue.queue_state import queue_state
 from cockpit.gangs.kueue.standing import cluster_queue_name, is_true, local_queue_of
 from cockpit.gangs.sentence import counted, one_line
-from cockpit.gangs.told import Told, plain, told
-from cockpit.k8s.gpu_resources import resource_word
+from cockpit.model.finding import Finding, Permanence
 from cockpit.model.gang import ClusterQueue, Workload
 from cockpit.model.record import Condition, Kind, condition
 from cockpit.model.store_reader import StoreReader
@@ -19,28 +22,27 @@ from cockpit.model.sureness import Sureness
 
 STRICT = "StrictFIFO"
 _OWN_SELECTOR = "the job's node selector"
-_UNHEARD = Told("waits for Kueue to look at it", sureness=Sureness.UNKNOWN)
+_UNHEARD = Finding(sentence="waits for Kueue to look at it", sureness=Sureness.UNKNOWN)
 
 
-def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> Told:
+def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> Finding:
     """The reason of a workload in line."""
     stopped = _stopped(workload, store, cluster_queue)
     if stopped is not None:
         beyond = quota.beyond(workload, store, cluster_queue)
         if beyond is None:
             return stopped
-        return beyond._replace(facts=(*beyond.facts, ("then", Cause.QUEUE_STOPPED)))
+        return replace(beyond, then=(stopped,))
     if _backs_off(workload):
         tries = counted(workload.requeue_count, "try", "tries")
         text = f"backs off after {tries} before it queues again"
         at = f"{workload.requeue_at_seconds:.0f}"  # epoch seconds: how long that is depends on who asks when
-        return Told(
-            text, Cause.BACKS_OFF, facts=(("tries", str(workload.requeue_count)), ("queues again at", at))
-        )
+        facts = (("tries", str(workload.requeue_count)), ("queues again at", at))
+        return Finding(cause=Cause.BACKS_OFF, sentence=text, facts=facts)
     reserved = condition(workload.conditions, "QuotaReserved")
     is_gated = reserved is None or reserved.reason == "AdmissionGated"
     if workload.gated_by and is_gated:
-        return told(Cause.ADMISSION_GATED, texts.GATED, {"holder": workload.gated_by})
+        return draft(Cause.ADMISSION_GATED, texts.GATED, names={"holder": workload.gated_by})
     if reserved is None or is_unheard(workload):
         return _by_others(workload, store, cluster_queue, reserved)
     own = _as_told(workload, store, cluster_queue, reserved)
@@ -49,7 +51,7 @@ def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> To
     return own
 
 
-def _as_told(workload: Workload, store: StoreReader, cluster_queue: str, reserved: Condition) -> Told:
+def _as_told(workload: Workload, store: StoreReader, cluster_queue: str, reserved: Condition) -> Finding:
     """What Kueue said of this workload, or of one like it."""
     message = reserved.message
     if not texts.PREEMPTING.search(message):
@@ -64,7 +66,7 @@ def _as_told(workload: Workload, store: StoreReader, cluster_queue: str, reserve
     return _from_table(workload, cluster_queue, reserved)
 
 
-def _from_table(workload: Workload, cluster_queue: str, reserved: Condition) -> Told:
+def _from_table(workload: Workload, cluster_queue: str, reserved: Condition) -> Finding:
     """Words of the first pattern that matches the message, else of the reason, else the message itself."""
     selectors = [part.selector for part in workload.pod_sets if part.selector]
     levels = [part.topology.partition(" ")[2] for part in workload.pod_sets if part.topology]
@@ -83,23 +85,23 @@ def _from_table(workload: Workload, cluster_queue: str, reserved: Condition) -> 
                 said["taint"] = f"{said['taint']}={said.pop('value')}"
             words = text.words if selectors else text.words.replace("node selector {selector}", _OWN_SELECTOR)
             used = {key: value for key, value in {**names, **said}.items() if f"{{{key}}}" in words}
-            made = told(text.id, words, used, is_blocked=text.is_blocked)
-            return made._replace(facts=tuple({**dict(made.facts), **said}.items()))
+            made = draft(text.id, words, names=used, permanence=text.permanence)
+            return replace(made, facts=tuple({**dict(made.facts), **said}.items()))
     if reserved.message.strip():
-        cause, _, is_blocked = texts.REASON_WORDS.get(reserved.reason, ("", "", False))
+        cause, _ = texts.REASON_WORDS.get(reserved.reason, ("", ""))
         sureness = Sureness.SAID if cause else Sureness.UNKNOWN
-        return Told(one_line(reserved.message), cause, is_blocked, sureness)
-    cause, words, is_blocked = texts.REASON_WORDS.get(reserved.reason, ("", reserved.reason, False))
+        return Finding(cause=cause, sentence=one_line(reserved.message), sureness=sureness)
+    cause, words = texts.REASON_WORDS.get(reserved.reason, ("", reserved.reason))
     if not words:
         return _unseen(workload, cluster_queue)
     sureness = Sureness.SAID if cause else Sureness.UNKNOWN
     used = {key: value for key, value in names.items() if f"{{{key}}}" in words}
-    return told(cause, words, used, is_blocked=is_blocked, sureness=sureness)
+    return draft(cause, words, names=used, sureness=sureness)
 
 
 def _by_others(
     workload: Workload, store: StoreReader, cluster_queue: str, reserved: Condition | None
-) -> Told:
+) -> Finding:
     """Kueue has told nothing of it: it stands behind a head, or another like it was looked at."""
     behind = _behind_head(workload, store, cluster_queue)
     if behind is not None:
@@ -111,41 +113,41 @@ def _by_others(
     if missing is not None:
         return missing
     if lines_of(store).waits_for_pods is not None:  # blockAdmission holds all, and tells the head alone
-        return _until_ready(store)._replace(sureness=Sureness.INFERRED)
+        return replace(_until_ready(store), sureness=Sureness.INFERRED)
     return _unseen(workload, cluster_queue)
 
 
-def _unseen(workload: Workload, cluster_queue: str) -> Told:
+def _unseen(workload: Workload, cluster_queue: str) -> Finding:
     """Kueue has it in a queue, and has yet to say anything of it."""
     queue = cluster_queue or workload.queue
     if not queue:
         return _UNHEARD
     text = "waits for Kueue to look at it in queue {queue}"
-    return told(Cause.NOT_ADMITTED_YET, text, {"queue": queue}, sureness=Sureness.INFERRED)
+    return draft(Cause.NOT_ADMITTED_YET, text, names={"queue": queue}, sureness=Sureness.INFERRED)
 
 
 def _like(
     workload: Workload, twin: Workload, store: StoreReader, cluster_queue: str, reserved: Condition | None
-) -> Told:
+) -> Finding:
     """The reason of one that asks for the same: Kueue looks at one of them."""
     told_of_twin = condition(twin.conditions, "QuotaReserved")
     if told_of_twin is None:
         return _unseen(workload, cluster_queue)
     if texts.PREEMPTING.search(told_of_twin.message):
-        return told(
+        return draft(
             Cause.QUOTA_IN_USE,
             "waits its turn behind {twin}, which asks for the same",
-            {"twin": job_of(twin)},
+            names={"twin": job_of(twin)},
         )
     found = _as_told(workload, store, cluster_queue, told_of_twin)
     is_said = reserved is not None and texts.PASSED_OVER.search(reserved.message) is not None
     sureness = Sureness.SAID if is_said else Sureness.INFERRED
     if found.sureness is Sureness.UNKNOWN:
         sureness = Sureness.UNKNOWN
-    return found._replace(sureness=sureness, facts=(*found.facts, ("twin", job_of(twin))))
+    return replace(found, sureness=sureness, facts=(*found.facts, ("twin", job_of(twin))))
 
 
-def _behind_head(workload: Workload, store: StoreReader, cluster_queue: str) -> Told | None:
+def _behind_head(workload: Workload, store: StoreReader, cluster_queue: str) -> Finding | None:
     """StrictFIFO: nobody is looked at before the head has gone, whatever is free."""
     if not _is_strict(store, cluster_queue):
         return None
@@ -155,18 +157,17 @@ def _behind_head(workload: Workload, store: StoreReader, cluster_queue: str) -> 
     reserved = condition(head.conditions, "QuotaReserved")
     of_head = _UNHEARD
     if head.gated_by and (reserved is None or reserved.reason == "AdmissionGated"):
-        of_head = told(Cause.ADMISSION_GATED, texts.GATED, {"holder": head.gated_by})
+        of_head = draft(Cause.ADMISSION_GATED, texts.GATED, names={"holder": head.gated_by})
     elif reserved is not None:
         of_head = _as_told(head, store, cluster_queue_name(head, store), reserved)
-    made = told(
+    return draft(
         Cause.BEHIND_THE_HEAD,
         "behind {head} in StrictFIFO {queue}" + plain(_short_words(of_head)),
-        {"head": job_of(head), "queue": cluster_queue},
-        is_blocked=of_head.is_blocked,
+        names={"head": job_of(head), "queue": cluster_queue},
+        permanence=None if lasts(of_head) is Permanence.PASSES else Permanence.ACTS,
         sureness=Sureness.INFERRED,
+        facts=(("head's cause", of_head.cause), ("head's reason", of_head.sentence)),
     )
-    of = (("head's cause", of_head.cause), ("head's reason", of_head.sentence))
-    return made._replace(facts=(*made.facts, *of))
 
 
 def follows_others(workload: Workload, store: StoreReader) -> bool:
@@ -179,16 +180,15 @@ def _is_strict(store: StoreReader, cluster_queue: str) -> bool:
     return target is not None and target.strategy == STRICT
 
 
-def _short_words(of_head: Told) -> str:
+def _short_words(of_head: Finding) -> str:
     if of_head.sureness is Sureness.UNKNOWN:
         return ""
-    if of_head.cause == Cause.QUOTA_IN_USE and of_head.missing:
-        amount = quota.figure(of_head.resource, of_head.missing)
-        return f", which needs {amount} more {resource_word(of_head.resource, of_head.missing)}"
+    if needs := of_head.fact("needs"):
+        return f", which needs {needs}"
     return f": {of_head.sentence}"
 
 
-def _until_ready(store: StoreReader) -> Told:
+def _until_ready(store: StoreReader) -> Finding:
     """Blocked until the pods of an admitted job are ready: which one."""
     late = [
         one
@@ -196,10 +196,11 @@ def _until_ready(store: StoreReader) -> Told:
         if is_true(one, "Admitted") and not is_true(one, "PodsReady") and not one.is_finished
     ]
     if not late:
-        return Told("waits until the pods of another admitted job are ready", Cause.OTHERS_NOT_READY)
+        _, words = texts.REASON_WORDS["WaitingForPodsReady"]
+        return Finding(cause=Cause.OTHERS_NOT_READY, sentence=words)
     first: Workload = min(late, key=lambda one: (one.created_seconds or 0.0, one.key))
     text = "waits until the pods of {other} are ready: nothing is admitted before"
-    return told(Cause.OTHERS_NOT_READY, text, {"other": job_of(first)})
+    return draft(Cause.OTHERS_NOT_READY, text, names={"other": job_of(first)})
 
 
 def _backs_off(workload: Workload) -> bool:
@@ -207,19 +208,17 @@ def _backs_off(workload: Workload) -> bool:
     return requeued is not None and requeued.status == "False" and workload.requeue_at_seconds is not None
 
 
-def _stopped(workload: Workload, store: StoreReader, cluster_queue: str) -> Told | None:
+def _stopped(workload: Workload, store: StoreReader, cluster_queue: str) -> Finding | None:
     """Why the queue takes nothing now, None when it does or when its state is unknown."""
     queue = local_queue_of(workload, store)
     if queue is not None and queue_state(queue).state in ("stopped", "ending"):
         why = queue_state(queue).why or "stopped"
-        return told(
-            Cause.QUEUE_STOPPED, f"queue {{queue}} is {plain(why)}", {"queue": queue.name}, is_blocked=True
-        )
+        return draft(Cause.QUEUE_STOPPED, f"queue {{queue}} is {plain(why)}", names={"queue": queue.name})
     target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, cluster_queue) if cluster_queue else None
     if target is not None and queue_state(target).state in ("stopped", "inactive", "ending"):
         state, why = queue_state(target)
         cause = Cause.QUEUE_UNUSABLE if state == "inactive" else Cause.QUEUE_STOPPED
-        return told(cause, f"ClusterQueue {{queue}}: {plain(why)}", {"queue": target.name}, is_blocked=True)
+        return draft(cause, f"ClusterQueue {{queue}}: {plain(why)}", names={"queue": target.name})
     return None
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
 from cockpit.gangs import scheduler as sentences
+from cockpit.gangs.draft import by_condition, draft, members_missing
 from cockpit.gangs.engine import ControllerSigns, Engine, InstalledEngine, NewJob, Suited
 from cockpit.gangs.manifests import (
     Attached,
@@ -21,7 +22,8 @@ from cockpit.gangs.manifests import (
     mapping,
     templates,
 )
-from cockpit.gangs.told import Told, members_missing, told
+from cockpit.gangs.standing import NOT_HELD
+from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind, Labels, condition
@@ -73,7 +75,7 @@ class NativeGang(Engine):
     def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
         return attach(manifest)
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
         """Several schedulers, or how many of its pods are missing, else the group's condition.
 
         No sentence where that says no more than that the group is unschedulable (1.36 says only this): what
@@ -83,9 +85,8 @@ class NativeGang(Engine):
         schedulers = sorted({pod.scheduler or usual for pod in pods if not pod.is_finished})
         if len(schedulers) > 1:
             names = {"schedulers": " and ".join(schedulers)}
-            return told(
-                Cause.SEVERAL_SCHEDULERS, "pods of its group name several schedulers: {schedulers}", names
-            )
+            words = "pods of its group name several schedulers: {schedulers}"
+            return draft(Cause.SEVERAL_SCHEDULERS, words, names=names)
         short = members_missing(group, pods)
         if short is not None:
             return short
@@ -95,9 +96,14 @@ class NativeGang(Engine):
                 facts = (("all", str(group.min_member or len(pods))),)
                 why = sentences.told(mark.message, Cause.GANG_NOT_PLACED)
                 sentence = "" if sentences.is_consequence(mark.message) else why.sentence
-                made = Told(sentence, Cause.GANG_NOT_PLACED, facts=(*why.facts, *facts), message=mark.message)
-                return made._replace(since_seconds=mark.changed_seconds)
-        return Told("")
+                made = Finding(
+                    cause=Cause.GANG_NOT_PLACED,
+                    sentence=sentence,
+                    sureness=why.sureness,
+                    facts=(*why.facts, *facts),
+                )
+                return by_condition(group, mark, made)
+        return NOT_HELD
 
 
 def attach(manifest: Mapping[str, Any], *, version: str = "v1alpha2", minimum: int | None = None) -> Attached:

@@ -13,6 +13,7 @@ from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.clean import clean
 from cockpit.gangs import scheduler as sentences
+from cockpit.gangs.draft import by_condition, draft
 from cockpit.gangs.engine import (
     ClusterList,
     ControllerSigns,
@@ -37,12 +38,12 @@ from cockpit.gangs.manifests import (
     templates,
 )
 from cockpit.gangs.sentence import counted
-from cockpit.gangs.told import Told, told
-from cockpit.gangs.verdict import QueueState
+from cockpit.gangs.standing import QueueState
 from cockpit.gangs.volcano.plans import JOB_API_VERSION, commands_path, suspend_by_command
 from cockpit.gangs.volcano.queues import queue_state, read_queue
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.k8s.quantity import base_units
+from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
 from cockpit.model.job import JobObject, JobState
 from cockpit.model.pod import Pod
@@ -172,44 +173,37 @@ class Volcano(Engine):
         both = f"a {other.name} queue and {self.name}'s scheduler"
         return f"{both}: each holds the job for the other; keep one of them"
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
         """Pending: its queue has not let it in. Inqueue: the gang plugin's own sentence."""
         mark = condition(group.conditions, "Unschedulable")
         if mark is not None and mark.status == "True" and mark.message:
             why = self.reason_of_event(group, mark.message)
             why = why or sentences.told(mark.message, _CAUSES.get(mark.reason, Cause.GANG_FINDS_NO_ROOM))
-            return why._replace(message=mark.message, since_seconds=mark.changed_seconds)
+            return by_condition(group, mark, why)
         if group.phase in ("", "Pending"):
             names = {"queue": group.queue or "default"}
-            return told(Cause.GROUP_NOT_LET_IN, "queue {queue} has not admitted it yet", names)
-        return Told("in its queue, waits for nodes", Cause.GANG_FINDS_NO_ROOM)
+            return draft(Cause.GROUP_NOT_LET_IN, "queue {queue} has not admitted it yet", names=names)
+        return Finding(cause=Cause.GANG_FINDS_NO_ROOM, sentence="in its queue, waits for nodes")
 
-    def reason_of_event(self, group: PodGroup, message: str) -> Told | None:
+    def reason_of_event(self, group: PodGroup, message: str) -> Finding | None:
         """Why its queue does not let it in: the plugin that said no."""
         found = understand(TextPlace.CREATE, message)
         if found is None or found.cause != Cause.GROUP_NOT_LET_IN:
             return None
         names = {"queue": group.queue or "default", **found.names}
         words = found.wording.words if found.names.get("why") else found.wording.words.partition(":")[0]
-        return told(
-            Cause.GROUP_NOT_LET_IN,
-            words,
-            {key: value for key, value in names.items() if f"{{{key}}}" in words},
-        )
+        used = {key: value for key, value in names.items() if f"{{{key}}}" in words}
+        return draft(Cause.GROUP_NOT_LET_IN, words, names=used)
 
-    def reason_of_queue(self, group: PodGroup, queue: Mapping[str, Any] | None) -> Told | None:
+    def reason_of_queue(self, group: PodGroup, queue: Mapping[str, Any] | None) -> Finding | None:
         """Closed, gone, or short of what the group needs at least."""
         name = group.queue or "default"
         if queue is None:
-            return told(
-                Cause.GROUP_QUEUE_CLOSED, "queue {queue} does not exist", {"queue": name}, is_blocked=True
-            )
+            return draft(Cause.GROUP_QUEUE_CLOSED, "queue {queue} does not exist", names={"queue": name})
         state = clean(str(mapping(queue.get("status")).get("state") or "Open"))
         if state != "Open":
             text = "queue {queue} is {state}: it takes no jobs until it is opened"
-            return told(
-                Cause.GROUP_QUEUE_CLOSED, text, {"queue": name, "state": state.lower()}, is_blocked=True
-            )
+            return draft(Cause.GROUP_QUEUE_CLOSED, text, names={"queue": name, "state": state.lower()})
         return _used_up(name, queue)
 
     def queue_state(self, queue: Queue) -> QueueState:
@@ -232,7 +226,7 @@ def _is_own(tree: Mapping[str, Any]) -> bool:
     return str(tree.get("apiVersion")) == JOB_API_VERSION
 
 
-def _used_up(name: str, queue: Mapping[str, Any]) -> Told | None:
+def _used_up(name: str, queue: Mapping[str, Any]) -> Finding | None:
     """The GPUs of a queue that has allocated all that it may."""
     most = mapping(mapping(queue.get("spec")).get("capability"))
     allocated = mapping(mapping(queue.get("status")).get("allocated"))
@@ -244,10 +238,10 @@ def _used_up(name: str, queue: Mapping[str, Any]) -> Told | None:
         if used is not None and bound is not None and used >= bound:
             words = "queue {queue} has not admitted it: {used} of {limit} {resource} in use"
             noun = resource_word(resource, bound)
-            return told(
+            return draft(
                 Cause.GROUP_NOT_LET_IN,
                 words,
-                {"queue": name, "used": str(used), "limit": str(bound), "resource": noun},
+                names={"queue": name, "used": str(used), "limit": str(bound), "resource": noun},
             )
     return None
 

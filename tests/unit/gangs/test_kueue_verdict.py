@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cockpit.gangs.kueue.standing import estimate_positions, gang_state
 from cockpit.gangs.kueue.verdict import verdict
-from cockpit.gangs.verdict import GangState
+from cockpit.gangs.standing import GangState
 from cockpit.model.batch import Batch
 from cockpit.model.gang import AdmissionCheck, ClusterQueue, PodSet, QuotaRow
 from cockpit.model.record import Condition, Kind, OwnerRef
@@ -22,6 +22,7 @@ from tests.unit.gangs.builders import (
     store_of,
     workload,
 )
+from tests.unit.gangs.kueue.world import BLOCKED, told_state
 
 QUEUES = (local_queue(), cluster_queue())
 RESERVED, ADMITTED = is_("QuotaReserved"), is_("Admitted")
@@ -38,17 +39,17 @@ TEXTS = [
         ASSIGN
         + "insufficient quota for nvidia.com/gpu in flavor h100, previously considered podsets requests (0) +"
         " current podset request (16) > maximum capacity (8)",
-        GangState.BLOCKED,
+        BLOCKED,
         "asks 16 GPUs, queue research can never give more than 8",
     ),
     (
         "LocalQueue nowhere doesn't exist",
-        GangState.BLOCKED,
+        BLOCKED,
         "queue nowhere does not exist in namespace team-a",
     ),
     (
         "Workload namespace doesn't match ClusterQueue selector",
-        GangState.BLOCKED,
+        BLOCKED,
         "ClusterQueue research takes no jobs from namespace team-a",
     ),
     (
@@ -68,17 +69,17 @@ TEXTS = [
     ),
     (
         ASSIGN + "untolerated taint {dedicated infra NoSchedule <nil>} in flavor h100",
-        GangState.BLOCKED,
+        BLOCKED,
         "flavor h100 has taint dedicated=infra that the pods do not tolerate",
     ),
     (
         ASSIGN + "flavor h100 doesn't match node affinity",
-        GangState.BLOCKED,
+        BLOCKED,
         "the job's node selector rules out flavor h100",
     ),
     (
         ASSIGN + "resource amd.com/gpu unavailable in ClusterQueue",
-        GangState.BLOCKED,
+        BLOCKED,
         "ClusterQueue research offers no amd.com/gpu",
     ),
     ("something Kueue says next year", GangState.QUEUED, "something Kueue says next year"),
@@ -89,14 +90,14 @@ TEXTS = [
 def test_why_it_waits_in_plain_words(message: str, state: str, words: str) -> None:
     one = workload("train-3", pending(message), gpus=8)
     found = verdict(one, store_of(*QUEUES, one))
-    assert (found.state, found.reason) == (state, words)
+    assert (told_state(found), found.why.sentence) == (state, words)
     assert found.is_waiting
 
 
 def test_the_missing_quota_is_a_number() -> None:
     one = workload("train-3", pending(MORE_4), gpus=8)
     found = verdict(one, store_of(*QUEUES, one))
-    assert (found.missing, found.flavor, found.resource) == (4, "h100", NVIDIA)
+    assert [found.why.fact(one) for one in ("needs", "flavor", "resource")] == ["4 more GPUs", "h100", NVIDIA]
     assert (found.queue, found.cluster_queue, found.position, found.is_estimate) == (
         "main",
         "research",
@@ -107,40 +108,40 @@ def test_the_missing_quota_is_a_number() -> None:
 
 def test_without_the_right_to_read_cluster_queues_the_message_s_numbers_stand() -> None:
     one = workload("train-3", pending(MORE_4), gpus=8)
-    assert verdict(one, store_of(one)).reason == "needs 8 GPUs of flavor h100: 4 more GPUs needed"
+    assert verdict(one, store_of(one)).why.sentence == "needs 8 GPUs of flavor h100: 4 more GPUs needed"
 
 
 def test_a_message_that_the_numbers_have_overtaken_is_not_echoed() -> None:
     one = workload("train-3", pending(MORE_4), gpus=8)
     found = verdict(one, store_of(local_queue(), cluster_queue(used=0), one))
-    assert found.reason == "quota research/h100 has 8 unused now: starts at Kueue's next look"
+    assert found.why.sentence == "quota research/h100 has 8 unused now: starts at Kueue's next look"
 
 
 def test_in_a_cohort_quota_that_is_unused_and_not_free_is_lent() -> None:
     one = workload("train-3", pending(MORE_4), gpus=8)
     found = verdict(one, store_of(local_queue(), cluster_queue(used=0, cohort="site"), one))
-    assert found.reason == (
+    assert found.why.sentence == (
         "needs 8 GPUs, has 4: 4 of quota research/h100 lent to cohort site, not reclaimable"
     )
-    assert found.sureness is Sureness.INFERRED
+    assert found.why.sureness is Sureness.INFERRED
 
 
 def test_several_flavors_are_told_with_what_each_lacks() -> None:
     message = MORE_4 + ", insufficient unused quota for nvidia.com/gpu in flavor a100, 2 more needed"
     one = workload("train-3", pending(message), gpus=8)
     found = verdict(one, store_of(*QUEUES, one))
-    assert found.reason == "needs 8 GPUs, no flavor has it free: h100 lacks 4, a100 lacks 2"
-    assert (found.missing, found.flavor) == (2, "a100")
+    assert found.why.sentence == "needs 8 GPUs, no flavor has it free: h100 lacks 4, a100 lacks 2"
+    assert [found.why.fact(one) for one in ("needs", "flavor")] == ["2 more GPUs", "a100"]
 
 
 def test_cpu_and_memory_are_told_with_their_units() -> None:
     cpu = ASSIGN + "insufficient unused quota for cpu in flavor h100, 500m more needed"
     one = workload("x", pending(cpu), pod_sets=(PodSet("main", 1, (("cpu", 1500),)),))
-    assert "1.5 CPU" in verdict(one, store_of(one)).reason
+    assert "1.5 CPU" in verdict(one, store_of(one)).why.sentence
     memory = ASSIGN + "insufficient unused quota for memory in flavor h100, 10Gi more needed"
     one = workload("x", pending(memory), pod_sets=(PodSet("main", 1, (("memory", 2**34),)),))
     assert (
-        verdict(one, store_of(one)).reason
+        verdict(one, store_of(one)).why.sentence
         == "needs 16 GiB of memory of flavor h100: 10 GiB more memory needed"
     )
 
@@ -158,7 +159,7 @@ def test_a_stopped_queue_is_the_reason_whatever_the_message_says(
 ) -> None:
     one = workload("x", pending(MORE_4))
     found = verdict(one, store_of(local_queue(**fields), cluster_queue(), one))
-    assert (found.state, found.reason) == (GangState.BLOCKED, words)
+    assert (told_state(found), found.why.sentence) == (BLOCKED, words)
 
 
 def test_an_inactive_cluster_queue_says_what_it_misses() -> None:
@@ -170,13 +171,16 @@ def test_an_inactive_cluster_queue_says_what_it_misses() -> None:
     )
     one = workload("x", pending("ClusterQueue research is inactive", "Inadmissible"))
     found = verdict(one, store_of(local_queue(), cluster_queue(conditions=(inactive,)), one))
-    assert found.reason == "ClusterQueue research: names a ResourceFlavor that does not exist: missing-flavor"
+    assert (
+        found.why.sentence
+        == "ClusterQueue research: names a ResourceFlavor that does not exist: missing-flavor"
+    )
 
 
 def test_a_deleted_cluster_queue_still_says_active_and_is_not_believed() -> None:
     one = workload("x", pending(MORE_4))
     found = verdict(one, store_of(local_queue(), cluster_queue(deleting_seconds=1.0), one))
-    assert found.state == GangState.BLOCKED and "being deleted" in found.reason
+    assert told_state(found) == BLOCKED and "being deleted" in found.why.sentence
 
 
 @pytest.mark.parametrize(
@@ -227,7 +231,7 @@ def test_an_eviction_that_put_it_back_leads_the_reason(reason: str, words: str) 
     one = workload("x", is_("Evicted", reason=reason, message=PREEMPTED), pending(MORE_4))
     found = verdict(one, store_of(local_queue(), cluster_queue(used=8), one))
     assert found.state == GangState.QUEUED
-    assert found.reason.startswith(words) and len(found.reason) <= 100
+    assert found.why.sentence.startswith(words) and len(found.why.sentence) <= 100
 
 
 def test_the_preemptor_is_named_where_it_is_known() -> None:
@@ -236,13 +240,13 @@ def test_the_preemptor_is_named_where_it_is_known() -> None:
     urgent = workload("urgent", RESERVED, ADMITTED, owner=OwnerRef("batch/v1", "Job", "urgent", uid))
     evicted = is_("Evicted", reason="Preempted", message=PREEMPTED)
     leaving = workload("x", RESERVED, ADMITTED, evicted)
-    assert verdict(leaving, store_of(urgent, leaving)).reason == "preempted by team-a/urgent"
+    assert verdict(leaving, store_of(urgent, leaving)).why.sentence == "preempted by team-a/urgent"
     back = workload("x", evicted, pending(PREEMPTED))
-    assert verdict(back, store_of(*QUEUES, urgent, back)).reason == (
+    assert verdict(back, store_of(*QUEUES, urgent, back)).why.sentence == (
         "preempted by team-a/urgent; waits for Kueue to look at it again"
     )
     unknown = workload("x", by, pending(MORE_4))
-    assert verdict(unknown, store_of(urgent, unknown)).reason.startswith(
+    assert verdict(unknown, store_of(urgent, unknown)).why.sentence.startswith(
         "preempted by a job that goes first; "
     )
 
@@ -256,7 +260,7 @@ def test_a_back_off_is_told_before_the_old_reason() -> None:
         requeue_count=3,
         requeue_at_seconds=500.0,
     )
-    assert verdict(one, store_of(*QUEUES, one)).reason == (
+    assert verdict(one, store_of(*QUEUES, one)).why.sentence == (
         "put back: pods not ready in time; backs off after 3 tries before it queues again"
     )
 
@@ -264,24 +268,24 @@ def test_a_back_off_is_told_before_the_old_reason() -> None:
 def test_held_says_who_held_it() -> None:
     by_limit = is_("Evicted", reason="DeactivatedDueToRequeuingLimitExceeded", message="long text")
     found = verdict(workload("x", by_limit, is_active=False), store_of())
-    assert found.reason == "deactivated after too many retries: its pods were never ready in time"
+    assert found.why.sentence == "deactivated after too many retries: its pods were never ready in time"
     found = verdict(workload("x", is_active=False), store_of())
-    assert found.reason == "suspended: its workload is deactivated (spec.active is false)"
+    assert found.why.sentence == "suspended: its workload is deactivated (spec.active is false)"
 
 
 def test_checks_eviction_and_start_have_words() -> None:
     checks = is_("Admitted", "False", "UnsatisfiedAdmissionChecks", "prov: waiting for nodes")
-    assert verdict(workload("x", RESERVED, checks), store_of()).reason == (
+    assert verdict(workload("x", RESERVED, checks), store_of()).why.sentence == (
         "quota is reserved; waits for admission checks: prov: waiting for nodes"
     )
     evicted = is_("Evicted", reason="Preempted", message=PREEMPTED)
-    assert verdict(workload("x", RESERVED, ADMITTED, evicted), store_of()).reason == (
+    assert verdict(workload("x", RESERVED, ADMITTED, evicted), store_of()).why.sentence == (
         "preempted by a job that goes first"
     )
     odd = is_("Evicted", reason="NewReason", message="because")
-    assert verdict(workload("x", RESERVED, ADMITTED, odd), store_of()).reason == "because"
-    assert verdict(workload("x", RESERVED, ADMITTED), store_of()).reason == ""
-    assert verdict(workload("x"), store_of()).reason == "waits for Kueue to look at it in queue main"
+    assert verdict(workload("x", RESERVED, ADMITTED, odd), store_of()).why.sentence == "because"
+    assert verdict(workload("x", RESERVED, ADMITTED), store_of()).why.sentence == ""
+    assert verdict(workload("x"), store_of()).why.sentence == "waits for Kueue to look at it in queue main"
 
 
 @pytest.mark.parametrize(
@@ -294,7 +298,7 @@ def test_checks_eviction_and_start_have_words() -> None:
 )
 def test_without_a_message_the_reason_speaks(reason: str, words: str) -> None:
     one = workload("x", pending("", reason))
-    assert verdict(one, store_of(*QUEUES, one)).reason == words
+    assert verdict(one, store_of(*QUEUES, one)).why.sentence == words
 
 
 def test_positions_are_by_priority_then_time_and_a_told_one_is_no_estimate() -> None:
@@ -339,15 +343,15 @@ def test_positions_are_counted_per_cluster_queue() -> None:
 def test_any_workload_gets_one_short_sentence(conditions: list[Condition], active: bool) -> None:
     one = workload("x", *conditions, is_active=active)
     found = verdict(one, store_of(*QUEUES, one))
-    assert len(found.reason) <= 100 and "\n" not in found.reason
-    if found.state in (GangState.QUEUED, GangState.BLOCKED, GangState.DEACTIVATED, GangState.CHECKING):
-        assert found.reason
+    assert len(found.why.sentence) <= 100 and "\n" not in found.why.sentence
+    if found.state in (GangState.QUEUED, GangState.DEACTIVATED, GangState.CHECKING):
+        assert found.why.sentence
 
 
 def test_quota_without_usage_is_unknown_not_zero() -> None:
     one = workload("x", pending(MORE_4), gpus=8)
     unknown = cluster_queue(quotas=(QuotaRow("h100", NVIDIA, 8, None),))
-    assert verdict(one, store_of(local_queue(), unknown, one)).reason == (
+    assert verdict(one, store_of(local_queue(), unknown, one)).why.sentence == (
         "needs 8 GPUs of quota research/h100: 4 more GPUs needed"
     )
 
@@ -362,11 +366,11 @@ def test_a_workload_that_was_passed_over_has_the_cause_of_the_one_like_it() -> N
     other = workload("c", bypassed, gpus=8, shape=8)
     store = store_of(*QUEUES, seen, like, other)
     found = verdict(like, store)
-    assert found.reason == verdict(seen, store).reason
-    assert (found.cause, found.sureness) == ("quota-in-use", Sureness.SAID)
-    assert ("twin", "team-a/a") in found.facts
+    assert found.why.sentence == verdict(seen, store).why.sentence
+    assert (found.why.cause, found.why.sureness) == ("quota-in-use", Sureness.SAID)
+    assert ("twin", "team-a/a") in found.why.facts
     unlike = verdict(other, store)
-    assert (unlike.cause, unlike.sureness) == ("not-admitted-yet", Sureness.INFERRED)
+    assert (unlike.why.cause, unlike.why.sureness) == ("not-admitted-yet", Sureness.INFERRED)
 
 
 def test_other_priority_or_queue_is_no_twin() -> None:
@@ -374,7 +378,7 @@ def test_other_priority_or_queue_is_no_twin() -> None:
     urgent = workload("b", shape=7, priority=10)
     elsewhere = workload("c", shape=7, queue="other")
     store = store_of(*QUEUES, seen, urgent, elsewhere)
-    assert [verdict(one, store).cause for one in (urgent, elsewhere)] == [
+    assert [verdict(one, store).why.cause for one in (urgent, elsewhere)] == [
         "not-admitted-yet",
         "not-admitted-yet",
     ]
@@ -383,9 +387,9 @@ def test_other_priority_or_queue_is_no_twin() -> None:
 def test_the_verdict_follows_the_line_as_it_moves() -> None:
     like = workload("b", gpus=8, shape=7)
     store = store_of(*QUEUES, like)
-    assert verdict(like, store).cause == "not-admitted-yet"
+    assert verdict(like, store).why.cause == "not-admitted-yet"
     store.apply(Batch(kind=Kind.WORKLOAD, changed=(workload("a", pending(MORE_4), gpus=8, shape=7),)))
-    assert verdict(like, store).cause == "quota-in-use"
+    assert verdict(like, store).why.cause == "quota-in-use"
 
 
 def test_a_head_that_can_never_start_blocks_those_behind_it() -> None:
@@ -398,8 +402,8 @@ def test_a_head_that_can_never_start_blocks_those_behind_it() -> None:
     small = workload("small", gpus=1, created_seconds=2.0)
     strict = cluster_queue(strategy="StrictFIFO")
     found = verdict(small, store_of(local_queue(), strict, head, small))
-    assert (found.state, found.cause) == (GangState.BLOCKED, "behind-the-head")
-    assert found.reason == (
+    assert (told_state(found), found.why.cause) == (BLOCKED, "behind-the-head")
+    assert found.why.sentence == (
         "behind team-a/head in StrictFIFO research: asks 16 GPUs, queue research can never give more than 8"
     )
 
@@ -414,8 +418,8 @@ def test_who_borrowed_is_named_and_whether_it_can_be_had_back() -> None:
         gpus=8,
     )
     found = verdict(one, store_of(local_queue(), lent, borrower, one))
-    assert found.reason == "needs 8 GPUs, has 2: 6 of quota research/h100 lent to batch, reclaimable"
-    assert found.sureness is Sureness.PROVED
+    assert found.why.sentence == "needs 8 GPUs, has 2: 6 of quota research/h100 lent to batch, reclaimable"
+    assert found.why.sureness is Sureness.PROVED
 
 
 def test_the_job_whose_pods_are_late_is_named() -> None:
@@ -427,7 +431,7 @@ def test_the_job_whose_pods_are_late_is_named() -> None:
     store = store_of(*QUEUES, late, said, unheard)
     words = "waits until the pods of team-a/late are ready: nothing is admitted before"
     assert [
-        (found.cause, found.reason, found.sureness)
+        (found.why.cause, found.why.sentence, found.why.sureness)
         for found in (verdict(said, store), verdict(unheard, store))
     ] == [
         ("others-not-ready", words, Sureness.SAID),
@@ -438,7 +442,7 @@ def test_the_job_whose_pods_are_late_is_named() -> None:
 def test_a_lost_node_is_named() -> None:
     running = workload("x", RESERVED, ADMITTED, is_("PodsReady"), unhealthy_nodes=("gpu-7",))
     found = verdict(running, store_of())
-    assert (found.cause, found.reason) == (
+    assert (found.why.cause, found.why.sentence) == (
         "lost-with-node",
         "node gpu-7 is lost: Kueue looks for another place in the topology",
     )
@@ -451,7 +455,7 @@ def test_a_lost_node_is_named() -> None:
         ),
         pending(MORE_4),
     )
-    assert verdict(back, store_of(*QUEUES, back)).reason.startswith(
+    assert verdict(back, store_of(*QUEUES, back)).why.sentence.startswith(
         "put back: node gpu-7 was lost and its topology had no other"
     )
 
@@ -463,15 +467,15 @@ def test_the_first_check_that_is_not_through_is_named_with_its_words() -> None:
         AdmissionCheck("budget", "Retry", "over"),
     )
     found = verdict(workload("x", RESERVED, checks=checks), store_of())
-    assert found.reason == "admission check budget is retried (and 1 more): over"
+    assert found.why.sentence == "admission check budget is retried (and 1 more): over"
 
 
 def test_braces_in_names_and_messages_are_text() -> None:
     checks = (AdmissionCheck("a{0}", "Pending", "{x.__class__}"),)
     found = verdict(workload("x", RESERVED, checks=checks), store_of())
-    assert found.reason == "admission check a{0} is pending: (x.__class__)"
+    assert found.why.sentence == "admission check a{0} is pending: (x.__class__)"
     odd = workload("y", pending(ASSIGN + "insufficient unused quota for {r} in flavor {f}, 1 more needed"))
-    assert "{f}" in verdict(odd, store_of(odd)).reason
+    assert "{f}" in verdict(odd, store_of(odd)).why.sentence
 
 
 def test_one_that_is_put_back_again_and_again_says_how_often() -> None:
@@ -480,7 +484,7 @@ def test_one_that_is_put_back_again_and_again_says_how_often() -> None:
         "x", is_("Evicted", reason="PodsReadyTimeout", message=late), pending(late), requeue_count=4
     )
     found = verdict(one, store_of(*QUEUES, one))
-    assert (found.cause, found.reason) == (
+    assert (found.why.cause, found.why.sentence) == (
         "evicted-in-a-loop",
         "put back 4 times: its pods were not ready in time",
     )
@@ -490,5 +494,5 @@ def test_a_job_larger_than_its_stopped_queue_tells_that_too() -> None:
     stopped = cluster_queue(nominal=8, stop_policy="Hold", conditions=(is_("Active", "False", "Stopped"),))
     large, fitting = workload("large", gpus=16), workload("small", gpus=8)
     found = [verdict(one, store_of(local_queue(), stopped, one)) for one in (large, fitting)]
-    assert [one.cause for one in found] == ["above-quota", "queue-stopped"]
-    assert [dict(one.facts).get("then") for one in found] == ["queue-stopped", None]
+    assert [one.why.cause for one in found] == ["above-quota", "queue-stopped"]
+    assert [[then.cause for then in one.why.then] for one in found] == [["queue-stopped"], []]

@@ -19,7 +19,9 @@ def test_a_subject_reads_as_a_person_writes_it() -> None:
 
 def test_a_verdict_without_a_cause_is_trouble_only_where_something_was_not_understood() -> None:
     fine = Verdict(subject=Subject("job", "a", "b"), sureness=Sureness.SAID)
-    foreign = Verdict(subject=Subject("job", "a", "b"), sentence="not understood: Xyz")
+    foreign = Verdict(
+        subject=Subject("job", "a", "b"), sentence="not understood: Xyz", sureness=Sureness.UNKNOWN
+    )
     held = Verdict(subject=Subject("job", "a", "b"), cause="selector", sureness=Sureness.SAID)
     assert [one.is_trouble for one in (fine, foreign, held)] == [False, True, True]
 

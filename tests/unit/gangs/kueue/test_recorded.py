@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-from cockpit.gangs.verdict import GangState
+from cockpit.gangs.standing import GangState
 from cockpit.model.job import JobState
 from cockpit.model.sureness import Sureness
 from tests.unit.gangs.kueue.situations import SITUATIONS
-from tests.unit.gangs.kueue.world import RECORDED, world
+from tests.unit.gangs.kueue.world import BLOCKED, RECORDED, told_state, world
 
 OLDER, NEWER, DEFAULTS = "older", "newer", "newer-defaults"
 ALL = (OLDER, NEWER, DEFAULTS)
@@ -57,7 +57,7 @@ CASES = (
     Case(
         "too_large",
         "huge",
-        GangState.BLOCKED,
+        BLOCKED,
         "above-quota",
         "asks 4096 GPUs, queue too-large can never give more than 64",
         sureness=Sureness.PROVED,
@@ -123,7 +123,7 @@ CASES = (
     Case(
         "gated",
         "first",
-        GangState.QUEUED,
+        BLOCKED,
         "admission-gated",
         "held until example.com/budget takes back its admission-gated-by",
         LATE,
@@ -132,35 +132,35 @@ CASES = (
     Case(
         "no_queue",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "queue-unusable",
         "queue nowhere does not exist in namespace no-queue",
     ),
     Case(
         "wrong_namespace",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "queue-unusable",
         "ClusterQueue wrong-namespace takes no jobs from namespace wrong-namespace",
     ),
     Case(
         "stopped_queue",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "queue-stopped",
         "ClusterQueue stopped-queue: stopped and drained (HoldAndDrain)",
     ),
     Case(
         "no_flavor",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "queue-unusable",
         "ClusterQueue no-flavor: names a ResourceFlavor that does not exist: nosuch",
     ),
     Case(
         "tainted_flavor",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "no-flavor-fits",
         "flavor tainted-flavor-spot has taint team=secret that the pods do not tolerate",
         facts=(("taint", "team=secret"), ("flavor", "tainted-flavor-spot")),
@@ -168,7 +168,7 @@ CASES = (
     Case(
         "selector_rules_out",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "no-flavor-fits",
         "node selector gpu=b300 rules out flavor selector-rules-out-h100",
         facts=(("selector", "gpu=b300"),),
@@ -176,7 +176,7 @@ CASES = (
     Case(
         "resource_not_covered",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "no-flavor-fits",
         "ClusterQueue resource-not-covered offers no amd.com/gpu",
         (OLDER, DEFAULTS),
@@ -184,7 +184,7 @@ CASES = (
     Case(  # this time Kueue said nothing of it within a minute
         "resource_not_covered",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "no-flavor-fits",
         "ClusterQueue resource-not-covered offers no amd.com/gpu",
         (NEWER,),
@@ -203,7 +203,7 @@ CASES = (
         GangState.QUEUED,
         "preempted",
         "preempted by preempted/second; needs 8 more GPUs",
-        facts=(("preemptor", "preempted/second"), ("then", "quota-in-use")),
+        facts=(("preemptor", "preempted/second"),),
     ),
     Case(
         "rack_too_small",
@@ -217,7 +217,7 @@ CASES = (
     Case(
         "level_missing",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "topology-full",
         "the topology of flavor level-missing-tas has no level cloud.example/block",
         facts=(("level", "cloud.example/block"),),
@@ -233,7 +233,7 @@ CASES = (
     Case(
         "launcher_not_covered",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "no-flavor-fits",
         "pod set launcher asks for nothing that queue launcher-not-covered covers: give it a CPU request",
         facts=(("pod_set", "launcher"),),
@@ -241,7 +241,7 @@ CASES = (
     Case(
         "mpijob_waits",
         "first",
-        GangState.BLOCKED,
+        BLOCKED,
         "above-quota",
         "asks 16 GPUs, queue mpijob-waits can never give more than 8",
         sureness=Sureness.PROVED,
@@ -255,10 +255,10 @@ EACH = [(case, generation) for case in CASES for generation in case.generations]
 )
 def test_the_verdict_of_a_recorded_workload(case: Case, generation: str) -> None:
     found = world(generation, case.situation).verdict(case.job)
-    assert (found.state, found.cause, found.reason) == (case.state, case.cause, case.sentence)
-    assert found.sureness is case.sureness
-    assert set(case.facts) <= set(found.facts)
-    assert len(found.reason) <= 100
+    assert (told_state(found), found.why.cause, found.why.sentence) == (case.state, case.cause, case.sentence)
+    assert found.why.sureness is case.sureness
+    assert set(case.facts) <= set(found.why.facts)
+    assert len(found.why.sentence) <= 100
 
 
 def test_nobody_is_said_to_have_switched_off_what_a_check_rejected() -> None:
@@ -282,7 +282,7 @@ def test_a_job_that_waits_to_grow_runs(generation: str) -> None:
 @pytest.mark.parametrize("generation", ALL)
 def test_fewer_pods_than_asked_for_are_told(generation: str) -> None:
     found = world(generation, "partly_admitted").verdict("first")
-    assert found.reason == "admitted with 4 of 6 pods: its quota had no room for more"
+    assert found.why.sentence == "admitted with 4 of 6 pods: its quota had no room for more"
     assert world(generation, "partly_admitted").job("first").state == JobState.RUNNING
 
 

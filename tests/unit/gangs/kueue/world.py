@@ -5,8 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from cockpit.catalogue import Permanence, lasts
 from cockpit.gangs.kueue.verdict import verdict
-from cockpit.gangs.verdict import GangVerdict
+from cockpit.gangs.standing import GangStanding, GangState
 from cockpit.jobs.index import JobIndex
 from cockpit.jobs.row import workload_of
 from cockpit.kube.decode import decoders
@@ -29,6 +30,16 @@ DECODERS = {
     "events": decoders.EVENT,
 }
 
+BLOCKED = "blocked"
+
+
+def told_state(found: GangStanding) -> str:
+    """The state; BLOCKED for one in line that waiting alone never helps."""
+    if found.state == GangState.QUEUED and lasts(found.why) is not Permanence.PASSES:
+        return BLOCKED
+    return found.state
+
+
 LATER_SECONDS = 4e9
 """Long after anything that was recorded."""
 
@@ -48,7 +59,7 @@ class World(NamedTuple):
     def workloads(self, name: str) -> tuple[Workload, ...]:
         return self.store.workloads_of(self.job(name).uid)
 
-    def verdict(self, name: str) -> GangVerdict:
+    def verdict(self, name: str) -> GangStanding:
         found = workload_of(self.store, self.job(name).uid)
         assert found is not None, f"no workload of {name}"
         return verdict(found, self.store)

@@ -1,10 +1,10 @@
-"""What every engine answers about a job's gang, and the rows of its queues."""
+"""What every engine answers about where a job's gang stands, and the rows of its queues."""
 
 from typing import NamedTuple
 
 import msgspec
 
-from cockpit.model.sureness import Sureness
+from cockpit.model.finding import Finding
 
 
 class QueueState(NamedTuple):
@@ -24,7 +24,6 @@ class GangState:
     """Where a gang stands with its engine, in plain words."""
 
     QUEUED = "queued"  # waits for quota or for its turn
-    BLOCKED = "blocked"  # will never start as things are: too large, queue missing or stopped
     CHECKING = "checking"  # quota is reserved, admission checks are not through
     ADMITTED = "admitted"  # may run; its pods are not all ready
     STARTED = "started"  # all pods reached readiness
@@ -32,34 +31,26 @@ class GangState:
     DEACTIVATED = "deactivated"  # suspended by a person or by the engine
     FINISHED = "finished"
 
-    WAITING = ("queued", "blocked", "checking", "evicted", "deactivated")
+    WAITING = ("queued", "checking", "evicted", "deactivated")
 
 
-class GangVerdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One gang's standing. `reason` is one sentence of at most 100 characters, "" when nothing holds it.
+NOT_HELD = Finding()
+"""Nothing holds it, or what does stands on its members."""
 
-    `cause` is the id of a row of the catalogue of causes ("" where nothing holds it, or where what is seen
-    was not understood), `facts` the values behind the sentence by name (flavor, head, check, ...), whole.
-    `message` holds the engine's own words, said since `since_seconds` (epoch seconds, None unknown).
-    `missing` counts units of `resource` in `flavor` that are wanting, in base units; None unknown or none.
-    `again_seconds` is when it is tried again, where the engine has set a time.
+
+class GangStanding(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Where one gang stands. `why` is what holds it, with the engine's own words as evidence.
+
+    `again_seconds` is when it is tried again (epoch seconds), where the engine has set a time.
     `position` 1 is next; `is_estimate` where it was computed here and not told by the engine.
     """
 
     state: str
-    reason: str = ""
-    missing: int | None = None
-    flavor: str = ""
-    resource: str = ""
+    why: Finding = NOT_HELD
     position: int | None = None
     is_estimate: bool = False
     queue: str = ""
     cluster_queue: str = ""
-    cause: str = ""
-    facts: tuple[tuple[str, str], ...] = ()
-    sureness: Sureness = Sureness.UNKNOWN
-    message: str = ""
-    since_seconds: float | None = None
     again_seconds: float | None = None
 
     @property
