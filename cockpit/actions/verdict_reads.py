@@ -18,7 +18,7 @@ from cockpit.gangs.manifests import ApiKind
 from cockpit.jobs.run_log import container_of
 from cockpit.kube.log_fan_in import read_once
 from cockpit.kube.objects import get_object, list_trees
-from cockpit.kube.resource import PODS, Resource
+from cockpit.kube.resource import NAMESPACES, PODS, Resource
 from cockpit.kube.session import ApiSession
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
@@ -131,6 +131,8 @@ async def _trees(
     if job is not None:
         served = (lookup(*one) for one in _engine_lists(job, view))
         lists |= {(one.kind, ""): list_trees(session, one) for one in served if one is not None}
+    if job is not None and job.workload_uid and not job.pod_uids:  # queues may choose namespaces by labels
+        lists[NAMESPACES.kind, ""] = list_trees(session, NAMESPACES, is_metadata=True)
     own = [] if job is None else [*_own(job, lookup, view)]
     named = [(PODS, space, pod.name) for pod in _samples(pods)] + own
     found = await asyncio.gather(*map(_quiet, lists.values()))
@@ -143,16 +145,16 @@ async def _trees(
 
 
 def _engine_lists(job: Job, view: ClusterView) -> Iterator[ApiKind]:
-    """What the job's engine may miss, of the cluster: the queue of its group, flavors of its quota, the class
-    of its priority."""
+    """What the job's engine may miss, of the cluster: the queue of its group, what its quota rests on, the
+    class of its priority."""
     queue = registry.engine_named(job.engine).group_queue
     if queue is not None and not job.nodes:
         yield queue
     object_ = None if job.workload_uid or job.pod_uids else object_of(job, view.store)
     labels = () if object_ is None else object_.labels
     for engine in registry.engines_by_quota():
-        if engine.flavor_kind is not None and job.workload_uid and not job.pod_uids:
-            yield engine.flavor_kind
+        if job.workload_uid and not job.pod_uids:
+            yield from engine.outlook_lists
         if engine.priority_label and label(labels, engine.priority_label):
             yield engine.priority_kind
 
@@ -190,9 +192,6 @@ def _own(job: Job, lookup: Lookup, view: ClusterView) -> Iterator[tuple[Resource
         engine = registry.engine_of_workload(workload)
         if engine.workload_kind is not None:
             named.append((*engine.workload_kind, workload.namespace, workload.name))
-        local = view.store.by_key(Kind.LOCAL_QUEUE, f"{workload.namespace}/{workload.queue}")
-        if local is not None and local.cluster_queue and engine.queue_kind is not None:
-            named.append((engine.queue_kind[0], "ClusterQueue", "", local.cluster_queue))
     for api_version, kind, namespace, name in named:
         resource = lookup(api_version, kind)
         if resource is not None:

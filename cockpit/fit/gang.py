@@ -123,23 +123,21 @@ def starts(
     store: StoreReader,
     parts: Sequence[Part],
     *,
-    queue: str = "",
     surroundings: Surroundings = UNKNOWN,
     rivals: Sequence[Part] = (),
 ) -> bool:
-    """Whether all members find a seat for sure and quota suffices: `fit` without what it tells besides.
+    """Whether all members find a seat for sure: `fit` without what it tells besides, and without quota.
     `rivals` may take their seats first, anywhere."""
     snapshot = ClusterSnapshot(store, surroundings)
     if len(parts) == 1 and _minds_nothing(snapshot, parts[0].shape):
-        has_room = _keeps_room(snapshot, parts[0], rivals) if rivals else _has_room(snapshot, parts[0])
-        return has_room and shortage(store, parts, queue) is None
+        return _keeps_room(snapshot, parts[0], rivals) if rivals else _has_room(snapshot, parts[0])
     for one in sorted(parts, key=lambda each: (-each.shape.gpus, -_cpu(each.shape))):
         if rivals and not _keeps_room(snapshot, one, rivals):
             return False
         placed = _place(snapshot, one)
         if placed.missing or not placed.is_sure:
             return False
-    return not _notes(parts, surroundings) and shortage(store, parts, queue) is None
+    return not _notes(parts, surroundings)
 
 
 def _keeps_room(snapshot: ClusterSnapshot, part: Part, rivals: Sequence[Part]) -> bool:

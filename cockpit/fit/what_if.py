@@ -7,7 +7,6 @@ from typing import Any, cast
 import msgspec
 
 from cockpit.fit.gang import FitAnswer, room_elsewhere, starts
-from cockpit.fit.quota import shortage
 from cockpit.fit.shape import Part
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.pod import Pod
@@ -17,8 +16,8 @@ from cockpit.model.store_reader import Requests, StoreReader
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     """A gang, and how the cluster differs from what it is: `records` stand in the place of those with their
-    uid or are new, pods of `without` (uids) are gone. `rivals` are pods of others that may take seats
-    first."""
+    uid or are new, pods of `without` (uids) are gone. `queue` is the LocalQueue that has yet to admit the
+    gang, "" for none. `rivals` are pods of others that may take seats first."""
 
     parts: tuple[Part, ...]
     queue: str = ""
@@ -28,16 +27,15 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     rivals: tuple[Part, ...] = ()
 
     def starts(self, store: StoreReader, answer: FitAnswer | None = None) -> bool:
-        """True where the scheduler finds a seat for every member, in whatever order it goes, and quota
-        suffices. `answer` is the fit as things are: with it only nodes that differ are looked at, where
-        members are the same and that is enough."""
+        """True where the scheduler finds a seat for every member, in whatever order it goes. `answer` is the
+        fit as things are: with it only nodes that differ are looked at, where members are the same and that
+        is enough."""
         seen = changed_store(store, self.records, self.without)
         if answer is not None and self._is_answered(answer):
             rooms = room_elsewhere(seen, answer, self._nodes(store), self.around, self.rivals)
             if rooms is not None:
-                enough = rooms >= answer.wanted
-                return enough and shortage(seen, self.parts, self.queue) is None
-        return starts(seen, self.parts, queue=self.queue, surroundings=self.around, rivals=self.rivals)
+                return rooms >= answer.wanted
+        return starts(seen, self.parts, surroundings=self.around, rivals=self.rivals)
 
     def _is_answered(self, answer: FitAnswer) -> bool:
         return not answer.has_rivals and [one.part for one in answer.parts] == list(self.parts)

@@ -89,8 +89,9 @@ class Change(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `kind`: fewer_gpus, other_pool, other_queue, wait_for, suspend, kill, raise_maximum, tolerate, fix_claim,
     delete_worker, uncordon_node, create, ... `verb` is the id in the registry of verbs, "" where none exists
     yet; `command` the argv of cockpit or kubectl, of several with words of BETWEEN_COMMANDS between them.
-    `is_checked`: fit was run on the changed view and the subject starts. `steps` are the single changes of
-    one that is several, in their order, () else.
+    `is_checked`: on the changed view nothing blocks the subject any more: it starts. `leaves` is what then
+    blocks it next, "" where it starts or where that is not known. `steps` are the single changes of one that
+    is several, in their order, () else.
     """
 
     kind: str
@@ -98,6 +99,7 @@ class Change(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     verb: str = ""
     command: tuple[str, ...] = ()
     is_checked: bool = False
+    leaves: str = ""
     target: Subject | None = None
     steps: tuple["Change", ...] = ()
 

@@ -51,7 +51,7 @@ def page(verdict: Verdict, view: ClusterView) -> WhyPage:
     head = _head(verdict, now_seconds)
     if job is not None and (unmark := unmark_words(job)):
         head.append(f"{unmark[0].upper()}{unmark[1:]}")
-    is_start = verdict.subject.kind != "pool" and any(one.kind not in _NO_START for one in verdict.changes)
+    is_start = verdict.subject.kind != "pool" and any(one.is_checked for one in verdict.changes)
     return WhyPage(tuple(head), verdict.changes, tuple(rest), is_start)
 
 
@@ -65,7 +65,8 @@ def lines(verdict: Verdict, view: ClusterView) -> list[str]:
 
 
 def _offer_line(one: Change) -> str:
-    return f"  {one.words}: {command_text(one)}" if one.command else f"  {NO_COMMAND.format(one.words)}"
+    words = words_of(one)
+    return f"  {words}: {command_text(one)}" if one.command else f"  {NO_COMMAND.format(words)}"
 
 
 def _standing(verdict: Verdict, now_seconds: float) -> str:
@@ -129,9 +130,15 @@ def funnel_line(funnel: Funnel) -> str:
 # ---- offers
 
 STARTS, HELPS = "It would start if", "What helps here"
-_NO_START = ("drain_node", "drain_node_after")
+
+
+def words_of(change: Change) -> str:
+    """An offer, and behind one that starts nothing by itself what comes next."""
+    return f"{change.words} (then: {change.leaves})" if change.leaves else change.words
+
+
 OFFERS: tuple[Field[Change], ...] = (
-    Field(Column("words", STARTS, 40, grow=10, wish=90), lambda one, _: Cell(one.words)),
+    Field(Column("words", STARTS, 40, grow=10, wish=90), lambda one, _: Cell(words_of(one))),
     Field(
         Column("checked", "checked", 9, priority=3),
         lambda one, _: Cell("starts", "good") if one.is_checked else Cell("not tried", "dim"),
@@ -144,7 +151,7 @@ OFFERS: tuple[Field[Change], ...] = (
 
 
 HELP: tuple[Field[Change], ...] = (
-    Field(Column("words", HELPS, 40, grow=10, wish=90), lambda one, _: Cell(one.words)),
+    Field(Column("words", HELPS, 40, grow=10, wish=90), lambda one, _: Cell(words_of(one))),
     OFFERS[-1],
 )
 

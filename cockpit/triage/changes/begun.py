@@ -5,10 +5,10 @@ from cockpit.catalogue.cause import Cause
 from cockpit.fit.what_if import WhatIf
 from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.json_patch import Operation, edited
+from cockpit.model.finding import Change, Finding, Subject
 from cockpit.triage.changes.job_edits import authored, edit_command, verb_of_edit
 from cockpit.triage.changes.offer import short
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.verdict import Change, Subject, Verdict
 from cockpit.triage.wanted import Tree, job_of, tree_of
 
 _CREATED = {"configmap": ("create", "configmap"), "secret": ("create", "secret", "generic")}
@@ -19,7 +19,7 @@ RUNS_AGAIN = (*_FINAL, Cause.DEADLINE)
 """Causes that may have ended the job, and after which it can be made to run again."""
 
 
-def of_begun(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:
+def of_begun(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
     """Changes after which what has a node already, or has ended, runs; () where none is known."""
     if verdict.cause in (Cause.CONFIG_MISSING, Cause.VOLUME_NOT_MOUNTED):
         return _object_made(verdict)
@@ -32,7 +32,7 @@ def of_begun(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:
     return ()
 
 
-def _object_made(verdict: Verdict) -> tuple[Change, ...]:
+def _object_made(verdict: Finding) -> tuple[Change, ...]:
     """Where a pod has its node nothing else is needed: its kubelet tries again."""
     kind, name, space = verdict.fact("kind").lower(), verdict.fact("object"), verdict.subject.namespace
     words = _CREATED.get(kind)
@@ -58,7 +58,7 @@ def _tree(subject: Subject, view: ClusterView) -> Tree | None:
 
 
 def _anew(
-    verdict: Verdict, view: ClusterView, operations: tuple[Operation, ...], words: str
+    verdict: Finding, view: ClusterView, operations: tuple[Operation, ...], words: str
 ) -> tuple[Change, ...]:
     found, job = _tree(verdict.subject, view), job_of(verdict.subject, view)
     if found is None:
@@ -85,7 +85,7 @@ def _anew(
     )
 
 
-def _recreated(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:
+def _recreated(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
     """The job as its author wrote it: whether there is room is asked of it again then."""
     found, job = _tree(verdict.subject, view), job_of(verdict.subject, view)
     if found is None or job is None:
@@ -102,7 +102,7 @@ def _recreated(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:
     )
 
 
-def _later_deadline(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:
+def _later_deadline(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
     """The job runs again without the deadline that ended it."""
     spec = (_tree(verdict.subject, view) or {}).get("spec") or {}
     for path, held in (("/spec", spec), ("/spec/runPolicy", spec.get("runPolicy") or {})):

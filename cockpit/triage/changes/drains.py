@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from cockpit.model.finding import Change, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -10,7 +11,6 @@ from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_walk
 from cockpit.triage.changes.offer import cockpit, node, short
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.verdict import Change, Subject
 from cockpit.triage.wanted import job_of
 
 _MOST_NODES: Final = 2

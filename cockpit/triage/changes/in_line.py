@@ -3,76 +3,134 @@ that no node has room for take seats."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from cockpit.fit.quota import quota_left
+from cockpit.catalogue.cause import Cause
+from cockpit.catalogue.lifting import Lift, lift_of
+from cockpit.fit.quota import Flavors, QuotaLedger, Shortage, asked_of
 from cockpit.fit.shape import Part, Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.what_if import WhatIf, changed_store
-from cockpit.k8s.gpu_resources import is_gpu_resource
-from cockpit.model.gang import ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
+from cockpit.gangs import registry
+from cockpit.k8s.tolerations import taint_of, tolerations_of, untolerated
+from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.job import JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.scheduling import Toleration
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.changes.offer import ChangeOffer, Desk
+from cockpit.triage.changes.offer import Desk
 
 _HAVE_WAITING_PODS: Final = (JobState.PENDING, JobState.DEGRADED)
-_Quota = Mapping[tuple[str, str], int]
-"""(flavor, resource) -> amount in base units."""
+_STRICT: Final = "StrictFIFO"
+_GOES_ANYWHERE: Final = (Toleration(operator="Exists"),)
 
 
-def after_others(desk: Desk, offer: ChangeOffer, waiting: "WaitingPods | None" = None) -> WhatIf | None:
-    """The cluster after the change and after all who are let in by it before the subject; None where one of
-    these would hold it up."""
-    then = offer.then
-    rivals = [] if waiting is None else [*waiting.parts(then.without)]
+class QueueTurn(NamedTuple):
+    """What the line of the subject's queue comes to: its members as the flavors that it gets make them, those
+    that are let in before it, and what is lacking, of it or of `behind`, the job that nobody passes."""
+
+    parts: tuple[Part, ...]
+    rivals: tuple[Part, ...] = ()
+    lacks: tuple[Shortage, ...] = ()
+    behind: str = ""
+
+
+def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
+    """The line played on the changed cluster; `is_last` where the subject is made anew and stands at the end
+    of its priority. Nothing is lacking where its queue is not known."""
     seen = changed_store(desk.view.store, then.records, then.without)
     local: LocalQueue | None = seen.by_key(Kind.LOCAL_QUEUE, f"{desk.wanted.namespace}/{then.queue}")
     queue: ClusterQueue | None = (
-        None if local is None else seen.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
+        None if local is None or not then.queue else seen.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
     )
     if queue is None:
-        return msgspec.structs.replace(then, rivals=tuple(rivals))
-    is_last = desk.is_anew or offer.tree is not None or offer.change.verb == "job.clone"
-    left = {(row.flavor, row.resource): quota_left(seen, queue, row) for row in queue.quotas}
-    taken: dict[tuple[str, str], int] = {}
+        return QueueTurn(then.parts)
+    ledger = QuotaLedger(seen, desk.cohorts)
+    for was, after in _changed(desk.view.store, then):
+        if was.cluster_queue and not after.cluster_queue:
+            for part in was.pod_sets:
+                for name, amount in part.resources:
+                    if (flavor := dict(part.flavors).get(name)) is not None:
+                        ledger.release(was.cluster_queue, flavor, name, amount)
+    rivals: list[Part] = []
     for one in ahead(desk, queue, seen, is_last=is_last):
-        reserved = _reserved(one, left)
-        if reserved is None and queue.strategy == "StrictFIFO":
-            return None
-        for place, amount in (reserved or {}).items():
-            left[place] -= amount
-            taken[place] = taken.get(place, 0) + amount
-        if reserved is not None:
-            rivals += [_part(each, one.namespace) for each in one.pod_sets if each.count]
-    records = then.records
-    if taken:
-        records = (*records, (Kind.CLUSTER_QUEUE, _with_more_used(queue, taken)))
-    return msgspec.structs.replace(then, records=records, rivals=tuple(rivals))
+        asked, parts = _asked(one), [*_parts(one)]
+        given, lacks = ledger.flavors(queue, asked, lambda name: _suits(desk, queue, parts, name))  # noqa: B023
+        if lacks and queue.strategy == _STRICT:
+            return QueueTurn(then.parts, tuple(rivals), lacks, _job(one))
+        if not lacks:
+            ledger.take(queue, asked, given)
+            rivals += parts
+    given, lacks = ledger.flavors(
+        queue, asked_of(then.parts), lambda name: _suits(desk, queue, then.parts, name)
+    )
+    parts = [_on_its_nodes(desk, one, given) for one in then.parts]
+    return QueueTurn(then.parts if lacks else tuple(parts), tuple(rivals), lacks)
 
 
-def ahead(
-    desk: Desk, queue: ClusterQueue, store: StoreReader | None = None, *, is_last: bool = False
-) -> list[Workload]:
-    """Those that wait in the queue before the subject, the first one first; `is_last` where it is made anew
-    and stands at the end of its priority."""
-    seen, job = store or desk.view.store, desk.wanted.job
-    own: Workload | None = seen.get(Kind.WORKLOAD, job.workload_uid) if job and job.workload_uid else None
-    turn = _order(own) if own is not None else (0, float("inf"))
+def _changed(store: StoreReader, then: WhatIf) -> Iterator[tuple[Workload, Workload]]:
+    """Each workload as it is and as it would be."""
+    for kind, record in then.records:
+        was = store.get(kind, record.uid) if kind == Kind.WORKLOAD else None
+        if isinstance(was, Workload) and isinstance(record, Workload):
+            yield was, record
+
+
+def _suits(desk: Desk, queue: ClusterQueue, parts: Iterable[Part], name: str) -> bool:
+    """Whether pods may use a flavor: its taints, and its labels where a selector has such a key; True where
+    it was not read."""
+    flavor = desk.flavors.get(name)
+    if flavor is None:
+        return True
+    known = (desk.flavors.get(row.flavor) for row in queue.quotas)
+    keys = {key for one in known if one is not None for key in one.labels}
+    added, taints = tolerations_of(list(flavor.tolerations)), [taint_of(one) for one in flavor.taints]
+    return all(
+        all(flavor.labels.get(key) == value for key, value in one.shape.node_selector if key in keys)
+        and untolerated(taints, (*one.shape.tolerations, *added)) is None
+        for one in parts
+    )
+
+
+def _on_its_nodes(desk: Desk, part: Part, given: Flavors) -> Part:
+    """The same with what its flavors add to each pod."""
+    flavors = [desk.flavors[name] for name in dict.fromkeys(given.values()) if name in desk.flavors]
+    if not flavors:
+        return part
+    labels = dict(part.shape.node_selector) | {
+        key: value for one in flavors for key, value in one.labels.items()
+    }
+    more = tuple(each for one in flavors for each in tolerations_of(list(one.tolerations)))
+    shape = msgspec.structs.replace(
+        part.shape,
+        node_selector=tuple(sorted(labels.items())),
+        tolerations=(*part.shape.tolerations, *more),
+    )
+    return Part(part.role, part.count, shape)
+
+
+def ahead(desk: Desk, queue: ClusterQueue, seen: StoreReader, *, is_last: bool = False) -> list[Workload]:
+    """Those that wait in the queue before the subject, the first one first. What cannot start whatever quota
+    there is takes none, but nobody passes it in a strict line."""
+    own = seen.get(Kind.WORKLOAD, desk.workload.uid) if desk.workload is not None else None
+    turn = (0, float("inf")) if own is None else _order(own)
     if is_last:
         turn = (turn[0], float("inf"))
     found: list[Workload] = []
     for one in seen.records(Kind.WORKLOAD).values():
-        waits = one.is_active and not one.is_finished and not one.cluster_queue
+        engine = registry.engine_of_workload(one)
         # of the same second either may come first
-        if not waits or _order(one) > turn or (own is not None and one.uid == own.uid):
+        if one.cluster_queue or _order(one) > turn or (own is not None and one.uid == own.uid):
             continue
         local: LocalQueue | None = seen.by_key(Kind.LOCAL_QUEUE, f"{one.namespace}/{one.queue}")
-        if local is not None and local.cluster_queue == queue.name:
+        if local is None or local.cluster_queue != queue.name or not engine.is_in_line(one) or one.gated_by:
+            continue
+        cause = "" if queue.strategy == _STRICT else engine.admission(one, seen, None).why.cause
+        is_out = local.stop_policy not in ("", "None") or cause == Cause.BACKS_OFF
+        if not is_out and (not cause or lift_of(cause) is not Lift.COMPONENT):
             found.append(one)
     return sorted(found, key=_order)
 
@@ -81,48 +139,30 @@ def _order(one: Workload) -> tuple[int, float]:
     return -one.priority, one.created_seconds or 0.0
 
 
-def asked_by(one: Workload, resource: str) -> int:
-    """How much of the resource all its pods ask for."""
-    return sum(amount for part in one.pod_sets for name, amount in part.resources if name == resource)
+def _job(one: Workload) -> str:
+    return f"{one.namespace}/{one.name if one.owner is None else one.owner.name}"
 
 
-def _reserved(one: Workload, left: _Quota) -> dict[tuple[str, str], int] | None:
-    """The quota that it would get, each resource of the flavor with most left; None where it gets none."""
-    found: dict[tuple[str, str], int] = {}
-    for resource in {name for part in one.pod_sets for name, _ in part.resources}:
-        asked = asked_by(one, resource)
-        places = [place for place in left if place[1] == resource]
-        if not places:
-            if is_gpu_resource(resource) or resource in ("cpu", "memory"):
-                return None
+def _asked(one: Workload) -> dict[str, int]:
+    sums: dict[str, int] = {"pods": sum(part.count for part in one.pod_sets)}
+    for part in one.pod_sets:
+        for name, amount in part.resources:
+            sums[name] = sums.get(name, 0) + amount
+    return sums
+
+
+def _parts(workload: Workload) -> Iterator[Part]:
+    """What it tolerates is not told: it may go anywhere."""
+    for one in workload.pod_sets:
+        if not one.count:
             continue
-        best = max(places, key=lambda place: (left[place], place))
-        if left[best] < asked:
-            return None
-        found[best] = asked
-    return found
-
-
-def _with_more_used(queue: ClusterQueue, taken: _Quota) -> ClusterQueue:
-    rows = tuple(less_used(row, -taken.get((row.flavor, row.resource), 0)) for row in queue.quotas)
-    return msgspec.structs.replace(queue, quotas=rows)
-
-
-def less_used(row: QuotaRow, amount: int) -> QuotaRow:
-    """A row with that much less in use."""
-    used = None if row.used is None else max(0, row.used - amount)
-    reserved = None if row.reserved is None else max(0, row.reserved - amount)
-    return msgspec.structs.replace(row, used=used, reserved=reserved)
-
-
-def _part(one: PodSet, namespace: str) -> Part:
-    each = tuple(sorted((name, amount // one.count) for name, amount in one.resources if amount))
-    pairs = (pair.partition("=") for pair in one.selector.split(",") if pair)
-    selector = tuple((key, value) for key, _, value in pairs)
-    # what it tolerates is not told: it may go anywhere
-    any_taint = (Toleration(operator="Exists"),)
-    shape = Shape(namespace=namespace, requests=each, node_selector=selector, tolerations=any_taint)
-    return Part(one.name, one.count, shape)
+        each = tuple(sorted((name, amount // one.count) for name, amount in one.resources if amount))
+        pairs = (pair.partition("=") for pair in one.selector.split(",") if pair)
+        selector = tuple((key, value) for key, _, value in pairs)
+        shape = Shape(
+            namespace=workload.namespace, requests=each, node_selector=selector, tolerations=_GOES_ANYWHERE
+        )
+        yield Part(one.name, one.count, shape)
 
 
 # ---- seats
@@ -172,6 +212,6 @@ def _shape(pod: Pod) -> Shape:
 
 
 def _amounts(pod: Pod) -> Iterator[tuple[str, int]]:
-    given = {"cpu": pod.cpu_millicores, "memory": pod.memory_bytes}
-    given.update(pod.traits.resources or ((pod.gpu_resource, pod.gpus),))
+    given: Mapping[str, int] = {"cpu": pod.cpu_millicores, "memory": pod.memory_bytes}
+    given = {**given, **dict(pod.traits.resources or ((pod.gpu_resource, pod.gpus),))}
     yield from ((name, amount) for name, amount in given.items() if name and amount)

@@ -7,16 +7,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from cockpit.fit.what_if import WhatIf
 from cockpit.jobs.again import as_written
 from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.json_patch import Operation, Operations, edited, pointed
+from cockpit.model.finding import Subject
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
-from cockpit.triage.changes.offer import ChangeOffer, Desk, cockpit
+from cockpit.triage.changes.offer import ChangeOffers, Desk, made
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.verdict import Change, Subject
 from cockpit.triage.wanted import Tree, tree_of
 
 _MUTABLE: Final = ("Deployment", "StatefulSet", "DaemonSet")
@@ -80,7 +79,7 @@ def edit_command(tree: Tree, operations: Operations, name: str) -> tuple[str, ..
     that of its job as verbs take it."""
     meta, text = tree["metadata"], json.dumps(list(operations), separators=(",", ":"))
     if tree["kind"] not in _MUTABLE:
-        return cockpit("job.recreate", name, *(("--patch", text) if text != "[]" else ()))
+        return ("cockpit", "job", "recreate", name, *(("--patch", text) if text != "[]" else ()), "--write")
     group = str(tree["apiVersion"]).rpartition("/")[0]
     kind = str(tree["kind"]).lower() + (f".{group}" if group else "")
     where = ("-n", str(meta["namespace"])) if meta.get("namespace") else ()
@@ -99,26 +98,19 @@ def edit_offer(  # noqa: PLR0917 - what an offer is, and of what
     words: str,
     operations: Operations,
     target: Subject | None = None,
-) -> ChangeOffer | None:
-    """The offer to give the job other lines; None where its object was not read, or has no such lines."""
+) -> ChangeOffers:
+    """The offer to give the job other lines; none where its object was not read, or has no such lines."""
     tree, found = own_object(desk), list(operations)
-    if tree is None or not found:
-        return None
-    then_tree = edited(tree, found)
-    parts = planned_gang(then_tree, desk.wanted.namespace)
-    if not parts:
-        return None
+    then_tree = edited(tree, found) if tree is not None and found else None
+    parts = () if then_tree is None else planned_gang(then_tree, desk.wanted.namespace)
+    if tree is None or then_tree is None or not parts:
+        return
     job = desk.wanted.job
     command = edit_command(tree, found, desk.name if job is not None else f"pod/{desk.name}")
-    change = Change(
-        kind=kind,
-        words=words,
-        verb=verb_of_edit(tree),
-        command=command,
-        target=target or desk.wanted.subject,
+    offer = made(
+        desk, cost, kind, words, command, target=target, tree=then_tree, parts=parts, without=own_pods(desk)
     )
-    then: WhatIf = msgspec.structs.replace(desk.base, parts=parts, without=own_pods(desk))
-    return ChangeOffer(cost, change, then, then_tree)
+    yield offer._replace(change=msgspec.structs.replace(offer.change, verb=verb_of_edit(tree)))
 
 
 def in_each(desk: Desk, lines: Callable[[PodSpecPlace], Operations]) -> list[Operation]:

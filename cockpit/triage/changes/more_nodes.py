@@ -11,6 +11,7 @@ from cockpit.fit.shape import Part
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.what_if import WhatIf
 from cockpit.gangs.sentence import counted
+from cockpit.model.finding import Change, Subject
 from cockpit.model.node import Node
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
@@ -20,10 +21,9 @@ from cockpit.pools.forecast import forecast
 from cockpit.pools.index import gpus_per_node, pool_object, pools_of
 from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.plan import nodes_named
-from cockpit.triage.changes.in_line import WaitingPods
+from cockpit.triage.changes.in_line import WaitingPods, turn_of
 from cockpit.triage.changes.offer import MONEY, ChangeOffer, ChangeOffers, Desk, cockpit, node, short
 from cockpit.triage.starters import nodes_to_come
-from cockpit.triage.verdict import Change, Subject
 
 _A_NODE = 10
 _MOST_FOR_OTHERS: Final = 8
@@ -35,18 +35,21 @@ def more_nodes(desk: Desk) -> ChangeOffers:
     found = [one for one in desk.answer.remedies if one.kind == "more_nodes"]
     pools = pools_of(desk.view.store)
     yield from _of_empty_pools(desk, pools)
-    rivals = WaitingPods(desk).parts(()) if found else ()
+    rivals = (*WaitingPods(desk).parts(()), *turn_of(desk, desk.base).rivals) if found else ()
     for way in found:
         nodes = _for_others_too(desk, way, rivals) if rivals else way.nodes
         count = len(nodes)
         pool = next((one for one in pools if way.detail in one.node_names), None)
         is_pool = pool is not None and pool.name != NO_POOL
         change = _of_pool(desk, pool, count) if pool is not None and is_pool else _unowned(count, way.detail)
-        if change is None:
-            continue
-        records = tuple((Kind.NODE, one) for one in nodes)
-        cost = MONEY + _A_NODE * count + (0 if change.command else 1)
-        yield ChangeOffer(cost, change, msgspec.structs.replace(desk.base, records=records))
+        if change is not None:
+            yield _with_nodes(desk, change, nodes)
+
+
+def _with_nodes(desk: Desk, change: Change, nodes: Sequence[Node]) -> ChangeOffer:
+    cost = MONEY + _A_NODE * len(nodes) + (0 if change.command else 1)
+    records = tuple((Kind.NODE, one) for one in nodes)
+    return ChangeOffer(cost, change, msgspec.structs.replace(desk.base, records=records))
 
 
 def _for_others_too(desk: Desk, way: FitRemedy, rivals: tuple[Part, ...]) -> tuple[Node, ...]:
@@ -75,10 +78,7 @@ def _of_empty_pools(desk: Desk, pools: Sequence[Pool]) -> ChangeOffers:
         change = _of_pool(desk, pool, count) or _asked_for(desk, pool, owner, count, each)
         nodes = nodes_to_come(store, pool, owner, count, each)
         if change is not None and nodes:
-            records = tuple((Kind.NODE, one) for one in nodes)
-            yield ChangeOffer(
-                MONEY + _A_NODE * count, change, msgspec.structs.replace(desk.base, records=records)
-            )
+            yield _with_nodes(desk, change, nodes)
 
 
 def nodes_for(asked: Sequence[int], each: int) -> int:

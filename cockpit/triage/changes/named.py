@@ -1,16 +1,12 @@
-"""Objects that a pod names and that do not exist: a ServiceAccount, a PriorityClass, a ConfigMap. Nothing but
-making them helps, and where a pod has its node already, nothing else is needed."""
+"""Objects that a pod names and that do not exist: a ServiceAccount, a PriorityClass, a ConfigMap."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from cockpit.fit.pod_sets import pod_sets
-from cockpit.model.pod import Pod
-from cockpit.model.record import Kind
-from cockpit.triage.changes.offer import short
-from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.verdict import Change, Subject
-from cockpit.triage.wanted import Tree, job_of, tree_of
+from cockpit.model.finding import Subject
+from cockpit.triage.changes.offer import FREE, ChangeOffers, Desk, made, short
+from cockpit.triage.cluster_view import Trees
+from cockpit.triage.wanted import Tree
 
 _WORDS: Final = {
     "ServiceAccount": ("service account", "serviceaccount"),
@@ -28,60 +24,35 @@ class Named(NamedTuple):
     name: str
 
 
-def create_named(subject: Subject, view: ClusterView) -> Change | None:
-    """To create the one object that is missing; None where none is, or several are."""
-    specs, space = _specs(subject, view)
-    missing = {one for spec in specs for one in named_by(spec) if not _exists(view, one, space)}
-    if len(missing) != 1:
-        return None
-    (one,) = missing
-    words, plural = _WORDS[one.kind]
-    where = "" if one.kind in _WIDE else f" in {short(space)}"
-    place = () if one.kind in _WIDE else ("-n", space)
-    more = ("--value=0",) if one.kind == "PriorityClass" else ()
-    return Change(
-        kind="create",
-        words=f"create {words} {short(one.name)}{where}",
-        command=("kubectl", "create", plural, one.name, *place, *more),
-        target=Subject(plural, "" if one.kind in _WIDE else space, one.name),
-    )
+def create_named(desk: Desk) -> ChangeOffers:
+    """To create what its pods name and what does not exist."""
+    space = desk.wanted.namespace
+    for one in sorted(missing_of(desk.pod_specs, space, desk.view.trees)):
+        words, plural = _WORDS[one.kind]
+        is_wide = one.kind in _WIDE
+        place = () if is_wide else ("-n", space)
+        more = ("--value=0",) if one.kind == "PriorityClass" else ()
+        metadata = {"name": one.name, **({} if is_wide else {"namespace": space})}
+        yield made(
+            desk,
+            FREE + 1,
+            "create",
+            f"create {words} {short(one.name)}" + ("" if is_wide else f" in {short(space)}"),
+            ("kubectl", "create", plural, one.name, *place, *more),
+            target=Subject(plural, "" if is_wide else space, one.name),
+            trees=({"apiVersion": "v1", "kind": one.kind, "metadata": metadata},),
+        )
 
 
-def _exists(view: ClusterView, one: Named, space: str) -> bool:
-    """True where it does, and where nobody read such objects."""
-    where = "" if one.kind in _WIDE else space
-    if (one.kind, where) not in view.trees:
-        return True
-    return tree_of(view, one.kind, where, one.name) is not None
-
-
-def _specs(subject: Subject, view: ClusterView) -> tuple[list[Mapping[str, Any]], str]:
-    """The pod specs of the subject and their namespace: of pods that are there, else of the job's object."""
-    if subject.kind == "pod":
-        return _pod_specs([subject.name], subject.namespace, view), subject.namespace
-    job = job_of(subject, view) if subject.kind in ("job", "gang") else None
-    if job is None:
-        return [], subject.namespace
-    tree = tree_of(view, job.kind, job.namespace, job.name)
-    members = [pod.name for pod in view.jobs.members(job.key) if not pod.is_finished]
-    if members:
-        return _pod_specs(members, job.namespace, view), job.namespace
-    return ([one.pod_spec for one in pod_sets(tree)] if tree is not None else []), job.namespace
-
-
-def _pod_specs(names: Iterable[str], space: str, view: ClusterView) -> list[Mapping[str, Any]]:
-    trees = (tree_of(view, "Pod", space, name) for name in names)
-    return [tree["spec"] for tree in trees if tree is not None and isinstance(tree.get("spec"), Mapping)]
-
-
-def is_bound(subject: Subject, view: ClusterView) -> bool:
-    """Whether every pod of it has its node."""
-    if subject.kind == "pod":
-        pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
-        return pod is not None and bool(pod.node)
-    job = job_of(subject, view)
-    members = () if job is None else view.jobs.members(job.key)
-    return bool(members) and all(pod.node for pod in members)
+def missing_of(specs: Iterable[Mapping[str, Any]], space: str, trees: Trees) -> set[Named]:
+    """What these pod specs name and what does not exist; nothing of kinds that were not read."""
+    named = {one for spec in specs for one in named_by(spec)}
+    known = {one: trees.get((one.kind, "" if one.kind in _WIDE else space)) for one in named}
+    return {
+        one
+        for one, some in known.items()
+        if some is not None and all(tree["metadata"].get("name") != one.name for tree in some)
+    }
 
 
 def named_by(spec: Mapping[str, Any]) -> Iterator[Named]:

@@ -1,19 +1,15 @@
 """A ResourceQuota that keeps pods from being made: more of it, or a job that is content with what is left."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
 from cockpit.fit.remedies import with_gpus
 from cockpit.fit.shape import Part
-from cockpit.fit.what_if import WhatIf
-from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.k8s.quantity import amounts_of
-from cockpit.triage.changes.offer import MONEY, OWN_SIZE, ChangeOffer, ChangeOffers, Desk, cockpit, short
-from cockpit.triage.verdict import Change, Subject
+from cockpit.model.finding import Finding, Subject
+from cockpit.triage.changes.offer import MONEY, ChangeOffers, Desk, amount_text, made, merge_patch, short
+from cockpit.triage.changes.sizes import fewer_gpus
 
 _REQUESTS: Final = "requests."
 _BARE: Final = ("cpu", "memory", "pods")
@@ -67,35 +63,42 @@ def _amounts(lines: Any) -> dict[str, tuple[str, int]]:
     return found
 
 
-def namespace_quota(desk: Desk) -> ChangeOffers:
-    """ChangeOffers where exactly one line of a quota is short."""
+def namespace_quota(desk: Desk, blocker: Finding) -> ChangeOffers:
+    """More of every line of a quota that is short, or where it is one, less of what is asked for."""
     space = desk.wanted.namespace
     quotas = desk.view.trees.get(("ResourceQuota", space), ())
     short_of = lacks(quotas, desk.wanted.parts)
-    if short_of is None or len(short_of) != 1:
+    if not short_of or len({one.quota for one in short_of}) != 1:
         return
-    (lack,) = short_of
-    needed = lack.hard + lack.asked - lack.left
-    amount = f"{needed}m" if lack.resource == "cpu" else str(needed)
-    patch = json.dumps({"spec": {"hard": {lack.line: amount}}})
-    what = resource_word(lack.resource)
-    change = Change(
-        kind="raise_quota",
-        words=f"raise quota {short(lack.quota)} of {short(space)} from {_shown(lack, lack.hard)} to"
-        f" {_shown(lack, needed)} {what}",
-        command=("kubectl", "patch", "resourcequota", lack.quota, "-n", space, "--type=merge", "-p", patch),
+    lack = short_of[0]
+    needed = {one.line: one.hard + one.asked - one.left for one in short_of}
+    hard = {one.line: _quantity(one.resource, needed[one.line]) for one in short_of}
+    words = " and ".join(
+        f"from {_amount(one, one.hard)} to {_amount(one, needed[one.line])} {resource_word(one.resource)}"
+        for one in short_of
+    )
+    tree = next(one for one in quotas if one["metadata"]["name"] == lack.quota)
+    spec = {**tree["spec"], "hard": {**tree["spec"]["hard"], **hard}}
+    more = sum(one.asked - one.left if is_gpu_resource(one.resource) else 1 for one in short_of)
+    yield made(
+        desk,
+        MONEY + more,
+        "raise_quota",
+        f"raise quota {short(lack.quota)} of {short(space)} {words}",
+        merge_patch(("resourcequota", lack.quota, "-n", space), {"spec": {"hard": hard}}),
         target=Subject("quota", space, lack.quota),
+        trees=({**tree, "kind": "ResourceQuota", "spec": spec},),
     )
-    yield ChangeOffer(
-        MONEY + (needed - lack.hard if is_gpu_resource(lack.resource) else 1), change, desk.base
-    )
-    yield from _less(desk, quotas, lack)
+    if len(short_of) == 1:
+        yield from _less(desk, quotas, lack)
 
 
-def _shown(lack: Lack, amount: int) -> str:
-    if lack.resource == "cpu":
-        return f"{amount / 1000:g}"
-    return f"{amount / (1 << 30):g} GiB of" if lack.resource == "memory" else str(amount)
+def _quantity(resource: str, amount: int) -> str:
+    return f"{amount}m" if resource == "cpu" else str(amount)
+
+
+def _amount(lack: Lack, amount: int) -> str:
+    return amount_text(lack.resource, amount) + (" of" if lack.resource == "memory" else "")
 
 
 def _less(desk: Desk, quotas: Sequence[Mapping[str, Any]], lack: Lack) -> ChangeOffers:
@@ -107,15 +110,5 @@ def _less(desk: Desk, quotas: Sequence[Mapping[str, Any]], lack: Lack) -> Change
     if each < 1 or part.shape.gpu_resource != lack.resource:
         return
     less = Part(part.role, part.count, with_gpus(part.shape, each))
-    if lacks(quotas, (less,)):
-        return
-    members = f" for each of its {counted(part.count, part.role)}" if part.count > 1 else ""
-    change = Change(
-        kind="fewer_gpus",
-        words=f"{each} {resource_word(lack.resource, each)} instead of {part.shape.gpus}{members}",
-        verb="job.clone",
-        command=cockpit("job.clone", desk.name, "--gpus", str(each)),
-        target=desk.wanted.subject,
-    )
-    then: WhatIf = msgspec.structs.replace(desk.base, parts=(less,))
-    yield ChangeOffer(OWN_SIZE + (part.shape.gpus - each) * part.count, change, then)
+    if not lacks(quotas, (less,)):
+        yield fewer_gpus(desk, part, less)

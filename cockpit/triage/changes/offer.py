@@ -2,26 +2,41 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from cockpit.fit.gang import FitAnswer
+import msgspec
+
+from cockpit.fit.gang import FitAnswer, fit
+from cockpit.fit.pod_sets import pod_sets
+from cockpit.fit.quota import Cohorts
 from cockpit.fit.what_if import WhatIf
-from cockpit.model.gang import ClusterQueue, LocalQueue
+from cockpit.gangs import registry
+from cockpit.k8s.admission.admission_specs import FlavorSpec, flavor_spec, quotas_of
+from cockpit.model.finding import Change, Finding, Subject
+from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.record import Kind, Record
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.verdict import Change, Subject
-from cockpit.triage.wanted import Tree, Wanted, local_queue
+from cockpit.triage.wanted import Tree, Wanted, local_queue, tree_of
 
 
 class ChangeOffer(NamedTuple):
     """`cost` orders: what costs nobody anything comes first, then what the job itself gives up, then time,
     then money, last the work of others. Of one `kind` on one `target` only the smallest that works is
-    offered. `tree` is the job's object as it would be, None where it stays."""
+    offered. `tree` is the job's object as it would be, None where it stays; `trees` are other objects that
+    are made or changed; `mends` is the cause whose component is content with the change, "" for none."""
 
     cost: int
     change: Change
     then: WhatIf
     tree: Tree | None = None
+    trees: tuple[Tree, ...] = ()
+    mends: str = ""
+
+    @property
+    def is_anew(self) -> bool:
+        """The job is deleted and made again: it stands at the end of its line."""
+        return self.tree is not None or self.change.verb == "job.clone"
 
 
 FREE = 0
@@ -38,21 +53,38 @@ OTHERS = 1_000
 """The work of others; a device counts one."""
 
 
-class Desk(NamedTuple):
-    """What the offers of one subject are made from. `is_anew`: it was made anew by the change before."""
+class Desk:
+    """What the offers of one subject are made from. `blockers` is what was said of it; `is_anew`: it was made
+    anew by the change before."""
 
-    wanted: Wanted
-    view: ClusterView
-    answer: FitAnswer
-    is_anew: bool = False
+    def __init__(
+        self,
+        wanted: Wanted,
+        view: ClusterView,
+        blockers: tuple[Finding, ...] = (),
+        *,
+        answer: FitAnswer | None = None,
+        is_anew: bool = False,
+    ) -> None:
+        self.wanted = wanted
+        self.view = view
+        self.blockers = blockers
+        self.is_anew = is_anew
+        self._answer = answer
 
-    @property
+    @cached_property
+    def answer(self) -> FitAnswer:
+        """How its members find seats as things are."""
+        one = self.wanted
+        return self._answer or fit(self.view.store, one.parts, surroundings=self.view.around)
+
+    @cached_property
     def base(self) -> WhatIf:
         """Nothing is changed."""
         one = self.wanted
         return WhatIf(parts=one.parts, queue=one.queue, around=self.view.around)
 
-    @property
+    @cached_property
     def queue(self) -> ClusterQueue | None:
         """The ClusterQueue whose quota has yet to be had."""
         local = self.local
@@ -61,11 +93,52 @@ class Desk(NamedTuple):
         )
         return found
 
-    @property
+    @cached_property
     def local(self) -> LocalQueue | None:
         """The LocalQueue that has yet to admit it."""
         one = self.wanted
         return local_queue(self.view, one.namespace, one.queue) if one.queue else None
+
+    @cached_property
+    def workload(self) -> Workload | None:
+        """By which its engine admits the job."""
+        job = self.wanted.job
+        found: Workload | None = (
+            None
+            if job is None or not job.workload_uid
+            else self.view.store.get(Kind.WORKLOAD, job.workload_uid)
+        )
+        return found
+
+    @cached_property
+    def cohorts(self) -> Cohorts:
+        """Cohort objects that were read."""
+        found: dict[str, Any] = {}
+        for tree in self.view.trees.get(("Cohort", ""), ()):
+            spec = tree.get("spec") or {}
+            parent = str(spec.get("parentName") or spec.get("parent") or "")
+            found[tree["metadata"]["name"]] = (parent, quotas_of(spec.get("resourceGroups") or ()))
+        return found
+
+    @cached_property
+    def flavors(self) -> Mapping[str, FlavorSpec]:
+        """Flavors that were read, by name."""
+        kinds = {one.flavor_kind[1] for one in registry.engines_by_quota() if one.flavor_kind is not None}
+        trees = [tree for kind in sorted(kinds) for tree in self.view.trees.get((kind, ""), ())]
+        return {str(tree["metadata"]["name"]): flavor_spec(dict(tree)) for tree in trees}
+
+    @cached_property
+    def pod_specs(self) -> list[Mapping[str, Any]]:
+        """The specs of its pods: of its object, else of those that are there."""
+        tree, space = self.wanted.tree, self.wanted.namespace
+        if tree is not None:
+            return [one.pod_spec for one in pod_sets(tree)]
+        pods = (tree_of(self.view, "Pod", space, pod.name) for pod in self.wanted.pods)
+        return [pod["spec"] for pod in pods if pod is not None]
+
+    def queue_tree(self, name: str) -> Tree | None:
+        """A ClusterQueue as the API gave it, where it was read."""
+        return tree_of(self.view, "ClusterQueue", "", name)
 
     @property
     def name(self) -> str:
@@ -76,6 +149,28 @@ class Desk(NamedTuple):
 
 ChangeOffers = Iterator[ChangeOffer]
 Records = tuple[tuple[str, Record], ...]
+
+
+def made(
+    desk: Desk,
+    cost: int,
+    kind: str,
+    words: str,
+    command: tuple[str, ...] = (),
+    *,
+    verb: str = "",
+    target: Subject | None = None,
+    tree: Tree | None = None,
+    trees: tuple[Tree, ...] = (),
+    **then: Any,
+) -> ChangeOffer:
+    """An offer. With `verb` (`job.kill`) the command is what follows it; `then` is how the cluster differs
+    from what it is."""
+    if verb:
+        command = cockpit(verb, *command)
+    change = Change(kind=kind, words=words, verb=verb, command=command, target=target or desk.wanted.subject)
+    after = msgspec.structs.replace(desk.base, **then) if then else desk.base
+    return ChangeOffer(cost, change, after, tree, trees)
 
 
 def node(name: str) -> Subject:
@@ -115,3 +210,10 @@ def merge_patch(words: tuple[str, ...], change: Mapping[str, Any]) -> tuple[str,
 def member_word(role: str) -> str:
     """What a member is called: pods that have no role of their own are told as pods."""
     return "pod" if role == "main" else role
+
+
+def amount_text(resource: str, amount: int) -> str:
+    """A number of base units as a person says it: cores, GiB, devices."""
+    if resource == "cpu":
+        return f"{amount / 1000:g}"
+    return f"{amount / (1 << 30):g} GiB" if resource == "memory" else str(amount)

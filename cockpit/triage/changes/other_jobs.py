@@ -1,7 +1,7 @@
 """Jobs whose end would give the subject its seats or its quota: wait for one, suspend one, kill one."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -9,24 +9,22 @@ from cockpit.fit.node_filters import NodeFit
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.suspend_field import suspend_field
-from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.model.finding import Subject
 from cockpit.model.gang import ClusterQueue, Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.triage.changes.in_line import less_used
+from cockpit.triage.changes.in_line import turn_of
 from cockpit.triage.changes.offer import (
     OTHERS,
     TIME,
-    ChangeOffer,
     ChangeOffers,
     Desk,
     Records,
-    cockpit,
+    made,
     merge_patch,
     short,
 )
-from cockpit.triage.verdict import Change, Subject
 
 ENDING_KINDS: Final = frozenset(
     (
@@ -80,6 +78,7 @@ def _holders(desk: Desk) -> Iterator[_Holder]:
     quota."""
     own = desk.wanted.job
     rooms = _Rooms(desk)
+    lacked = {one.resource for one in turn_of(desk, desk.base).lacks}
     for job in desk.view.jobs.jobs.values():
         if (own is not None and job.key == own.key) or job.kind not in ENDING_KINDS:
             continue
@@ -87,8 +86,8 @@ def _holders(desk: Desk) -> Iterator[_Holder]:
             continue
         pods = tuple(pod for pod in desk.view.jobs.members(job.key) if pod.node and not pod.is_finished)
         gain = rooms.gain(pods) if desk.answer.missing else 0
-        if not desk.answer.missing and desk.answer.shortage is not None:
-            gain = int(_frees_quota(desk, job))
+        if not desk.answer.missing and lacked:
+            gain = int(_frees_quota(desk, job, lacked))
         if gain:
             yield _Holder(job, pods, gain, job.gpus_allocated)
 
@@ -127,38 +126,24 @@ def _about(desk: Desk, holders: tuple[_Holder, ...]) -> ChangeOffers:
         return
     jobs = [one.job for one in holders]
     uids = frozenset(pod.uid for one in jobs for pod in desk.view.jobs.members(one.key))
-    then = msgspec.structs.replace(desk.base, without=uids, records=_without_quota(desk, jobs))
-    names = " and ".join(short(f"{one.namespace}/{one.name}") for one in jobs)
+    then: dict[str, Any] = {"without": uids, "records": _without_quota(desk, jobs)}
     keys = tuple(f"{one.namespace}/{one.name}" for one in jobs)
+    names = " and ".join(short(key) for key in keys)
     gpus = sum(one.gpus for one in holders)
     held = f" ({counted(gpus, 'GPU')})" if gpus else ""
     target = Subject("job", jobs[0].namespace, jobs[0].name)
-    wait = Change(kind="wait_for", words=f"wait for {names}{held}", command=(), target=target)
     if all(one.state == JobState.RUNNING for one in jobs):  # a half-placed gang waits itself
-        yield ChangeOffer(TIME + 10 * len(jobs) + min(gpus, 90), wait, then)
+        cost = TIME + 10 * len(jobs) + min(gpus, 90)
+        yield made(desk, cost, "wait_for", f"wait for {names}{held}", target=target, **then)
     if not all(_may_be_ended(desk, one) for one in holders):
         return
     idle = _idle_seconds(desk, holders)
-    told = held if idle is None else f" ({counted(gpus, 'GPU')} idle for {idle / 60:.0f} min)"
+    if idle is not None:
+        held = f" ({counted(gpus, 'GPU')} idle for {idle / 60:.0f} min)"
     cost = (OTHERS if idle is None else TIME - 10) + gpus
-    if all(_is_suspendable(one) for one in jobs):
-        change = Change(
-            kind="suspend",
-            words=f"suspend {names}{told}",
-            verb="job.suspend",
-            command=cockpit("job.suspend", *keys),
-            target=target,
-        )
-        yield ChangeOffer(cost, change, then)
-        return
-    change = Change(
-        kind="kill",
-        words=f"kill {names}{told}",
-        verb="job.kill",
-        command=cockpit("job.kill", *keys),
-        target=target,
-    )
-    yield ChangeOffer(cost + OTHERS, change, then)
+    kind, more = ("suspend", 0) if all(_is_suspendable(one) for one in jobs) else ("kill", OTHERS)
+    words = f"{kind} {names}{held}"
+    yield made(desk, cost + more, kind, words, keys, verb=f"job.{kind}", target=target, **then)
 
 
 def _may_be_ended(desk: Desk, holder: _Holder) -> bool:
@@ -193,7 +178,6 @@ def _stuck(desk: Desk) -> ChangeOffers:
         since = pod.deleting_seconds or now
         if now - since < _STUCK_SECONDS or not pod.gpus_allocated:
             continue
-        then = msgspec.structs.replace(desk.base, without=frozenset({pod.uid}))
         age = f"terminating for {(now - since) / 60:.0f} min"
         where = ("pod", pod.name, "-n", pod.namespace)
         words = f"force-delete {short(pod.key)}, {age}"
@@ -206,8 +190,8 @@ def _stuck(desk: Desk) -> ChangeOffers:
                 *("&&", *command, "--ignore-not-found"),
             )
         target = Subject("pod", pod.namespace, pod.name)
-        change = Change(kind="force_delete", words=words, command=command, target=target)
-        yield ChangeOffer(TIME - 20 + pod.gpus_allocated, change, then)
+        cost, gone = TIME - 20 + pod.gpus_allocated, frozenset({pod.uid})
+        yield made(desk, cost, "force_delete", words, command, target=target, without=gone)
 
 
 # ---- quota
@@ -220,44 +204,22 @@ def _workload(desk: Desk, job: Job) -> Workload | None:
     return found
 
 
-def _frees_quota(desk: Desk, job: Job) -> bool:
-    """Whether the job holds quota of the resource and cohort that the subject lacks."""
-    workload, mine, lacked = _workload(desk, job), desk.queue, desk.answer.shortage
-    if workload is None or mine is None or lacked is None or not workload.cluster_queue:
+def _frees_quota(desk: Desk, job: Job, lacked: Collection[str]) -> bool:
+    """Whether the job holds quota of a resource and cohort that the subject lacks."""
+    workload, mine = _workload(desk, job), desk.queue
+    if workload is None or mine is None or not workload.cluster_queue:
         return False
     held: ClusterQueue | None = desk.view.store.by_key(Kind.CLUSTER_QUEUE, workload.cluster_queue)
-    if held is None or (held.name != mine.name and (not mine.cohort or held.cohort != mine.cohort)):
+    if held is None or (held.name != mine.name and not (mine.cohort and held.cohort)):
         return False
-    return any(name == lacked.resource for one in workload.pod_sets for name, _ in one.resources)
+    return any(name in lacked for one in workload.pod_sets for name, _ in one.resources)
 
 
 def _without_quota(desk: Desk, jobs: Iterable[Job]) -> Records:
-    """ClusterQueues as they would read without what these jobs hold."""
-    if not desk.wanted.queue:
-        return ()
-    changed: dict[str, ClusterQueue] = {}
-    for job in jobs:
-        workload = _workload(desk, job)
-        if workload is None or not workload.cluster_queue:
-            continue
-        queue = changed.get(workload.cluster_queue) or desk.view.store.by_key(
-            Kind.CLUSTER_QUEUE, workload.cluster_queue
-        )
-        if queue is not None:
-            changed[queue.name] = released(queue, workload)
-    return tuple((Kind.CLUSTER_QUEUE, one) for one in changed.values())
-
-
-def released(queue: ClusterQueue, workload: Workload) -> ClusterQueue:
-    """The queue without what the workload holds. A part tells the flavor of its GPUs only; of another
-    resource the flavor is known where the queue has but one, else it counts as held."""
-    given: dict[tuple[str, str], int] = {}
-    for part in workload.pod_sets:
-        for name, amount in part.resources:
-            flavors = [row.flavor for row in queue.quotas if row.resource == name]
-            flavor = part.flavor if is_gpu_resource(name) and part.flavor in flavors else ""
-            if not flavor and len(flavors) == 1:
-                flavor = flavors[0]
-            given[flavor, name] = given.get((flavor, name), 0) + amount
-    rows = tuple(less_used(row, given.get((row.flavor, row.resource), 0)) for row in queue.quotas)
-    return msgspec.structs.replace(queue, quotas=rows)
+    """Workloads of these jobs as they read once they hold nothing and ask for nothing."""
+    found = (_workload(desk, job) for job in jobs if desk.wanted.queue)
+    return tuple(
+        (Kind.WORKLOAD, msgspec.structs.replace(one, cluster_queue="", is_active=False))
+        for one in found
+        if one is not None and one.cluster_queue
+    )

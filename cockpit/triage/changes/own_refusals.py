@@ -4,35 +4,28 @@ line, another name, a class that is created, a label of the namespace."""
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-import msgspec
-
 from cockpit.catalogue.cause import Cause
-from cockpit.fit.quota import shortage
-from cockpit.fit.shape import Part
-from cockpit.fit.what_if import WhatIf
 from cockpit.gangs import registry
-from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.k8s.json_patch import Operation, pointed
 from cockpit.k8s.quantity import parse_quantity
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.record import Kind
 from cockpit.triage.changes.job_edits import PodSpecPlace, edit_offer, in_each, own_object
 from cockpit.triage.changes.line_drops import field_removed, other_request, other_resource
+from cockpit.triage.changes.namespace_quota import namespace_quota
 from cockpit.triage.changes.offer import (
     FREE,
     OTHERS,
     OWN_LINE,
     OWN_SIZE,
-    ChangeOffer,
     ChangeOffers,
     Desk,
     applied,
-    cockpit,
     json_patch,
-    member_word,
+    made,
     short,
 )
-from cockpit.triage.verdict import Change, Subject, Verdict
 
 _LONGEST_NAME: Final = 40
 """Leaves room for what controllers put behind it: 63 in all."""
@@ -41,15 +34,10 @@ _PER_POD: Final = ("limits.", "requests.")
 _HOST_FIELDS: Final = ("hostNetwork", "hostPID", "hostIPC")
 
 
-def _one(found: ChangeOffer | None) -> Iterator[ChangeOffer]:
-    if found is not None:
-        yield found
-
-
-def limits_stated(desk: Desk, verdict: Verdict) -> ChangeOffers:
+def limits_stated(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The limits or requests that a quota demands: as much as is requested already."""
     trees = desk.view.trees.get(("ResourceQuota", desk.wanted.namespace), ())
-    quota = next((one for one in trees if one["metadata"].get("name") == verdict.fact("quota")), {})
+    quota = next((one for one in trees if one["metadata"].get("name") == blocker.fact("quota")), {})
     fields = [one for one in (quota.get("spec") or {}).get("hard") or () if one.startswith(_PER_POD)]
 
     def lines(place: PodSpecPlace) -> Iterator[Operation]:
@@ -71,7 +59,7 @@ def limits_stated(desk: Desk, verdict: Verdict) -> ChangeOffers:
         f"{field} {one['value'] if isinstance(one['value'], str) else next(iter(one['value'].values()))}"
         for field, one in zip(fields, found, strict=False)
     )
-    yield from _one(edit_offer(desk, OWN_LINE, "state_limits", f"made anew with {amounts}", found))
+    yield from edit_offer(desk, OWN_LINE, "state_limits", f"made anew with {amounts}", found)
 
 
 def _within(quota: Mapping[str, Any], fields: list[str], found: list[Operation], desk: Desk) -> bool:
@@ -90,33 +78,29 @@ def _add(path: str, value: Any) -> Operation:
     return {"op": "add", "path": path, "value": value}
 
 
-def within_range(desk: Desk, verdict: Verdict) -> ChangeOffers:
+def within_range(desk: Desk, blocker: Finding) -> ChangeOffers:
     """A container that asks for what the LimitRange allows."""
-    resource, bound, asked = (verdict.fact(one) for one in ("resource", "bound", "asked"))
-    if not resource or not bound or verdict.fact("whom") not in ("Container", "Pod"):
+    resource, bound, asked = (blocker.fact(one) for one in ("resource", "bound", "asked"))
+    if not resource or not bound or blocker.fact("whom") not in ("Container", "Pod"):
         return
     found = in_each(desk, lambda place: other_request(place, resource, bound))
     unit = resource_word(resource, 1 if bound == "1" else 2)
     words = f"made anew with {bound} {unit} instead of {asked}"
-    yield from _one(edit_offer(desk, OWN_SIZE, "within_range", words, found))
+    yield from edit_offer(desk, OWN_SIZE, "within_range", words, found)
 
 
-def laxer_namespace(desk: Desk, verdict: Verdict) -> ChangeOffers:
+def laxer_namespace(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The namespace's Pod Security level that such pods need: an admin's decision, so it comes last."""
     tree, space = own_object(desk), desk.wanted.namespace
     if tree is None:
         return
     needs: list[Operation] = in_each(desk, _beyond_baseline)
     level = "privileged" if needs else "baseline"
-    if level == verdict.fact("level"):
+    if level == blocker.fact("level"):
         return
-    change = Change(
-        kind="pod_security",
-        words=f"let namespace {short(space)} run {level} pods (Pod Security)",
-        command=("kubectl", "label", "namespace", space, f"{_ENFORCED}={level}", "--overwrite"),
-        target=Subject("namespace", "", space),
-    )
-    yield ChangeOffer(OTHERS, change, desk.base)
+    words = f"let namespace {short(space)} run {level} pods (Pod Security)"
+    command = ("kubectl", "label", "namespace", space, f"{_ENFORCED}={level}", "--overwrite")
+    yield made(desk, OTHERS, "pod_security", words, command, target=Subject("namespace", "", space))
 
 
 def _beyond_baseline(place: PodSpecPlace) -> Iterator[Operation]:
@@ -135,41 +119,37 @@ def _beyond_baseline(place: PodSpecPlace) -> Iterator[Operation]:
             yield {"op": "test", "path": pointer}
 
 
-def queue_priority(desk: Desk, verdict: Verdict) -> ChangeOffers:
+def queue_priority(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The queue's priority class that the job names is created, or the job names none."""
-    kind, name = verdict.fact("kind"), verdict.fact("priority_class")
+    kind, name = blocker.fact("kind"), blocker.fact("priority_class")
     job = desk.wanted.job
     for engine in registry.engines_by_quota():
         if engine.priority_kind[1] != kind or not name or job is None or not engine.priority_label:
             continue
         version = engine.priority_kind[0]
         manifest = {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "value": 0}
-        create = Change(
-            kind="create",
-            words=f"create {kind} {short(name)} of priority 0",
-            command=applied(manifest),
-            target=Subject(kind.lower(), "", name),
-        )
-        yield ChangeOffer(FREE + 2, create, desk.base)
+        words = f"create {kind} {short(name)} of priority 0"
+        target = Subject(kind.lower(), "", name)
+        yield made(desk, FREE + 2, "create", words, applied(manifest), target=target)
         labels = ((own_object(desk) or {}).get("metadata") or {}).get("labels") or {}
         gone: tuple[Operation, ...] = ()
         if engine.priority_label in labels:  # off a job that is there its webhook takes no label
             gone = ({"op": "remove", "path": "/metadata/labels" + pointed(engine.priority_label)},)
         words = f"made anew without the {kind} {short(name)}"
-        yield from _one(edit_offer(desk, OWN_LINE, "drop_priority", words, gone))
+        yield from edit_offer(desk, OWN_LINE, "drop_priority", words, gone)
 
 
-def own_controller(desk: Desk, verdict: Verdict) -> ChangeOffers:
+def own_controller(desk: Desk, blocker: Finding) -> ChangeOffers:
     """A job that is left to a controller which does nothing goes back to the usual one."""
     tree = own_object(desk)
     if tree is None or "managedBy" not in (tree.get("spec") or {}):
         return
-    words = f"made anew without managedBy {short(verdict.fact('manager'))}"
+    words = f"made anew without managedBy {short(blocker.fact('manager'))}"
     found = ({"op": "remove", "path": "/spec/managedBy"},)
-    yield from _one(edit_offer(desk, OWN_LINE, "drop_manager", words, found))
+    yield from edit_offer(desk, OWN_LINE, "drop_manager", words, found)
 
 
-def other_name(desk: Desk, verdict: Verdict) -> ChangeOffers:
+def other_name(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The same job under a name that is short enough, or that nobody has taken."""
     job = desk.wanted.job
     if job is None:
@@ -179,46 +159,34 @@ def other_name(desk: Desk, verdict: Verdict) -> ChangeOffers:
     number = 2
     while name in taken:
         name, number = f"{job.name[: _LONGEST_NAME - 3].rstrip('-.')}-{number}", number + 1
-    change = Change(
-        kind="other_name",
-        words=f"submitted again as {short(name)}",
-        verb="job.clone",
-        command=cockpit("job.clone", desk.name, "--name", name),
-        target=desk.wanted.subject,
-    )
-    yield ChangeOffer(OWN_LINE, change, desk.base)
+    command = (desk.name, "--name", name)
+    yield made(desk, OWN_LINE, "other_name", f"submitted again as {short(name)}", command, verb="job.clone")
 
 
-def usual_scheduler(desk: Desk, verdict: Verdict) -> ChangeOffers:
+def usual_scheduler(desk: Desk, blocker: Finding) -> ChangeOffers:
     """Placed by the scheduler that is there."""
     found = in_each(desk, lambda place: field_removed(place, "schedulerName"))
-    words = f"made anew for the default scheduler instead of {short(verdict.fact('scheduler'))}"
-    yield from _one(edit_offer(desk, OWN_LINE, "usual_scheduler", words, found))
+    words = f"made anew for the default scheduler instead of {short(blocker.fact('scheduler'))}"
+    yield from edit_offer(desk, OWN_LINE, "usual_scheduler", words, found)
 
 
-def without_gate(desk: Desk, verdict: Verdict) -> ChangeOffers:
+def without_gate(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The gate is taken off by hand: off the pods that are there, or for good."""
-    gate, pods = verdict.fact("gate"), desk.wanted.pods
+    gate, pods = blocker.fact("gate"), desk.wanted.pods
     gated = [pod for pod in pods if pod.is_gated]
     if gate and gated and all(len(pod.traits.wishes.gates) == 1 for pod in gated):
-        change = Change(
-            kind="drop_gate",
-            words=f"without the scheduling gate {short(gate)}, if its owner agrees",
-            command=json_patch(
-                ("pod", *(pod.name for pod in gated), "-n", gated[0].namespace),
-                {"op": "remove", "path": "/spec/schedulingGates"},
-            ),
-            target=desk.wanted.subject,
-        )
-        yield ChangeOffer(OWN_LINE, change, desk.base)
+        where = ("pod", *(pod.name for pod in gated), "-n", gated[0].namespace)
+        command = json_patch(where, {"op": "remove", "path": "/spec/schedulingGates"})
+        words = f"without the scheduling gate {short(gate)}, if its owner agrees"
+        yield made(desk, OWN_LINE, "drop_gate", words, command)
     found = in_each(desk, lambda place: field_removed(place, "schedulingGates"))
     words = f"made anew without the scheduling gate {short(gate)}"
-    yield from _one(edit_offer(desk, OWN_LINE + 1, "drop_gate", words, found))
+    yield from edit_offer(desk, OWN_LINE + 1, "drop_gate", words, found)
 
 
-def offered_resource(desk: Desk, verdict: Verdict) -> ChangeOffers:
+def offered_resource(desk: Desk, blocker: Finding) -> ChangeOffers:
     """What the nodes offer instead of what nobody offers."""
-    before = verdict.fact("resource")
+    before = blocker.fact("resource")
     nodes = desk.view.store.records(Kind.NODE).values()
     offered = {name for node in nodes for name, count in node.allocatable if count and is_gpu_resource(name)}
     for after in sorted(offered - {before}):
@@ -228,10 +196,10 @@ def offered_resource(desk: Desk, verdict: Verdict) -> ChangeOffers:
             lambda place, after=after, amount=amount: other_resource(place, before, after, str(amount)),  # type: ignore[misc]
         )
         words = f"made anew with {amount} {after} instead of {before}"
-        yield from _one(edit_offer(desk, OWN_LINE, "other_resource", words, found))
+        yield from edit_offer(desk, OWN_LINE, "other_resource", words, found)
 
 
-def less_besides(desk: Desk, verdict: Verdict) -> ChangeOffers:
+def less_besides(desk: Desk, blocker: Finding) -> ChangeOffers:
     """As much processor, memory and other devices as the best node has left."""
     one = next((part for part in desk.answer.parts if part.missing), None)
     if one is None:
@@ -257,7 +225,7 @@ def less_besides(desk: Desk, verdict: Verdict) -> ChangeOffers:
     words = " and ".join(
         f"{_shown(name, amount)} instead of {_shown(name, asked[name])}" for name, amount in best.items()
     )
-    yield from _one(edit_offer(desk, OWN_SIZE, "ask_less", f"made anew with {words}", found))
+    yield from edit_offer(desk, OWN_SIZE, "ask_less", f"made anew with {words}", found)
 
 
 _GIB: Final = 1 << 30
@@ -283,28 +251,8 @@ def _shown(resource: str, amount: int) -> str:
     return f"{amount} {resource_word(resource, amount)}"
 
 
-def smaller_for_quota(desk: Desk) -> ChangeOffers:
-    """As many members as the queue's quota holds."""
-    job, local = desk.wanted.job, desk.local
-    if job is None or local is None or len(desk.wanted.parts) != 1 or desk.wanted.pods:
-        return
-    (part,) = desk.wanted.parts
-    for count in range(part.count - 1, 0, -1):
-        parts = (Part(part.role, count, part.shape),)
-        if shortage(desk.view.store, parts, desk.wanted.queue) is None:
-            change = Change(
-                kind="fewer_members",
-                words=f"{counted(count, member_word(part.role))} instead of {part.count}",
-                verb="job.clone",
-                command=cockpit("job.clone", desk.name, "--workers", str(count)),
-                target=desk.wanted.subject,
-            )
-            then: WhatIf = msgspec.structs.replace(desk.base, parts=parts)
-            yield ChangeOffer(OWN_SIZE + (part.count - count) * max(1, part.shape.gpus), change, then)
-            return
-
-
-REFUSALS: Final[Mapping[str, Callable[[Desk, Verdict], ChangeOffers]]] = {
+REFUSALS: Final[Mapping[str, Callable[[Desk, Finding], ChangeOffers]]] = {
+    Cause.NAMESPACE_QUOTA_USED_UP: namespace_quota,
     Cause.LIMITS_NOT_STATED: limits_stated,
     Cause.OUTSIDE_LIMIT_RANGE: within_range,
     Cause.REFUSED_BY_POD_SECURITY: laxer_namespace,
@@ -318,4 +266,4 @@ REFUSALS: Final[Mapping[str, Callable[[Desk, Verdict], ChangeOffers]]] = {
     Cause.NO_SUCH_SCHEDULER: usual_scheduler,
     Cause.OTHER_GPU_UNIT: offered_resource,
 }
-"""By the row of the catalogue that the verdict names."""
+"""By the cause that they mend."""

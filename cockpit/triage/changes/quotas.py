@@ -1,15 +1,15 @@
 """Quota that would let the subject in: another queue, a resumed queue, more nominal quota; a resumed job."""
 
-import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
 from cockpit.model.record import Kind, Record, condition
-from cockpit.triage.changes.in_line import ahead, asked_by
+from cockpit.triage.changes.in_line import turn_of
 from cockpit.triage.changes.offer import (
     FREE,
     MONEY,
@@ -17,42 +17,40 @@ from cockpit.triage.changes.offer import (
     ChangeOffer,
     ChangeOffers,
     Desk,
-    cockpit,
+    amount_text,
+    json_patch,
+    made,
     short,
 )
-from cockpit.triage.verdict import Change, Subject
-from cockpit.triage.wanted import tree_of
+from cockpit.triage.changes.sizes import smaller_for_quota
 
-_STOPPED = ("Hold", "HoldAndDrain")
-_GIB = 1 << 30
+_STOPPED: Final = ("Hold", "HoldAndDrain")
+_MOST_RAISES: Final = 32
 
 
 def quotas(desk: Desk) -> ChangeOffers:
-    """ChangeOffers about the queue that has yet to admit the subject."""
+    """About the queue that has yet to admit the subject."""
     if not desk.wanted.queue:
         return
     yield from _resumed_queue(desk)
-    job = desk.wanted.job
-    is_behind = job is not None and job.position is not None and job.position > 1
-    is_dead = desk.queue is None or not is_open(desk.queue)
-    if desk.answer.shortage is not None or is_behind or is_dead:
-        yield from _other_queues(desk)
-    yield from _more(desk)
+    yield from created(desk)
+    yield from other_queues(desk)
+    yield from _raised(desk)
+    yield from smaller_for_quota(desk)
 
 
-def resumed(desk: Desk) -> ChangeOffers:
-    """A job that somebody suspended goes on."""
-    job = desk.wanted.job
+def resumed(desk: Desk, blocker: Finding) -> ChangeOffers:
+    """A job that is suspended, or switched off, goes on."""
+    job, workload = desk.wanted.job, desk.workload
     if job is None:
         return
-    change = Change(
-        kind="resume",
-        words=f"resume {short(desk.name)}",
-        verb="job.resume",
-        command=cockpit("job.resume", desk.name),
-        target=Subject("job", job.namespace, job.name),
-    )
-    yield ChangeOffer(FREE + 1, change, desk.base)
+    on: dict[str, Any] = {}
+    if workload is not None and not workload.is_active:
+        on["records"] = ((Kind.WORKLOAD, msgspec.structs.replace(workload, is_active=True, conditions=())),)
+        on["queue"] = workload.queue
+    target = Subject("job", job.namespace, job.name)
+    words = f"resume {short(desk.name)}"
+    yield made(desk, FREE + 1, "resume", words, (desk.name,), verb="job.resume", target=target, **on)
 
 
 def is_open(queue: ClusterQueue) -> bool:
@@ -77,96 +75,129 @@ def _resumed_queue(desk: Desk) -> ChangeOffers:
         names.append(f"clusterqueue/{queue.name}" if namesake else queue.name)
     if not records:
         return
-    change = Change(
-        kind="resume_queue",
-        words=f"resume queue {' and '.join(short(name) for name in names)}",
+    space = local.namespace if local.stop_policy in _STOPPED else ""
+    yield made(
+        desk,
+        FREE + len(names),
+        "resume_queue",
+        f"resume queue {' and '.join(short(name) for name in names)}",
+        tuple(names),
         verb="queue.resume",
-        command=cockpit("queue.resume", *names),
-        target=Subject(
-            "queue", local.namespace if local.stop_policy in _STOPPED else "", names[0].split("/")[-1]
-        ),
+        target=Subject("queue", space, names[0].split("/")[-1]),
+        records=tuple(records),
     )
-    yield ChangeOffer(FREE + len(names), change, msgspec.structs.replace(desk.base, records=tuple(records)))
 
 
-def _other_queues(desk: Desk) -> ChangeOffers:
+def created(desk: Desk) -> ChangeOffers:
+    """The LocalQueue that is named, where only one ClusterQueue could stand behind it."""
+    name, space = desk.wanted.queue, desk.wanted.namespace
+    queues: Mapping[str, ClusterQueue] = desk.view.store.records(Kind.CLUSTER_QUEUE)
+    open_ = [one for one in queues.values() if is_open(one)]
+    if desk.local is not None or len(open_) != 1:
+        return
+    behind = open_[0].name
+    local = LocalQueue(uid=f"new {name}", name=name, namespace=space, cluster_queue=behind)
+    yield made(
+        desk,
+        FREE + 2,
+        "create",
+        f"create queue {short(name)} in {short(space)}, on {short(behind)}",
+        ("kubectl", "apply", "-n", space, "-f", f"{name}.yaml"),
+        target=Subject("queue", space, name),
+        records=((Kind.LOCAL_QUEUE, local),),
+    )
+
+
+def other_queues(desk: Desk) -> ChangeOffers:
     """Queues of the same namespace that could take it."""
+    job, queue = desk.wanted.job, desk.queue
+    is_behind = job is not None and job.position is not None and job.position > 1
+    if queue is not None and is_open(queue) and not is_behind and not turn_of(desk, desk.base).lacks:
+        return
     locals_: Mapping[str, LocalQueue] = desk.view.store.records(Kind.LOCAL_QUEUE)
     for one in sorted(locals_.values(), key=lambda each: each.key):
-        leads_to: ClusterQueue | None = desk.view.store.by_key(Kind.CLUSTER_QUEUE, one.cluster_queue)
-        if one.namespace != desk.wanted.namespace or one.name == desk.wanted.queue or leads_to is None:
-            continue
-        if not is_open(leads_to):
-            continue
-        change = Change(
-            kind="other_queue",
-            words=f"queue {short(one.name)} instead of {short(desk.wanted.queue)}",
-            verb="job.prioritise",
-            command=cockpit("job.prioritise", desk.name, "--queue", one.name),
-            target=Subject("queue", one.namespace, one.name),
-        )
-        then = msgspec.structs.replace(desk.base, queue=one.name)
-        yield ChangeOffer(OWN_LINE, change, then)
+        if one.namespace == desk.wanted.namespace and one.name != desk.wanted.queue:
+            words = f"queue {short(one.name)} instead of {short(desk.wanted.queue)}"
+            command = (desk.name, "--queue", one.name)
+            target = Subject("queue", one.namespace, one.name)
+            yield made(
+                desk,
+                OWN_LINE,
+                "other_queue",
+                words,
+                command,
+                verb="job.prioritise",
+                target=target,
+                queue=one.name,
+            )
 
 
-def _more(desk: Desk) -> ChangeOffers:
-    """More nominal quota, of every resource that is short, in the flavor that has most left."""
-    queue, lacked = desk.queue, desk.answer.shortage
-    if queue is None or lacked is None or lacked.words or not lacked.flavor:
+def _raised(desk: Desk) -> ChangeOffers:
+    """The least nominal quota with which the subject gets its turn: what it lacks, and what those take that
+    stand before it, of every resource."""
+    queue = desk.queue
+    if queue is None:
         return
-    more = lacked.asked - lacked.left + _asked_ahead(desk, queue, lacked.resource)
+    more: dict[tuple[str, str], int] = {}
+    then = queue
+    for _ in range(_MOST_RAISES):
+        after = msgspec.structs.replace(desk.base, records=((Kind.CLUSTER_QUEUE, then),))
+        lacks = turn_of(desk, after, is_last=desk.is_anew).lacks
+        if any(not one.flavor for one in lacks):
+            return
+        if not lacks:
+            break
+        for one in lacks:
+            place = (one.flavor, one.resource)
+            more[place] = more.get(place, 0) + one.asked - one.left
+        then = _with_more(queue, more)
+    else:
+        return
+    if more:
+        yield _raise(desk, queue, then, more)
+
+
+def _with_more(queue: ClusterQueue, more: Mapping[tuple[str, str], int]) -> ClusterQueue:
     rows = tuple(
-        _raised(row, more) if (row.flavor, row.resource) == (lacked.flavor, lacked.resource) else row
+        msgspec.structs.replace(row, nominal=row.nominal + more.get((row.flavor, row.resource), 0))
         for row in queue.quotas
     )
-    row = next(one for one in rows if (one.flavor, one.resource) == (lacked.flavor, lacked.resource))
-    change = Change(
-        kind="raise_quota",
-        words=f"raise {short(queue.name)}'s quota of {_what(row)} to {_amount(row.resource, row.nominal)}",
-        command=_patch(desk, queue, row),
+    return msgspec.structs.replace(queue, quotas=rows)
+
+
+def _raise(
+    desk: Desk, queue: ClusterQueue, then: ClusterQueue, more: Mapping[tuple[str, str], int]
+) -> ChangeOffer:
+    rows = [row for row in then.quotas if more.get((row.flavor, row.resource))]
+    rows.sort(key=lambda row: not is_gpu_resource(row.resource))
+    amounts = " and ".join(
+        f"{resource_word(row.resource)} in flavor {short(row.flavor)}"
+        f" to {amount_text(row.resource, row.nominal)}"
+        for row in rows
+    )
+    of_gpus = (more[row.flavor, row.resource] for row in rows if is_gpu_resource(row.resource))
+    return made(
+        desk,
+        MONEY + (sum(of_gpus) or 1),
+        "raise_quota",
+        f"raise {short(queue.name)}'s quota of {amounts}",
+        _patch(desk, queue, rows),
         target=Subject("queue", "", queue.name),
+        records=((Kind.CLUSTER_QUEUE, then),),
     )
-    cost = MONEY + (more if is_gpu_resource(row.resource) else 1)
-    records = ((Kind.CLUSTER_QUEUE, msgspec.structs.replace(queue, quotas=rows)),)
-    yield ChangeOffer(cost, change, msgspec.structs.replace(desk.base, records=records))
 
 
-def _asked_ahead(desk: Desk, queue: ClusterQueue, resource: str) -> int:
-    """What those ask for that stand before the subject in the same queue: they get new quota first."""
-    return sum(asked_by(one, resource) for one in ahead(desk, queue))
-
-
-def _raised(row: QuotaRow, more: int) -> QuotaRow:
-    return msgspec.structs.replace(row, nominal=row.nominal + more)
-
-
-def _what(row: QuotaRow) -> str:
-    return f"{resource_word(row.resource)} in flavor {short(row.flavor)}"
-
-
-def _amount(resource: str, count: int) -> str:
-    if resource == "cpu":
-        return f"{count / 1000:g}"
-    if resource == "memory":
-        return f"{count / _GIB:g} GiB"
-    return str(count)
-
-
-def _quantity(resource: str, count: int) -> str:
-    """As Kubernetes writes it: cpu in millicores, the others whole."""
-    return f"{count}m" if resource == "cpu" else str(count)
-
-
-def _patch(desk: Desk, queue: ClusterQueue, row: QuotaRow) -> tuple[str, ...]:
-    """kubectl with the path of the quota, where the queue's object was read; else the object is edited."""
-    path = _path(tree_of(desk.view, "ClusterQueue", "", queue.name) or {}, row)
-    if not path:
+def _patch(desk: Desk, queue: ClusterQueue, rows: list[QuotaRow]) -> tuple[str, ...]:
+    """kubectl with the paths of the quotas, where the queue's object was read; else the object is edited."""
+    tree = desk.queue_tree(queue.name) or {}
+    paths = [_path(tree, row) for row in rows]
+    if not all(paths):
         return ("kubectl", "edit", "clusterqueue", queue.name)
-    patch = [{"op": "replace", "path": path, "value": _quantity(row.resource, row.nominal)}]
-    return (
-        *("kubectl", "patch", "clusterqueue", queue.name),
-        *("--type=json", "-p", json.dumps(patch)),
-    )
+    values = [f"{row.nominal}m" if row.resource == "cpu" else str(row.nominal) for row in rows]
+    patch = [
+        {"op": "replace", "path": path, "value": value} for path, value in zip(paths, values, strict=True)
+    ]
+    return json_patch(("clusterqueue", queue.name), *patch)
 
 
 def _path(tree: Mapping[str, Any], row: QuotaRow) -> str:

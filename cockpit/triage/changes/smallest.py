@@ -1,33 +1,38 @@
-"""The few smallest changes after which the subject starts. Nothing is offered that was not tried."""
+"""The few smallest changes after which the subject starts: each is laid over the view, and every gate is
+asked again. Where none does, what removes the first blocker, with what comes next."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Final
 
 import msgspec
 
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Gate, gate_of
+from cockpit.catalogue.lifting import Lift, lift_of
 from cockpit.fit.gang import fit
-from cockpit.fit.what_if import changed_store
+from cockpit.model.finding import Change, Finding
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader, sees_all
-from cockpit.triage.changes.absent import absent, failed_worker
+from cockpit.model.sureness import Sureness
+from cockpit.triage.changes.absent import claims, failed_worker
 from cockpit.triage.changes.begun import of_begun
-from cockpit.triage.changes.in_line import WaitingPods, after_others
+from cockpit.triage.changes.gates import changed_view, left_after, still_told
+from cockpit.triage.changes.in_line import WaitingPods, turn_of
 from cockpit.triage.changes.more_nodes import more_nodes
-from cockpit.triage.changes.named import create_named, is_bound
-from cockpit.triage.changes.namespace_quota import namespace_quota
-from cockpit.triage.changes.offer import FREE, ChangeOffer, Desk
+from cockpit.triage.changes.named import create_named
+from cockpit.triage.changes.offer import ChangeOffer, ChangeOffers, Desk
 from cockpit.triage.changes.other_jobs import other_jobs
 from cockpit.triage.changes.own_admission import ADMISSIONS
 from cockpit.triage.changes.own_lines import own_lines, partial_lines
-from cockpit.triage.changes.own_refusals import REFUSALS, smaller_for_quota
-from cockpit.triage.changes.quotas import is_open, quotas, resumed
+from cockpit.triage.changes.own_refusals import REFUSALS
+from cockpit.triage.changes.quotas import quotas
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.verdict import Change, Verdict
-from cockpit.triage.wanted import Demand, Holdup
+from cockpit.triage.wanted import Demand, Holdup, Wanted
 
 MOST_OFFERS: Final = 5
 _MOST_TRIED: Final = 20
+_MOST_STEPS: Final = 3
+_MOST_FIRST: Final = 2
 _ALIKE: Final = {
     "kill": "end",
     "suspend": "end",
@@ -39,265 +44,178 @@ _ALIKE: Final = {
     "raise_maximum": "nodes",
 }
 """Kinds of which the smallest makes the others superfluous; every other kind stands for itself."""
-CURED_BY_WAITING: Final = frozenset(
+_ABOUT_ROOM: Final = frozenset(
     (
-        Cause.QUOTA_VICTIMS_ENDING,
-        Cause.BACKS_OFF,
-        Cause.VICTIMS_ENDING,
-        Cause.NODE_COMING,
-        Cause.NOT_LOOKED_AT,
+        *("wait_for", "suspend", "kill", "more_nodes", "scale_pool", "ask_nodes", "raise_maximum"),
+        *("fewer_gpus", "fewer_members", "force_delete", "repair_node"),
     )
 )
-"""Causes of the catalogue that go by themselves: victims that end, a back-off, machines that come."""
-_QUEUE_KINDS: Final = frozenset(("create", "other_queue", "resume_queue"))
+"""Kinds that come last: they give seats to a job that nothing else keeps from them."""
+_ON_ITS_OBJECTS: Final = frozenset(("drop_gate", "pass_check", "tolerate"))
+"""Kinds that change a pod or workload that is there: a job that is made anew has others."""
+
+Route = tuple[ChangeOffer, ...]
 
 
 def changes_for(
-    verdict: Verdict, view: ClusterView, most: int = MOST_OFFERS, demand: Demand | None = None
+    verdict: Finding, view: ClusterView, most: int = MOST_OFFERS, demand: Demand | None = None
 ) -> tuple[Change, ...]:
     """Changes after which the verdict's subject starts, the smallest first; () where none is known, where
-    waiting is the cure, or where what it asks for was not read. Each was tried by a fit on the changed
-    cluster. Where no change alone does, two that do together. `demand` is the subject's, where it was worked
-    out before."""
-    subject = verdict.subject
-    if verdict.cause in CURED_BY_WAITING or not _sees_all(view.store):
+    waiting is the cure, or where what it asks for was not read. Where no change alone does, several that do
+    together; where these do not either, what removes the first blocker, with what it leaves. `demand` is the
+    subject's, where it was worked out before."""
+    if lift_of(verdict.cause) is Lift.TIME or not _sees_all(view.store):
         return ()
     if begun := of_begun(verdict, view):
         return begun
-    demand = demand or Demand(subject, view)
-    wanted, named = demand.wanted, create_named(subject, view)
-    if named is not None and is_bound(subject, view):
-        return (msgspec.structs.replace(named, is_checked=True),)
+    demand = demand or Demand(verdict.subject, view)
+    wanted = demand.wanted
     if wanted is None or wanted.holdup in (Holdup.MAKER, Holdup.SCHEDULER):
-        found = failed_worker(subject, view)
+        found = failed_worker(verdict.subject, view)
         if found or wanted is None:
             return found
-    desk = Desk(wanted, view, demand.answer)
-    known = [*_of_cause(desk, verdict)]
-    if named is not None and wanted.holdup in (Holdup.MAKER, Holdup.SCHEDULER):
-        known = [ChangeOffer(FREE + 1, named, desk.base)]
-    elif _UNSEEN.isdisjoint(_causes(verdict)) and wanted.holdup is not Holdup.OTHER:
-        known += _offers(desk)
-    if verdict.cause == _STARVED:
-        known = [one for one in known if one.change.kind in _OF_OTHERS]
-    offers = sorted(known, key=_order)
-    return _that_start(offers, desk, most) or pairs(offers, desk, most)
+    blockers = _blockers(verdict, wanted)
+    desk = Desk(wanted, view, blockers, answer=demand.answer)
+    if wanted.queue and (parts := turn_of(desk, desk.base).parts) != wanted.parts:
+        desk = Desk(msgspec.structs.replace(wanted, parts=parts), view, blockers)
+    routes = _routes(desk, most, _MOST_STEPS)
+    fewest = min(map(len, routes), default=0)
+    chosen = {tuple(sorted(one.change.kind for one in route)): route for route in reversed(routes)}
+    starting = [_together(route) for route in reversed(chosen.values()) if len(route) == fewest]
+    return tuple(starting[:most]) or tuple(islice(_first_steps(desk), _MOST_FIRST))
 
 
-_STARVED: Final = Cause.HALF_PLACED
-"""The other half of what waits would take whatever room comes: only its end helps."""
-_OF_OTHERS: Final = frozenset(("wait_for", "suspend", "kill"))
+def _blockers(verdict: Finding, wanted: Wanted) -> tuple[Finding, ...]:
+    """All that was told of the subject, also what was not understood; of a scheduler nodes tell more."""
+    is_raw = verdict.sureness is Sureness.UNKNOWN and bool(verdict.sentence)
+    is_raw = is_raw and wanted.holdup is not Holdup.SCHEDULER
+    first = (verdict,) if verdict.cause or is_raw else ()
+    return (*first, *(one for one in verdict.then if one.cause))
 
 
 def _order(offer: ChangeOffer) -> tuple[int, str]:
     return offer.cost, offer.change.words
 
 
-_UNSEEN: Final = frozenset(
-    (
-        *(
-            Cause.LIMITS_NOT_STATED,
-            Cause.OUTSIDE_LIMIT_RANGE,
-            Cause.REFUSED_BY_POD_SECURITY,
-            Cause.REFUSED_BY_WEBHOOK,
-            Cause.NOT_ADMITTED_YET,
-            Cause.NOT_TAKEN_BY_QUEUE,
-            Cause.NO_CONTROLLER,
-            Cause.REFUSED_BY_OPERATOR,
-            Cause.NAME_TAKEN,
-            Cause.GROUP_NOT_LET_IN,
-            Cause.GROUP_QUEUE_CLOSED,
-            Cause.WAITS_FOR_DEPENDENCY,
-            Cause.LAUNCHER_NOT_MADE,
-            Cause.RUNTIME_MISSING,
-            Cause.BETWEEN_ATTEMPTS,
-        ),
-        *(
-            Cause.NAMESPACE_GOING,
-            Cause.NO_FLAVOR_FITS,
-            Cause.ADMISSION_CHECK,
-            Cause.OTHERS_NOT_READY,
-            Cause.TOPOLOGY_FULL,
-            Cause.ADMISSION_GATED,
-            Cause.EVICTED_IN_A_LOOP,
-            Cause.BEHIND_THE_HEAD,
-            Cause.GANG_MEMBERS_MISSING,
-            Cause.GANG_TIMED_OUT,
-            Cause.GANG_BACKS_OFF,
-            Cause.GANG_MISSING,
-            Cause.ELASTIC_QUOTA_USED_UP,
-            Cause.SEVERAL_SCHEDULERS,
-            Cause.QUEUE_OVER_LIMIT,
-        ),
-        *(
-            Cause.CLAIM_UNBOUND,
-            Cause.VOLUME_ELSEWHERE,
-            Cause.VOLUME_NOT_ATTACHABLE,
-            Cause.DEVICE_CLAIM_MISSING,
-            Cause.DEVICES_SHORT,
-            Cause.DEVICE_ELSEWHERE,
-            Cause.DEVICE_CLASS_MISSING,
-            Cause.SCHEDULING_GATE,
-            Cause.NO_SUCH_SCHEDULER,
-            Cause.SCHEDULER_FAILED,
-            Cause.HELD_BEFORE_QUEUE,
-        ),
-    )
-)
-"""Causes that no fit sees: room and quota start nothing while one of them stands."""
+def _candidates(desk: Desk) -> ChangeOffers:
+    """What helps against the causes themselves, and once no component holds the subject any more, whatever
+    gives it quota and seats."""
+    for one in desk.blockers:
+        mend: Callable[[Desk, Finding], ChangeOffers] | None = REFUSALS.get(one.cause) or ADMISSIONS.get(
+            one.cause
+        )
+        for offer in () if mend is None else mend(desk, one):
+            yield offer._replace(mends=one.cause)
+    yield from create_named(desk)
+    if next(still_told(desk), None) is not None:
+        return
+    yield from claims(desk)
+    yield from quotas(desk)
+    if desk.answer.missing:
+        yield from own_lines(desk)
+        yield from more_nodes(desk)
+    if desk.answer.missing or turn_of(desk, desk.base).lacks:
+        yield from other_jobs(desk)
 
 
-def _of_cause(desk: Desk, verdict: Verdict) -> Iterator[ChangeOffer]:
-    """What helps against the causes themselves."""
-    for cause in _causes(verdict):
-        asked = REFUSALS.get(cause) or ADMISSIONS.get(cause)
-        if asked is not None:
-            yield from asked(desk, verdict)
+def _routes(desk: Desk, most: int, steps: int) -> list[Route]:
+    """Changes, or several of them in a row, that start the subject; of each kind the first that does."""
+    offers = sorted(_candidates(desk), key=_order)
+    found: list[Route] = [(one,) for one in _that_start(offers, desk, most)]
+    if found or steps == 1:
+        return found
+    for first in _firsts(desk, offers)[:_MOST_FIRST]:
+        kinds = {route[0].change.kind for route in found}
+        for rest in _routes(_after(desk, first), 2, steps - 1):
+            is_lost = first.tree is None and first.change.kind in _ON_ITS_OBJECTS
+            if first.change.kind not in kinds and not (is_lost and any(one.is_anew for one in rest)):
+                found.append((first, *rest))
+    return found
 
 
-def _causes(verdict: Verdict) -> tuple[str, ...]:
-    """All that has to be mended before it starts."""
-    return (verdict.cause, *(each.cause for each in verdict.then))
-
-
-# ---- two together
-
-
-def pairs(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> tuple[Change, ...]:
-    """Two changes that start the subject together, where the first alone does not."""
-    first = [one for one in offers if _may_come_first(one)]
-    first += [
-        one
-        for one in partial_lines(desk)
-        if one.change.command not in [each.change.command for each in first]
-    ]
-    chosen: list[Change] = []
-    for one in first[:_MOST_FIRST]:
-        then = _after(desk, one)
-        second = sorted((*_of_seats(then), *_of_quota(then)), key=_order)
-        found = _that_start(second, then, 2)
-        taken = {each.kind for each in chosen}
-        anew = {each.change.words for each in second if each.tree is not None}
-        both = (_in_order(one.change, other, other.words in anew) for other in found)
-        chosen += [each for each in both if each.kind not in taken]
-        if len(chosen) >= most:
+def _that_start(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> list[ChangeOffer]:
+    waiting = WaitingPods(desk) if offers else None
+    chosen: dict[str, ChangeOffer] = {}
+    tried = 0
+    for offer in offers:
+        group = _ALIKE.get(offer.change.kind, offer.change.kind)
+        if group in chosen or waiting is None:
+            continue
+        tried += 1
+        if next(left_after(desk, offer, waiting), None) is None:
+            chosen[group] = offer
+        if len(chosen) == most or tried == _MOST_TRIED:
             break
-    return tuple(chosen[:most])
+    return list(chosen.values())
 
 
-_MOST_FIRST: Final = 2
-_LAST: Final = frozenset(
-    (
-        *("wait_for", "suspend", "kill", "more_nodes", "scale_pool", "ask_nodes", "raise_maximum"),
-        *("fewer_gpus", "fewer_members", "force_delete", "repair_node"),
-    )
-)
-"""Kinds that are about room: they come second."""
-
-
-def _may_come_first(offer: ChangeOffer) -> bool:
-    is_lost = offer.change.kind == "drop_gate" and offer.tree is None  # a job made anew has its gate again
-    return offer.change.kind not in _LAST and not is_lost
+def _firsts(desk: Desk, offers: Sequence[ChangeOffer]) -> list[ChangeOffer]:
+    """What may come before another change: what mends the first told cause, else what is not about room."""
+    told = [one.cause for one in still_told(desk)]
+    if told:
+        return [one for one in offers if one.mends == told[0]]
+    known = [one for one in offers if one.change.kind not in _ABOUT_ROOM]
+    commands = {one.change.command for one in known}
+    return [*known, *(one for one in partial_lines(desk) if one.change.command not in commands)]
 
 
 def _after(desk: Desk, offer: ChangeOffer) -> Desk:
     """The desk as it would be after the change."""
-    wanted, then = desk.wanted, after_others(desk, offer) or offer.then
-    store = changed_store(desk.view.store, offer.then.records, offer.then.without)
-    view = msgspec.structs.replace(desk.view, store=store, around=then.around)
+    is_anew = desk.is_anew or offer.is_anew
+    turn = turn_of(desk, offer.then, is_last=is_anew)
+    view = changed_view(desk, offer)
     wanted = msgspec.structs.replace(
-        wanted,
-        parts=then.parts,
-        queue=then.queue,
-        tree=offer.tree or wanted.tree,
-        pods=() if offer.tree else wanted.pods,
+        desk.wanted,
+        parts=turn.parts,
+        queue=offer.then.queue,
+        tree=offer.tree or desk.wanted.tree,
+        pods=() if offer.tree else desk.wanted.pods,
     )
-    is_anew = desk.is_anew or offer.tree is not None
-    answer = fit(store, then.parts, queue=then.queue, surroundings=then.around, rivals=then.rivals)
-    return Desk(wanted, view, answer, is_anew)
+    answer = fit(view.store, turn.parts, surroundings=view.around, rivals=turn.rivals)
+    left = tuple(one for one in desk.blockers if one.cause != offer.mends)
+    return Desk(wanted, view, left, answer=answer, is_anew=is_anew)
 
 
-def _of_quota(desk: Desk) -> Iterator[ChangeOffer]:
-    if desk.answer.shortage is not None:
-        yield from quotas(desk)
-        yield from smaller_for_quota(desk)
+def _first_steps(desk: Desk) -> Iterator[Change]:
+    """What takes the first blocker away and starts nothing yet: with what it leaves."""
+    offers = sorted(_candidates(desk), key=_order)
+    waiting = WaitingPods(desk)
+    as_is = ChangeOffer(0, Change(kind="", words=""), desk.base)
+    before = next(left_after(desk, as_is, waiting), None)
+    kinds: set[str] = set()
+    for offer in _firsts(desk, offers):
+        left = next(left_after(desk, offer, waiting), None)
+        if (
+            before is not None
+            and left is not None
+            and left.cause != before.cause
+            and offer.change.kind not in kinds
+        ):
+            kinds.add(offer.change.kind)
+            yield msgspec.structs.replace(offer.change, leaves=left.sentence)
 
 
-def _in_order(first: Change, second: Change, is_made_anew: bool) -> Change:
-    """A job is made anew before a queue lets it in: an engine that unsuspends it meanwhile may take the new
-    one for the old one's end."""
-    swaps = is_made_anew and first.kind in _QUEUE_KINDS
-    return _together(second, first) if swaps else _together(first, second)
+def _together(route: Route) -> Change:
+    """One change of several. What the API server asks for comes first; a job is made anew before anything
+    lets it in: an engine that unsuspends it meanwhile may take the new one for the old one's end."""
 
+    def turn(one: ChangeOffer) -> int:
+        return 0 if gate_of(one.mends) is Gate.CREATION and not one.is_anew else 1 if one.is_anew else 2
 
-def _together(first: Change, second: Change) -> Change:
-    command = (*first.command, "&&", *second.command) if second.command else first.command
+    steps = [one.change for one in sorted(route, key=turn)]
+    if len(steps) == 1:
+        return msgspec.structs.replace(steps[0], is_checked=True)
+    commands = [one.command for one in steps if one.command]
+    command = tuple(chain.from_iterable(("&&", *one) for one in commands))[1:]
     return Change(
-        kind=f"{first.kind} {second.kind}",
-        words=f"{first.words}, then {second.words}",
-        verb="" if second.command else first.verb,
+        kind=" ".join(one.kind for one in steps),
+        words=", then ".join(one.words for one in steps),
+        verb=steps[0].verb if len(commands) == 1 else "",
         command=command,
         is_checked=True,
-        target=first.target,
-        steps=(first, second),
+        target=steps[0].target,
+        steps=tuple(chain.from_iterable(one.steps or (one,) for one in steps)),
     )
-
-
-def _that_start(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> tuple[Change, ...]:
-    """The first of each kind that works, whoever else is let in by it."""
-    waiting = WaitingPods(desk) if offers else None
-    chosen: list[Change] = []
-    taken: set[str] = set()
-    tried = 0
-    for offer in offers:
-        group = _ALIKE.get(offer.change.kind, offer.change.kind)
-        if group in taken:
-            continue
-        tried += 1
-        if tried > _MOST_TRIED:
-            break
-        then = after_others(desk, offer, waiting)
-        if then is not None and then.starts(desk.view.store, desk.answer):
-            taken.add(group)
-            chosen.append(msgspec.structs.replace(offer.change, is_checked=True))
-            if len(chosen) == most:
-                break
-    return tuple(chosen)
-
-
-def _offers(desk: Desk) -> Iterator[ChangeOffer]:
-    """Whatever might help against what holds the subject up."""
-    match desk.wanted.holdup:
-        case Holdup.MAKER:
-            yield from namespace_quota(desk)
-        case Holdup.SUSPENDED:
-            yield from resumed(desk)
-        case Holdup.QUEUE:
-            yield from _of_the_queue(desk)
-        case Holdup.SCHEDULER:
-            yield from absent(desk)
-            yield from _of_seats(desk)
-
-
-def _of_the_queue(desk: Desk) -> Iterator[ChangeOffer]:
-    """A queue that does not exist or admits nobody is helped by nothing but a queue."""
-    queue = desk.queue
-    if queue is None or not is_open(queue):
-        found = (*absent(desk), *quotas(desk))
-        yield from (one for one in found if one.change.kind in _QUEUE_KINDS)
-        return
-    yield from quotas(desk)
-    if desk.answer.shortage is not None:
-        yield from smaller_for_quota(desk)
-    yield from _of_seats(desk)
-
-
-def _of_seats(desk: Desk) -> Iterator[ChangeOffer]:
-    if desk.answer.fits:
-        return  # what holds it is not what seats or quota could mend
-    yield from own_lines(desk)
-    yield from more_nodes(desk)
-    yield from other_jobs(desk)
 
 
 def _sees_all(store: StoreReader) -> bool:

@@ -370,7 +370,7 @@ def test_quota_is_raised_by_what_is_missing() -> None:
     trees = [node("a"), node("b"), *queues(8, 4), *queued()]
     found = offers(view_of(trees))["raise_quota"]
     assert found.words == "raise research's quota of GPUs in flavor default to 12"
-    path = '"path": "/spec/resourceGroups/0/flavors/0/resources/1/nominalQuota", "value": "12"'
+    path = '"path":"/spec/resourceGroups/0/flavors/0/resources/1/nominalQuota","value":"12"'
     assert path in found.command[-1]
 
 

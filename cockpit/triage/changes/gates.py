@@ -1,0 +1,232 @@
+"""What blocks the subject once a change is made: the changed cluster asked again at every gate that a job
+passes. A change starts it where nothing is left."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from cockpit.catalogue.cause import Cause
+from cockpit.catalogue.lifting import Lift, lift_of
+from cockpit.fit.pod_sets import pod_sets
+from cockpit.fit.quota import Shortage
+from cockpit.fit.what_if import WhatIf, changed_store
+from cockpit.gangs import registry
+from cockpit.gangs.draft import draft
+from cockpit.k8s.gpu_resources import resource_word
+from cockpit.model.finding import Finding
+from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
+from cockpit.model.pod import DEFAULT_SCHEDULERS
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage import filters
+from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, turn_of
+from cockpit.triage.changes.named import missing_of
+from cockpit.triage.changes.namespace_quota import lacks
+from cockpit.triage.changes.offer import ChangeOffer, Desk, amount_text
+from cockpit.triage.cluster_view import ClusterView, Trees
+from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.wanted import Tree
+
+_NO_LIST: Final = ("", "None")
+
+
+def left_after(desk: Desk, offer: ChangeOffer, waiting: WaitingPods) -> Iterator[Finding]:
+    """All that blocks the subject after the change, gate by gate; nothing where it starts."""
+    trees = changed_trees(desk.view.trees, offer.trees)
+    seen = changed_store(desk.view.store, offer.then.records, offer.then.without)
+    yield from still_told(desk, offer)
+    yield from _at_creation(desk, offer, trees)
+    turn = turn_of(desk, offer.then, is_last=desk.is_anew or offer.is_anew)
+    yield from _at_queue(desk, offer, turn, seen, trees)
+    rivals = (*waiting.parts(offer.then.without), *turn.rivals)
+    yield from _at_placement(desk, msgspec.structs.replace(offer.then, parts=turn.parts, rivals=rivals), seen)
+
+
+def still_told(desk: Desk, offer: ChangeOffer | None = None) -> Iterator[Finding]:
+    """What components told of the subject and only they can take back."""
+    for one in desk.blockers:
+        if lift_of(one.cause) is Lift.COMPONENT and (offer is None or one.cause != offer.mends):
+            yield one
+
+
+def changed_trees(trees: Trees, made: Sequence[Tree]) -> Trees:
+    """Objects that were read, with those that are made or changed."""
+    found = dict(trees)
+    for tree in made:
+        place = (str(tree["kind"]), str(tree["metadata"].get("namespace") or ""))
+        name = tree["metadata"]["name"]
+        found[place] = [*(one for one in found.get(place, ()) if one["metadata"].get("name") != name), tree]
+    return found
+
+
+def changed_view(desk: Desk, offer: ChangeOffer) -> ClusterView:
+    """The cluster as it would be."""
+    return msgspec.structs.replace(
+        desk.view,
+        store=changed_store(desk.view.store, offer.then.records, offer.then.without),
+        around=offer.then.around,
+        trees=changed_trees(desk.view.trees, offer.trees),
+        sift=None,
+        told=None,
+    )
+
+
+# ---- the pods are made
+
+
+def _at_creation(desk: Desk, offer: ChangeOffer, trees: Trees) -> Iterator[Finding]:
+    """What the pods name and is not there, what holds them before any scheduler looks, and the namespace's
+    quota."""
+    space = desk.wanted.namespace
+    specs = desk.pod_specs if offer.tree is None else [one.pod_spec for one in pod_sets(offer.tree)]
+    for one in sorted(missing_of(specs, space, trees)):
+        yield draft(
+            Cause.NAMED_OBJECT_MISSING,
+            "{kind} {name} does not exist",
+            names={"kind": one.kind, "name": one.name},
+        )
+    told = {one.cause for one in desk.blockers}
+    is_there = bool(desk.wanted.pods) and offer.tree is None
+    for spec in () if is_there or Cause.SCHEDULING_GATE in told else specs:
+        for gate in spec.get("schedulingGates") or ():
+            yield draft(
+                Cause.SCHEDULING_GATE, "held by scheduling gate {gate}", names={"gate": gate.get("name", "")}
+            )
+    for name in sorted({str(one.get("schedulerName") or "") for one in specs}):
+        if not is_there and name and name not in (*DEFAULT_SCHEDULERS, *registry.schedulers()):
+            yield draft(
+                Cause.NO_SUCH_SCHEDULER, "nothing tells of a scheduler called {name}", names={"name": name}
+            )
+    job = desk.wanted.job
+    if job is None or job.pod_uids:
+        return
+    for lack in lacks(trees.get(("ResourceQuota", space), ()), offer.then.parts) or ():
+        text = "quota {quota} of the namespace is used up: asks {asked} {what}, {left} left"
+        what = resource_word(lack.resource, lack.asked)
+        names = {"quota": lack.quota, "asked": lack.asked, "what": what, "left": lack.left}
+        yield draft(Cause.NAMESPACE_QUOTA_USED_UP, text, names=names)
+
+
+# ---- its engine lets it in
+
+
+def _at_queue(
+    desk: Desk, offer: ChangeOffer, turn: QueueTurn, seen: StoreReader, trees: Trees
+) -> Iterator[Finding]:
+    """What its engine says once what it said before no longer counts, and what its quota lacks."""
+    workload: Workload | None = None if desk.workload is None else seen.get(Kind.WORKLOAD, desk.workload.uid)
+    if workload is not None and not offer.is_anew and not desk.is_anew:
+        yield from _of_engine(workload, offer.then.queue, seen)
+    if not offer.then.queue:
+        return
+    local: LocalQueue | None = seen.by_key(Kind.LOCAL_QUEUE, f"{desk.wanted.namespace}/{offer.then.queue}")
+    if local is None:
+        yield draft(Cause.QUEUE_UNUSABLE, "queue {queue} does not exist", names={"queue": offer.then.queue})
+        return
+    queue: ClusterQueue | None = seen.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
+    if queue is None:
+        names = {"queue": local.name, "name": local.cluster_queue}
+        text = "queue {queue} leads to {name}, which does not exist"
+        yield draft(Cause.QUEUE_UNUSABLE, text, names=names)
+        return
+    for one in (local, queue):
+        state = registry.engine_of_queue(one).queue_state(one)
+        if one.stop_policy not in _NO_LIST:
+            yield draft(Cause.QUEUE_STOPPED, "queue {queue} is stopped", names={"queue": one.name})
+        elif state.state == "ending" or (state.state == "inactive" and one is queue):
+            yield draft(
+                Cause.QUEUE_UNUSABLE, "queue {queue}: {why}", names={"queue": one.name, "why": state.why}
+            )
+    yield from _of_its_spec(desk, queue, workload, trees)
+    for lack in turn.lacks:
+        yield _shortage(lack, turn)
+    levels = registry.required_levels(offer.tree or desk.wanted.tree or {})
+    if any(levels) and offer.mends != Cause.TOPOLOGY_FULL:
+        level = next(filter(None, levels))
+        yield draft(
+            Cause.TOPOLOGY_FULL, "all its pods have to find room in one {level}", names={"level": level}
+        )
+
+
+def _of_engine(workload: Workload, queue: str, seen: StoreReader) -> Iterator[Finding]:
+    """Of a workload in line as if its engine had not looked at it; its line is played elsewhere."""
+    engine = registry.engine_of_workload(workload)
+    if engine.is_in_line(workload):
+        kept = tuple(one for one in workload.conditions if one.type != "QuotaReserved")
+        others = [
+            (Kind.WORKLOAD, msgspec.structs.replace(one, conditions=()))
+            for one in seen.records(Kind.WORKLOAD).values()
+            if one.uid != workload.uid and not one.cluster_queue and one.queue == workload.queue
+        ]
+        free = [
+            (Kind.CLUSTER_QUEUE, msgspec.structs.replace(one, strategy="", stop_policy=""))
+            for one in seen.records(Kind.CLUSTER_QUEUE).values()
+        ]
+        workload = msgspec.structs.replace(workload, queue=queue or workload.queue, conditions=kept)
+        seen = changed_store(seen, [(Kind.WORKLOAD, workload), *others, *free])
+    found = engine.admission(workload, seen, {})
+    if found.is_waiting and found.why.cause and lift_of(found.why.cause) is Lift.COMPONENT:
+        yield found.why
+
+
+def _of_its_spec(
+    desk: Desk, queue: ClusterQueue, workload: Workload | None, trees: Trees
+) -> Iterator[Finding]:
+    """What a queue asks of a job beside quota: that its checks are through, and labels of its namespace."""
+    tree = next(
+        (one for one in trees.get(("ClusterQueue", ""), ()) if one["metadata"]["name"] == queue.name), None
+    )
+    spec = {} if tree is None else tree.get("spec") or {}
+    by_flavor = (spec.get("admissionChecksStrategy") or {}).get("admissionChecks") or ()
+    names = [*(spec.get("admissionChecks") or ()), *(one.get("name", "") for one in by_flavor)]
+    ready = {one.name for one in (() if workload is None else workload.checks) if one.state == "Ready"}
+    for name in names:
+        if name not in ready:
+            yield draft(Cause.ADMISSION_CHECK, "admission check {check} decides then", names={"check": name})
+    chosen = (spec.get("namespaceSelector") or {}).get("matchLabels") or {}
+    spaces = trees.get(("Namespace", ""))
+    if not chosen or spaces is None:
+        return
+    own = next((one for one in spaces if one["metadata"].get("name") == desk.wanted.namespace), {})
+    labels = (own.get("metadata") or {}).get("labels") or {}
+    if any(labels.get(key) != value for key, value in chosen.items()):
+        text = "queue {queue} does not take jobs of namespace {space}"
+        yield draft(Cause.QUEUE_UNUSABLE, text, names={"queue": queue.name, "space": desk.wanted.namespace})
+
+
+def _shortage(lack: Shortage, turn: QueueTurn) -> Finding:
+    if turn.behind:
+        return draft(
+            Cause.BEHIND_THE_HEAD, "behind {job}, which does not get quota", names={"job": turn.behind}
+        )
+    if lack.words or not lack.flavor:
+        words = lack.words or f"no quota of {lack.resource}"
+        return draft(
+            Cause.NO_FLAVOR_FITS, "queue {queue}: {words}", names={"queue": lack.queue, "words": words}
+        )
+    what = resource_word(lack.resource, lack.asked - lack.left)
+    text = "needs {more} more {what} of quota {queue}/{flavor}"
+    more = amount_text(lack.resource, lack.asked - lack.left)
+    return draft(
+        Cause.QUOTA_IN_USE,
+        text,
+        names={"more": more, "what": what, "queue": lack.queue, "flavor": lack.flavor},
+    )
+
+
+# ---- the scheduler finds a seat for each pod
+
+
+def _at_placement(desk: Desk, then: WhatIf, seen: StoreReader) -> Iterator[Finding]:
+    if then.starts(desk.view.store, desk.answer):
+        return
+    context = PlacementContext(
+        store=seen, now_seconds=desk.view.now_seconds, around=then.around, trees=desk.view.trees
+    )
+    for part in then.parts:
+        found = next(iter(filters.of_pods(part.shape, part.count, context)), None)
+        if found is not None:
+            yield found
+            return
+    yield draft(Cause.GPUS_SHORT, "no room for all of its pods beside others that wait")
