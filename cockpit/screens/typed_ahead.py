@@ -158,10 +158,14 @@ async def _worked_off(pump: MessagePump) -> bool:
     idle = asyncio.Event()
 
     def look() -> None:
-        if _is_idle(pump) or not pump.call_later(look):
+        if not idle.is_set() and (_is_idle(pump) or not pump.call_later(look)):
             idle.set()
 
     if _is_idle(pump) or not pump.call_later(look):
         return False
-    await idle.wait()
+    try:
+        await idle.wait()
+    finally:
+        # given up: looks no more. Two that look would each find the other before the pump, for ever
+        idle.set()
     return True

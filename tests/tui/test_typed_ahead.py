@@ -163,6 +163,35 @@ async def test_a_key_that_fails_does_not_keep_the_next_ones(monkeypatch: pytest.
         await until(app, pilot, lambda: isinstance(app.screen, PoolsPlace))
 
 
+class BusyPump:
+    """What takes its messages when the test says so."""
+
+    _closing, _pending_message = False, None
+
+    def __init__(self) -> None:
+        self._message_queue = asyncio.Queue[Callable[[], None]]()
+
+    def call_later(self, callback: Callable[[], None]) -> bool:
+        self._message_queue.put_nowait(callback)
+        return True
+
+
+async def test_a_wait_that_was_given_up_does_not_turn_in_circles_with_the_next() -> None:
+    pump: Any = BusyPump()
+    pump.call_later(lambda: None)
+    waits = []
+    for _ in range(2):
+        waits.append(asyncio.create_task(typed_ahead._worked_off(pump)))
+        await asyncio.sleep(0)
+    waits[0].cancel()
+    await asyncio.gather(waits[0], return_exceptions=True)
+    for _ in range(20):
+        if not pump._message_queue.empty():
+            pump._message_queue.get_nowait()()
+    assert pump._message_queue.empty(), "they look for each other"
+    assert await waits[1]
+
+
 # ---- no question is answered unseen
 
 IGNORED = "keys typed ahead do not count"
