@@ -1,0 +1,41 @@
+"""What a closed page drew goes with it."""
+
+import gc
+import weakref
+
+from cockpit_widgets.frugal_app import FrugalApp
+from cockpit_widgets.shared_backgrounds import backgrounds
+from textual._styles_cache import StylesCache
+from textual.app import ComposeResult
+from textual.color import Color
+from textual.screen import Screen
+from textual.widgets import Static
+
+
+class Page(Screen[None]):
+    def compose(self) -> ComposeResult:
+        for number in range(20):
+            yield Static(f"line {number}")
+
+
+async def test_no_widget_of_a_closed_page_keeps_its_lines() -> None:
+    drawn = weakref.WeakSet[StylesCache]()
+    app = FrugalApp[None]()
+    async with app.run_test() as pilot:
+        for _ in range(5):
+            await app.push_screen(Page())
+            await pilot.pause()
+            caches = [widget._styles_cache for widget in app.screen.query(Static)]
+            assert all(cache._cache for cache in caches), "nothing was drawn"
+            drawn.update(caches)
+            del caches
+            await app.pop_screen()
+        await pilot.pause()
+        gc.collect()
+        assert not drawn
+
+
+def test_the_backgrounds_are_those_that_textual_makes() -> None:
+    base, half = Color(10, 20, 30), Color(200, 100, 0, 0.5)
+    inner, outer = backgrounds(base, half)
+    assert (inner.background, outer.background) == (base + half, base)
