@@ -5,8 +5,8 @@ came first; each sees what was given to those before it. Source: kueue v0.15 to 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from cockpit.k8s.admission.admission_specs import (
     FlavorSpec,
@@ -28,8 +28,7 @@ class AdmissionOutcome(StrEnum):
     SKIP = "skip"
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionDecision:
+class AdmissionDecision(NamedTuple):
     """The outcome for one workload, with the sentence for its condition ("" when it is admitted)."""
 
     info: WorkloadInfo
@@ -39,8 +38,7 @@ class AdmissionDecision:
     targets: tuple[PreemptionTarget, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     info: WorkloadInfo
     assignment: FlavorAssignment
     targets: tuple[PreemptionTarget, ...]
@@ -84,15 +82,13 @@ def _nominated(
 def _settled(
     forest: Forest, spec: QueueSpec, entry: _Entry, going: dict[tuple[str, str], PreemptionTarget]
 ) -> AdmissionDecision:
-    info, assignment = entry.info, entry.assignment
+    info, assignment, mode = entry.info, entry.assignment, entry.assignment.mode
     node = forest.queues[spec.name]
-    wait = AdmissionDecision(info, AdmissionOutcome.WAIT, assignment.message, assignment)
-    if assignment.mode is Mode.NO_FIT:
-        return wait
-    if assignment.mode is Mode.PREEMPT and not entry.targets:
-        if spec.reclaim != "Any":
-            _reserve(node, assignment)
-        return wait
+    is_short = mode is Mode.PREEMPT and not entry.targets
+    if is_short and spec.reclaim != "Any":
+        _reserve(node, assignment)
+    if is_short or mode is Mode.NO_FIT:
+        return AdmissionDecision(info, AdmissionOutcome.WAIT, assignment.message, assignment)
     if any(target.reservation.key in going for target in entry.targets):
         message = "Workload has overlapping preemption targets with another workload"
         return AdmissionDecision(info, AdmissionOutcome.SKIP, message, assignment)
@@ -101,7 +97,7 @@ def _settled(
         return AdmissionDecision(info, AdmissionOutcome.SKIP, message, assignment)
     for key, amount in assignment.usage.items():
         node.add(key, amount)
-    if assignment.mode is Mode.FIT:
+    if mode is Mode.FIT:
         return AdmissionDecision(info, AdmissionOutcome.ADMIT, "", assignment)
     going.update({target.reservation.key: target for target in entry.targets})
     message = f"{assignment.message}. Pending the preemption of {len(entry.targets)} workload(s)"

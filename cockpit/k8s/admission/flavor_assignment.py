@@ -6,8 +6,8 @@ earlier cycle. Source: kueue v0.15 to v0.19 pkg/scheduler/flavorassigner.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from cockpit.k8s.admission.admission_specs import (
     TRY_NEXT,
@@ -42,8 +42,7 @@ class Mode(IntEnum):
         return self not in (Mode.NO_FIT, Mode.FIT)
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenFlavor:
+class ChosenFlavor(NamedTuple):
     """The flavor of one resource."""
 
     flavor: str
@@ -51,8 +50,7 @@ class ChosenFlavor:
     borrow: int
 
 
-@dataclass(frozen=True, slots=True)
-class FlavorAttempt:
+class FlavorAttempt(NamedTuple):
     """One flavor that was looked at."""
 
     flavor: str
@@ -61,12 +59,11 @@ class FlavorAttempt:
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PodSetChoice:
+class PodSetChoice(NamedTuple):
     """What one pod set would get. Without flavors it fits nowhere; without reasons it fits now."""
 
     name: str
-    count: int
+    pods: int
     requests: Mapping[str, int]
     flavors: Mapping[str, ChosenFlavor]
     reasons: tuple[str, ...]
@@ -80,8 +77,7 @@ class PodSetChoice:
         return min((one.mode for one in self.flavors.values()), default=Mode.NO_FIT)
 
 
-@dataclass(frozen=True, slots=True)
-class FlavorAssignment:
+class FlavorAssignment(NamedTuple):
     """What a whole workload would get."""
 
     pod_sets: tuple[PodSetChoice, ...]

@@ -5,7 +5,7 @@ Fair sharing is not modelled. Source: kueue v0.15 to v0.19 pkg/scheduler/preempt
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cockpit.k8s.admission.admission_specs import QueueSpec, QuotaReservation, WorkloadInfo
 from cockpit.k8s.admission.flavor_assignment import Mode
@@ -25,8 +25,7 @@ Reserved = Callable[[str], Iterable[QuotaReservation]]
 """The workloads that hold quota in a queue."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionTarget:
+class PreemptionTarget(NamedTuple):
     """One workload that gives way, and by which right."""
 
     reservation: QuotaReservation
@@ -34,8 +33,7 @@ class PreemptionTarget:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     reservation: QuotaReservation
     reason: str
     top: QuotaNode | None  # the subtree in which both queues are; None for the own queue

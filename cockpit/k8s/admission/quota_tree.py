@@ -79,13 +79,12 @@ class QuotaNode:
         used, subtree = self.usage.get(key, 0), self.subtree.get(key, 0)
         if self.parent is None:
             return subtree - used
-        from_parent = self.parent.free(key)
+        from_parent, kept = self.parent.free(key), self.held_back(key)
         quota = self.quotas.get(key)
         if quota is not None and quota.borrowing_limit is not None:
-            kept = self.held_back(key)
             most = (subtree - kept) - max(0, used - kept) + quota.borrowing_limit
             from_parent = min(most, from_parent)
-        return self.local_free(key) + from_parent
+        return max(0, kept - used) + from_parent
 
     def capacity(self, key: FlavorResource) -> int:
         """What it could take if nothing were used."""

@@ -102,7 +102,7 @@ def admission_of(queue: str, assignment: FlavorAssignment) -> Tree:
     """`status.admission` of a Workload."""
     parts = []
     for part in assignment.pod_sets:
-        row: Tree = {"name": part.name, "count": part.count, **_listed("resourceUsage", part.requests)}
+        row: Tree = {"name": part.name, "count": part.pods, **_listed("resourceUsage", part.requests)}
         if part.flavors:
             row["flavors"] = {name: part.flavors[name].flavor for name in sorted(part.flavors)}
         parts.append(row)
