@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
     from cockpit.pools.forecast import PoolExperience
-    from cockpit.triage.finding import Attention
+    from cockpit.triage.verdict import Verdict
 
 CALM_SECONDS = 0.5
 """So long after the big lists are in the collector puts them aside: what they hold is to be seen first."""
@@ -401,12 +401,12 @@ class CockpitApp(OrderlyApp):
         """Where this host keeps what training runs reached, and how pools grew."""
         return self.files().history
 
-    def announce(self, news: "tuple[Attention, ...]") -> None:
+    def announce(self, news: "tuple[Verdict, ...]") -> None:
         """New problems, each once: a toast, and the bell where the configuration wants it."""
         first, more = news[0], len(news) - 1
         also = f" and {more} more" if more else ""
         self.notify(
-            f"{first.glyph} {first.subject}: {first.sentence}{also}",
+            f"{first.glyph} {first.title}: {first.sentence}{also}",
             title="New problem" if not more else f"{more + 1} new problems",
             severity="warning",
         )

@@ -30,13 +30,14 @@ ROWS = (
             rf"{_PULL}: .*no matching manifest", "image {image} is not made for the node's architecture"
         ),
         of_kubelet(
-            rf"{_PULL}: .*(?:toomanyrequests|rate limit|429)", "image {image}: the registry limits pulls"
+            rf"{_PULL}: .*(?:toomanyrequests|rate limit|429)",
+            "registry {registry} limits pulls of {image}",
         ),
-        of_kubelet(rf"{_PULL}: .*x509", "image {image}: the registry's certificate is not trusted"),
+        of_kubelet(rf"{_PULL}: .*x509", "registry {registry} has no trusted certificate: image {image}"),
         of_kubelet(rf"{_PULL}: .*(?P<why>no space left)", "image {image}: no space left on the node's disk"),
         of_kubelet(
             rf"{_PULL}: .*(?P<why>i/o timeout|connection refused|no such host|deadline exceeded)",
-            "image {image}: the registry does not answer: {why}",
+            "registry {registry} does not answer: {why}: image {image}",
         ),
         of_kubelet(
             rf"{_PULL}: .*(?:not found|manifest unknown|does not exist)",
@@ -44,7 +45,7 @@ ROWS = (
         ),
         of_kubelet(r"^ErrImageNeverPull", "image {image} is not on the node and may not be pulled"),
         of_kubelet(r"^InvalidImageName", "image name {image} is not valid"),
-        of_kubelet(r"^RegistryUnavailable", "image {image}: the registry does not answer"),
+        of_kubelet(r"^RegistryUnavailable", "registry {registry} does not answer: image {image}"),
         of_kubelet(r"^SignatureValidationFailed", "image {image}: its signature is not valid"),
         of_kubelet(r"^ImageInspectError", "image {image} cannot be inspected on the node"),
         of_kubelet(r"^(?:ErrImagePull|ImagePullBackOff)", "image {image} cannot be pulled"),

@@ -14,8 +14,8 @@ from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import pools_of
 from cockpit.triage.attention import needs_human
-from cockpit.triage.finding import remedy_text
 from cockpit.triage.idle_jobs import gpu_gap
+from cockpit.triage.remedies import remedy_text
 from cockpit.views import format as fmt
 from cockpit.views.fleet import Fleet, fleet
 from cockpit.views.pools import size_text
@@ -117,7 +117,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         rows = [
             [
                 fmt.since(one.since_seconds, found["at_seconds"]),
-                one.subject,
+                one.title,
                 one.sentence,
                 remedy_text(one.remedies),
             ]

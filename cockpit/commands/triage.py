@@ -21,8 +21,9 @@ from cockpit.commands.why import NEEDS_A_HUMAN
 from cockpit.errors import NoConnection
 from cockpit.model.record import Kind
 from cockpit.triage.attention import needs_human
-from cockpit.triage.finding import Attention, remedy_text
 from cockpit.triage.on_demand import rows_of
+from cockpit.triage.remedies import remedy_text
+from cockpit.triage.verdict import Verdict
 from cockpit.views import format as fmt
 
 NEEDED = (*NEEDS["overview"], Kind.EVENT)
@@ -57,11 +58,11 @@ async def watch(
             await sleep(options.interval)
 
 
-async def _found(live: Live, now_seconds: float) -> tuple[Attention, ...]:
+async def _found(live: Live, now_seconds: float) -> tuple[Verdict, ...]:
     """What needs a human, with what the rows rest on and nobody watches read first."""
     one = live.attachment
 
-    def look() -> tuple[Attention, ...]:
+    def look() -> tuple[Verdict, ...]:
         return needs_human(one.store, one.jobs, now_seconds, one.namespaces, verdicts=one.verdicts)
 
     await live.judge_idle_jobs()
@@ -73,9 +74,7 @@ async def _found(live: Live, now_seconds: float) -> tuple[Attention, ...]:
     return found
 
 
-def page(
-    options: argparse.Namespace, live: Live, found: Sequence[Attention], now_seconds: float
-) -> list[str]:
+def page(options: argparse.Namespace, live: Live, found: Sequence[Verdict], now_seconds: float) -> list[str]:
     """The lines of one round; as JSON one line a round when watched."""
     if options.output == "table":
         end = [""] if options.watch else []
@@ -86,7 +85,7 @@ def page(
     return [tree_text(tree, options.output)] + (["---"] if options.watch else [])
 
 
-def table_lines(found: Sequence[Attention], now_seconds: float) -> list[str]:
+def table_lines(found: Sequence[Verdict], now_seconds: float) -> list[str]:
     """For a person."""
     if not found:
         return ["nothing needs a human"]
@@ -94,17 +93,34 @@ def table_lines(found: Sequence[Attention], now_seconds: float) -> list[str]:
     return grid(["", "since", "what", "why", "remedy"], rows)
 
 
-def _words(one: Attention, now_seconds: float) -> tuple[str, ...]:
+def _words(one: Verdict, now_seconds: float) -> tuple[str, ...]:
     since = fmt.since(one.since_seconds, now_seconds)
-    return since, one.subject, one.sentence, remedy_text(one.remedies)
+    return since, one.title, one.sentence, remedy_text(one.remedies)
 
 
-def _tree(found: Sequence[Attention], attachment: Attachment, now_seconds: float) -> dict[str, Any]:
+def _tree(found: Sequence[Verdict], attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     session = attachment.session
     return {
         "kind": "triage",
         "context": session.context if session else "",
         "at_seconds": now_seconds,
         "telemetry": telemetry(attachment),
-        "items": [plain(one) for one in found],
+        "items": [item(one) for one in found],
+    }
+
+
+def item(row: Verdict) -> dict[str, Any]:
+    """A row as a tree."""
+    return {
+        "finding": row.finding,
+        "subject_key": row.row,
+        "is_bad": row.is_bad,
+        "subject": row.title,
+        "sentence": row.sentence,
+        "remedies": plain(row.remedies),
+        "since_seconds": row.since_seconds,
+        "gpus": row.gpus,
+        "cause": row.cause,
+        "root": None if row.root is None else row.root._asdict(),
+        "jobs": row.others,
     }

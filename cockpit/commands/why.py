@@ -118,7 +118,7 @@ def _needs(kind: str) -> tuple[str, ...]:
 def _tree(verdict: Verdict, attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     """The verdict whole: nothing is shortened."""
     session = attachment.session
-    tree = plain(verdict)
+    tree = {key: value for key, value in plain(verdict).items() if key not in _OF_A_ROW}
     return {
         "kind": "why",
         "context": session.context if session else "",
@@ -137,6 +137,9 @@ def _tree(verdict: Verdict, attachment: Attachment, now_seconds: float) -> dict[
         },
         "changes": [_change(one) for one in verdict.changes],
     }
+
+
+_OF_A_ROW = frozenset({"finding", "row", "is_bad", "remedies", "others"})
 
 
 def _change(one: Change) -> dict[str, Any]:

@@ -21,8 +21,9 @@ class Permanence(IntEnum):
 
 
 class Subject(NamedTuple):
-    """What a finding is about. `kind` is job, gang, pod, node, card, queue, pool or stream; a card's name is
-    `node/index`, a job's namespace and name are those of its object. `namespace` is "" without one."""
+    """What a finding is about, or rests on. `kind` is job, gang, pod, node, card, queue, pool, stream, image,
+    ... or a kind as Kubernetes writes it; a card's name is `node/index`, a job's namespace and name are those
+    of its object. `namespace` is "" without one."""
 
     kind: str
     namespace: str
@@ -113,6 +114,23 @@ class Expected(msgspec.Struct, frozen=True, gc=False):
     why: str
 
 
+class KeyRemedy(msgspec.Struct, frozen=True, gc=False):
+    """Something that helps: what to do, and the key that does it ("" where no key does).
+
+    `action` is the key's id in the key table of the screens; `is_write` tells that it changes the cluster.
+    """
+
+    words: str
+    key: str = ""
+    action: str = ""
+    is_write: bool = False
+
+    @property
+    def text(self) -> str:
+        """`w why`."""
+        return f"{self.key} {self.words}".strip()
+
+
 NO_SUBJECT = Subject("", "", "")
 
 
@@ -123,12 +141,16 @@ class Finding(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `sentence` has at most 100 characters: the specific reason first, with numbers and names; long names are
     shortened in their middle. `words` is the text before its `names` were put in, "" where it was made
     otherwise. `facts` are the typed values behind it by name (selector, taint, claim, ...), whole. `root` is
-    the object whose trouble this is a consequence of. `permanence` says whether it passes by itself, None: as
-    its cause does. `then` is what blocks as well, the most lasting first; `also` the causes of these and of
-    what is known by its cause alone.
+    the object whose trouble this is a consequence of, or that others of the same cause share. `permanence`
+    says whether it passes by itself, None: as its cause does. `then` is what blocks as well, the most lasting
+    first; `also` the causes of these and of what is known by its cause alone.
 
     A gate leaves `subject` open; who asked fills it in. `state` is a word of JobState where the subject is a
     job, "" else. `gpus` are devices at stake.
+
+    What needs a human has a `finding` (job-waits, node-not-ready, ...) and is a row of *Now*: `row` is the
+    key of its object, `is_bad` that it is broken (▲) and not only wasteful or waiting for a decision (●),
+    `remedies` begin with what it offers, `others` counts further jobs that wait or broke for the same root.
     """
 
     subject: Subject = NO_SUBJECT
@@ -149,6 +171,26 @@ class Finding(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     expected: Expected | None = None
     state: str = ""
     gpus: int = 0
+    finding: str = ""
+    row: str = ""
+    is_bad: bool = False
+    remedies: tuple[KeyRemedy, ...] = ()
+    others: int = 0
+
+    @property
+    def key(self) -> str:
+        """`finding:key of its object`: no two rows of *Now* have the same."""
+        return f"{self.finding}:{self.row}"
+
+    @property
+    def glyph(self) -> str:
+        """▲ where something is broken, ● else."""
+        return "▲" if self.is_bad else "●"
+
+    @property
+    def title(self) -> str:
+        """What a person calls the subject: `team-a/llm-70b`, `node gpu-h100-07`."""
+        return self.subject.text if self.subject.kind in ("node", "pod", "namespace") else self.subject.key
 
     @property
     def is_trouble(self) -> bool:

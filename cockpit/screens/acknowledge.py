@@ -25,7 +25,7 @@ async def acknowledge(app: App[Any], trouble: Trouble) -> None:
     items = [ChoiceItem(one, one if seconds is None else f"for {one}") for one, seconds in _TIMES.items()]
     if known is not None:
         items.insert(0, ChoiceItem(_BACK, "take it back", f"acknowledged by {known.who}"))
-    title = f"Acknowledge {trouble.found.subject}"
+    title = f"Acknowledge {trouble.found.title}"
     note = "" if known is None else known.note
     answer = await app.push_screen_wait(
         NoteDialog(title, items, note=note, placeholder="note, e.g. vendor comes at 14:00")

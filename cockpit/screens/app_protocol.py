@@ -29,9 +29,9 @@ from cockpit.pools.forecast import PoolExperience
 from cockpit.pools.sightings import Sightings
 from cockpit.steady import Work
 from cockpit.telemetry.focus import Focus
-from cockpit.triage.finding import Attention
 from cockpit.triage.since_left import Happened
 from cockpit.triage.troubles import Trouble
+from cockpit.triage.verdict import Verdict
 from cockpit.views.now import HeaderSource
 from cockpit.views.view_state import ViewState
 
@@ -174,10 +174,10 @@ class TroubleWatch(Protocol):
     def look(self) -> tuple[Trouble, ...]:
         """What stands on *Now*."""
 
-    def acknowledge(self, found: Attention, note: str, seconds: float | None, who: str, /) -> None:
+    def acknowledge(self, found: Verdict, note: str, seconds: float | None, who: str, /) -> None:
         """Somebody knows of it, for so long; None: until it changes."""
 
-    def take_back(self, found: Attention, /) -> None:
+    def take_back(self, found: Verdict, /) -> None:
         """It needs a human after all."""
 
     @property
@@ -234,7 +234,7 @@ class PoolMemory(Protocol):
 class RowsInSight(Protocol):
     """What is read besides for rows on screen (`cockpit.screens.row_reads`)."""
 
-    def show(self, found: Iterable[Attention], /) -> None:
+    def show(self, found: Iterable[Verdict], /) -> None:
         """These are the rows of *Now*."""
 
     def show_jobs(self, keys: Iterable[str], /) -> None:

@@ -27,7 +27,7 @@ from cockpit.triage.left_over import BROKEN_OFF
 from cockpit.triage.troubles import Trouble
 from cockpit.views import heat
 from cockpit.views import now as view
-from cockpit.views.attention import SINCE_LEFT, AttentionRow, attention_table, row_of, since_left_row
+from cockpit.views.attention import SINCE_LEFT, attention_table, sentence, since_left_row
 from cockpit.views.fleet import fleet
 from cockpit.views.load import load_charts
 from cockpit.views.states import telemetry_trouble, why_empty
@@ -68,8 +68,7 @@ class NowScreen(Place):
     def __init__(self) -> None:
         super().__init__()
         self._metric = heat.Metric.DUTY
-        self._rows: dict[str, AttentionRow] = {}
-        self._troubles: dict[str, Trouble] = {}
+        self._rows: dict[str, Trouble] = {}
         self._fleet_title = ""
         self._load_lines: tuple[str, ...] = ()
         self._lines = (0, 0)
@@ -136,13 +135,11 @@ class NowScreen(Place):
         cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
         store = cluster.store
         watch = self.cockpit.now_watch
-        troubles = watch.look()
-        self._troubles = {one.key: one for one in troubles}
-        self.cockpit.row_reads.show(one.found for one in troubles if not one.is_resolved)
-        rows = [row_of(one, now_seconds) for one in troubles]
+        rows = list(watch.look())
+        self.cockpit.row_reads.show(row.found for row in rows if not row.is_resolved)
         if watch.happened and watch.left_seconds is not None:
             rows.insert(0, since_left_row(watch.happened, watch.left_seconds))
-        self._rows = {one.key: one for one in rows}
+        self._rows = {row.key: row for row in rows}
         table = self.query_one("#attention", ResourceTable)
         table.hold_top(not is_settled(cluster))  # causes come in any order, the worst is to be first
         table.set_placeholder(self._quiet())
@@ -208,7 +205,9 @@ class NowScreen(Place):
     def _say(self) -> None:
         table = self.query_one("#attention", ResourceTable)
         row = self._rows.get(table.cursor_key or "")
-        self.query_one(RowSentence).say(row.sentence if row and table.is_cut("sentence") else "")
+        self.query_one(RowSentence).say(
+            sentence(row, self.cockpit.clock.cluster_now()) if row and table.is_cut("sentence") else ""
+        )
 
     def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
         if event.table.id == "attention":
@@ -237,7 +236,7 @@ class NowScreen(Place):
         from cockpit.screens.acknowledge import acknowledge
 
         key = self.query_one("#attention", ResourceTable).cursor_key
-        one = self._troubles.get(key or "")
+        one = self._rows.get(key or "")
         if key == SINCE_LEFT:
             self.cockpit.now_watch.dismiss_happened()
         elif one is not None and one.found.finding == BROKEN_OFF:
@@ -249,7 +248,7 @@ class NowScreen(Place):
 
     def _acknowledge_write(self, trouble: Trouble) -> None:
         """A write that was broken off is told until a person knows of it, and never after."""
-        audit_id = trouble.found.subject_key.partition("/")[0]
+        audit_id = trouble.found.row.partition("/")[0]
         try:
             write = self.cockpit.api.acknowledge_write(audit_id, self.cockpit.audit())
         except CockpitError as error:

@@ -1,6 +1,6 @@
 """What needs a human now: one ranked list over jobs, nodes and streams."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from cockpit.gangs.sentence import one_line
 from cockpit.model.batch import Phase, StreamStatus
@@ -10,13 +10,24 @@ from cockpit.model.record import Kind
 from cockpit.model.refusal import Remedy
 from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.finding import Attention, KeyRemedy, Rooted, rank
 from cockpit.triage.jobs import job_findings
 from cockpit.triage.left_over import broken_findings
 from cockpit.triage.nodes import node_findings
 from cockpit.triage.pods import pod_findings
+from cockpit.triage.remedies import KeyRemedy
 from cockpit.triage.roots import one_each
+from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
+
+UNKNOWN_AGE_SECONDS = 3_600.0
+"""How old a trouble is taken to be of which nothing tells since when it is there."""
+
+
+def rank(row: Verdict, now_seconds: float) -> tuple[bool, float, float, str]:
+    """Broken before wasteful, more GPU-hours before fewer, older before newer; the key settles ties."""
+    since = row.since_seconds
+    age_seconds = UNKNOWN_AGE_SECONDS if since is None else max(0.0, now_seconds - since)
+    return not row.is_bad, -row.gpus * age_seconds, float("inf") if since is None else since, row.key
 
 
 def needs_human(
@@ -26,8 +37,8 @@ def needs_human(
     namespaces: Namespaces = EVERY,
     *,
     verdicts: Verdicts | None = None,
-) -> tuple[Attention, ...]:
-    """A row for each root cause, the most urgent first: broken before wasteful, more GPU-hours before fewer.
+) -> tuple[Verdict, ...]:
+    """A row for each root, the most urgent first.
 
     With namespaces only their jobs; nodes and streams belong to everybody. `verdicts` are those that a caller
     who asks again and again has kept.
@@ -37,29 +48,24 @@ def needs_human(
         *job_findings(store, jobs, verdicts, now_seconds, namespaces),
         *pod_findings(verdicts.view(now_seconds), namespaces),
     ]
-    budgets = verdicts.on_demand.budgets
     known = verdicts.on_demand
-    found += node_findings(store, now_seconds, _nodes_named(found), budgets, known.drains_ended)
+    named = frozenset(row.root.name for row in found if row.root is not None and row.root.kind == "node")
+    found += node_findings(store, now_seconds, named, known.budgets, known.drains_ended)
     found += broken_findings(known.broken_writes)
-    found += (Rooted(one, one.key) for one in _stream_findings(store))
-    return tuple(sorted(one_each(found), key=lambda one: rank(one, now_seconds)))
+    found += _stream_findings(store)
+    return tuple(sorted(one_each(found, store, jobs), key=lambda row: rank(row, now_seconds)))
 
 
-def _nodes_named(found: Iterable[Rooted]) -> frozenset[str]:
-    """Nodes of which jobs say that they are the root of their trouble."""
-    return frozenset(root.removeprefix("node/") for _, root in found if root.startswith("node/"))
-
-
-def _stream_findings(store: StoreReader) -> Iterator[Attention]:
+def _stream_findings(store: StoreReader) -> Iterator[Verdict]:
     """Kinds that may not be read: what they would show is missing, not fine. An expired login is one row."""
     out = [one for one in store.statuses().values() if one.phase is Phase.NOT_LOGGED_IN]
     if any(one.kind != Kind.GPU for one in out):
         status = next(one for one in out if one.kind != Kind.GPU)
-        yield Attention(
+        yield Verdict(
+            subject=Subject("stream", "", "login"),
             finding="not-logged-in",
-            subject_key="login",
+            row="login",
             is_bad=True,
-            subject="login",
             sentence=one_line(status.message),
             remedies=(KeyRemedy(Remedy.LOG_IN.value),),
             since_seconds=status.since_seconds,
@@ -75,11 +81,10 @@ def _stream_findings(store: StoreReader) -> Iterator[Attention]:
             continue  # no finding rests on it: the pool says where it misses them
         if status.kind in (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM) and not store.uses_claims:
             continue  # nothing comes by claim here
-        yield Attention(
+        yield Verdict(
+            subject=Subject("stream", "", name),
             finding="stream-denied",
-            subject_key=name,
-            is_bad=False,
-            subject=name,
+            row=name,
             sentence=one_line(status.message or cannot(f"list {status.kind}")),
             remedies=(KeyRemedy("ask for the right"),),
             since_seconds=status.since_seconds,
@@ -88,14 +93,13 @@ def _stream_findings(store: StoreReader) -> Iterator[Attention]:
         yield _of_namespace(namespace, denied)
 
 
-def _of_namespace(namespace: str, denied: Sequence[StreamStatus]) -> Attention:
+def _of_namespace(namespace: str, denied: Sequence[StreamStatus]) -> Verdict:
     """One row for all kinds that may not be read in a namespace."""
     kinds = ", ".join(sorted(one.kind for one in denied))
-    return Attention(
+    return Verdict(
+        subject=Subject("namespace", "", namespace),
         finding="stream-denied",
-        subject_key=f"namespace/{namespace}",
-        is_bad=False,
-        subject=f"namespace {namespace}",
+        row=f"namespace/{namespace}",
         sentence=one_line(cannot(f"list {kinds} in {namespace}")),
         remedies=(KeyRemedy("ask for the right"),),
         since_seconds=min(

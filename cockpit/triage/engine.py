@@ -25,6 +25,7 @@ from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.placing import unplaced
 from cockpit.triage.pool_walk import jobs_waiting, of_pool
 from cockpit.triage.queue_walk import of_queue
+from cockpit.triage.roots import with_root
 from cockpit.triage.templates import of_templates
 from cockpit.triage.verdict import Change, Subject, Verdict
 from cockpit.triage.walk import Walk
@@ -92,13 +93,14 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdi
     found = job_walk.judge(walk)
     if found is not None and not pods and job.state not in (*JobState.ENDED, JobState.FINISHING):
         found = judged([found, *of_templates(job, view)])
-    return _verdict(
+    made = _verdict(
         found or _idle(job, view),
         subject or Subject("job", job.namespace, job.name),
         state=job.state,
         gpus=job.gpus_wanted or job.gpus_allocated,
         since=job.created_seconds,
     )
+    return with_root(made, view.store, job.queue)
 
 
 def _idle(job: Job, view: ClusterView) -> Blocker | None:
@@ -214,7 +216,8 @@ def _pod(subject: Subject, view: ClusterView) -> Verdict:
             sift=view.sift,
         )
         found = unplaced(pod, context)
-    return _verdict(found, subject, state="", gpus=pod.gpus, since=pod.created_seconds)
+    made = _verdict(found, subject, state="", gpus=pod.gpus, since=pod.created_seconds)
+    return with_root(made, view.store)
 
 
 def _absent(subject: Subject) -> Verdict:

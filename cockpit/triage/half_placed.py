@@ -9,6 +9,7 @@ from cockpit.model.sureness import Sureness
 from cockpit.triage.blocker import Blocker, draft, of_pod
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import shape_of_pod
+from cockpit.triage.verdict import Subject
 from cockpit.triage.walk import Walk
 
 _MOST_OTHERS = 16
@@ -29,7 +30,7 @@ def half_placed(walk: Walk, unbound: Sequence[Pod]) -> Blocker | None:
         return None
     for other, holders, waiting in _others(walk, unbound[0].gpu_resource):
         if _takes(wishes, holders) and _takes(_wishes(waiting, context), held):
-            return _drafted(held, unbound, other)
+            return _drafted(walk.job.name, held, unbound, other)
     return None
 
 
@@ -81,7 +82,7 @@ def _others(walk: Walk, resource: str) -> Iterator[tuple[str, list[Pod], list[Po
         yield name, holding[owner], waiting[owner]
 
 
-def _drafted(held: Sequence[Pod], unbound: Sequence[Pod], other: str) -> Blocker:
+def _drafted(name: str, held: Sequence[Pod], unbound: Sequence[Pod], other: str) -> Blocker:
     gpus = sum(pod.gpus_allocated for pod in held)
     return draft(
         Cause.HALF_PLACED,
@@ -92,4 +93,5 @@ def _drafted(held: Sequence[Pod], unbound: Sequence[Pod], other: str) -> Blocker
             of_pod(pod, "PodScheduled", pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2]
         ),
         also=(Cause.GPUS_SHORT,),
+        root=Subject("jobs", "", " and ".join(sorted((name, other)))),
     )

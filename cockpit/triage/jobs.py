@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from cockpit.catalogue import Gate, Permanence, gate_of, lasts
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.sentence import counted, one_line
@@ -14,11 +16,10 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.finding import KILL, LOGS, OPEN, RECLAIM, WHY, Attention, KeyRemedy, Rooted
 from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
-from cockpit.triage.roots import Roots
-from cockpit.triage.verdict import Verdict
+from cockpit.triage.remedies import KILL, LOGS, OPEN, RECLAIM, WHY, KeyRemedy
+from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 
 WAITING_SECONDS = 600.0
@@ -47,16 +48,13 @@ def job_findings(
     verdicts: Verdicts,
     now_seconds: float,
     namespaces: Namespaces = EVERY,
-) -> Iterator[Rooted]:
-    """What needs a human about jobs, with the root cause of each; at most one finding a job."""
-    roots = Roots(store, jobs)
+) -> Iterator[Verdict]:
+    """What needs a human about jobs; at most one finding a job."""
     for job in jobs.jobs.values():
-        if job.namespace not in namespaces:
-            continue
-        verdict = verdicts.of(job, now_seconds)
-        found = _finding(job, store, jobs, verdicts, now_seconds)
-        if found is not None:
-            yield Rooted(found, roots.of(job, verdict, found))
+        if job.namespace in namespaces:
+            found = _finding(job, store, jobs, verdicts, now_seconds)
+            if found is not None:
+                yield found
 
 
 def waiting_cures(verdict: Verdict) -> bool:
@@ -66,7 +64,7 @@ def waiting_cures(verdict: Verdict) -> bool:
 
 def _finding(
     job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float
-) -> Attention | None:
+) -> Verdict | None:
     verdict = verdicts.of(job, now_seconds)
     if job.state == JobState.RUNNING:
         return (
@@ -101,24 +99,24 @@ def _about(
     since: float | None,
     is_bad: bool = True,
     gpus: int = -1,
-) -> Attention:
-    sentence = said if isinstance(said, str) else said.sentence
-    return Attention(
-        finding=finding,
-        subject_key=job.key,
-        is_bad=is_bad,
-        subject=f"{job.namespace}/{job.name}",
-        sentence=one_line(sentence or job.state),
-        remedies=remedies,
+) -> Verdict:
+    about = Subject("job", job.namespace, job.name)
+    verdict = Verdict(subject=about, sentence=said) if isinstance(said, str) else said
+    return structs.replace(
+        verdict,
+        sentence=one_line(verdict.sentence or job.state),
         since_seconds=since,
         gpus=(job.gpus_wanted or job.gpus_allocated) if gpus < 0 else gpus,
-        cause="" if isinstance(said, str) else said.cause,
+        finding=finding,
+        row=job.key,
+        is_bad=is_bad,
+        remedies=remedies,
     )
 
 
 def _waits(
     job: Job, verdict: Verdict, store: StoreReader, jobs: JobReader, now_seconds: float
-) -> Attention | None:
+) -> Verdict | None:
     workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     begun = _begun(job, workload)
     if begun is None or now_seconds - begun < BLOCKED_SECONDS:
@@ -153,7 +151,7 @@ def _last_change(job: Job, jobs: JobReader) -> float | None:
     return max((one for one in ends if one is not None), default=None)
 
 
-def _stuck_ending(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) -> Attention | None:
+def _stuck_ending(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) -> Verdict | None:
     left: list[Pod] = [pod for pod in jobs.members(job.key) if pod.deleting_seconds is not None]
     since = min((pod.deleting_seconds for pod in left if pod.deleting_seconds is not None), default=None)
     if since is None or now_seconds - since < ENDING_SECONDS:
@@ -162,7 +160,7 @@ def _stuck_ending(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: floa
     return _about(job, "job-stuck", verdict, (WHY,), since=since, is_bad=bool(allocated), gpus=allocated)
 
 
-def _ended(job: Job, verdict: Verdict, now_seconds: float) -> Attention | None:
+def _ended(job: Job, verdict: Verdict, now_seconds: float) -> Verdict | None:
     # a pod that a kubelet refused never had a container that ended
     since = verdict.since_seconds if job.finished_seconds is None else job.finished_seconds
     if job.gpus_allocated and since is not None and now_seconds - since >= ENDING_SECONDS:
@@ -173,7 +171,7 @@ def _ended(job: Job, verdict: Verdict, now_seconds: float) -> Attention | None:
     return _about(job, "job-failed", verdict, (LOGS,), since=since, is_bad=False)
 
 
-def _crashes(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) -> Attention | None:
+def _crashes(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) -> Verdict | None:
     """Its pods count as running, and what they run does not stay up."""
     since = verdict.since_seconds or job.started_seconds
     is_log = verdict.cause in TOLD_BY_LOG and crashed_member(jobs.members(job.key)) is not None
@@ -186,7 +184,7 @@ def _crashes(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) ->
 
 def _hangs(
     job: Job, verdict: Verdict, store: StoreReader, jobs: JobReader, now_seconds: float
-) -> Attention | None:
+) -> Verdict | None:
     """It runs, and its members say that it does not train; for a while, for one sample is no trouble."""
     if gate_of(verdict.cause) is not Gate.PROGRESS:
         return None
@@ -202,7 +200,7 @@ def _hangs(
     return _about(job, "job-hangs", verdict, (WHY, KILL), since=since)
 
 
-def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) -> Attention | None:
+def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) -> Verdict | None:
     """What the job's trace tells; without one no more than what was measured: that is not called idle."""
     found = verdicts.on_demand.idle.at_rest(job, store, now_seconds)
     if found is None:
@@ -220,7 +218,7 @@ def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) 
     return _about(job, "job-idle", sentence, remedies, since=since, is_bad=False, gpus=job.gpus_allocated)
 
 
-def _starved(job: Job, store: StoreReader) -> Attention | None:
+def _starved(job: Job, store: StoreReader) -> Verdict | None:
     """Memory is in use and little is computed: the cards wait, for data or for the network."""
     if not job.gpus_allocated:
         return None

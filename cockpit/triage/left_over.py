@@ -16,8 +16,8 @@ from cockpit.pools.idle import is_tainted as is_closed_for_removal
 from cockpit.pools.index import pool_keyed
 from cockpit.pools.registry import owners
 from cockpit.triage.blocker import Blocker, draft
-from cockpit.triage.finding import Attention, KeyRemedy, Rooted
-from cockpit.triage.verdict import Evidence
+from cockpit.triage.remedies import KeyRemedy
+from cockpit.triage.verdict import Evidence, Subject, Verdict
 
 BROKEN_OFF: Final = "write-broken-off"
 LEFT: Final = "left-over"
@@ -28,20 +28,19 @@ ACKNOWLEDGE: Final = KeyRemedy("acknowledge", "a", "acknowledge")
 CLEAN: Final = KeyRemedy("clean up", "X", "X", is_write=True)
 
 
-def broken_findings(writes: Iterable[BrokenWrite]) -> Iterator[Rooted]:
+def broken_findings(writes: Iterable[BrokenWrite]) -> Iterator[Verdict]:
     """A row for each write that was begun and not ended."""
     for write in writes:
         key = f"{write.audit_id}/{write.method}{write.path}"
-        found = Attention(
+        yield Verdict(
+            subject=Subject("write", "", f"{write.verb} {write.target}"),
             finding=BROKEN_OFF,
-            subject_key=key,
+            row=key,
             is_bad=write.effect not in ("applied", "not applied") or write.is_between,
-            subject=f"{write.verb} {write.target}",
             sentence=one_line(_sentence(write)),
             remedies=(ACKNOWLEDGE,),
             since_seconds=write.at_seconds,
         )
-        yield Rooted(found, f"write/{key}")
 
 
 def _sentence(write: BrokenWrite) -> str:

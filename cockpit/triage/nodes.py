@@ -14,10 +14,11 @@ from cockpit.pools.idle import RECLAIM
 from cockpit.pools.promise import GpuPromise, gpus_promised
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs, node_walk
-from cockpit.triage.blocker import Blocker
-from cockpit.triage.finding import DRAIN, OPEN, WHY, Attention, Rooted
+from cockpit.triage.blocker import Blocker, finished
 from cockpit.triage.left_over import CLEAN, LEFT, marked_nodes
 from cockpit.triage.node_signs import Budgets
+from cockpit.triage.remedies import DRAIN, OPEN, WHY
+from cockpit.triage.verdict import Subject, Verdict
 
 _FINDING: dict[str, str] = {
     Cause.NODE_NOT_READY: "node-not-ready",
@@ -33,7 +34,7 @@ def node_findings(
     named: frozenset[str] = frozenset(),
     budgets: Budgets = None,
     ended_drains: frozenset[str] = frozenset(),
-) -> Iterator[Rooted]:
+) -> Iterator[Verdict]:
     """At most one finding a node, the worst cause first: nodes with GPUs, and those that `named` says."""
     marked = marked_nodes(store)
     for node in store.records(Kind.NODE).values():
@@ -46,12 +47,7 @@ def node_findings(
             continue  # by far the most nodes: say so before anything is computed
         found = node_finding(node, store, now_seconds, budgets, ended_drains)
         if found is not None:
-            yield Rooted(found, root_of(node.name))
-
-
-def root_of(name: str) -> str:
-    """What findings that come of the node are folded into."""
-    return f"node/{name}"
+            yield found
 
 
 def node_finding(
@@ -60,7 +56,7 @@ def node_finding(
     now_seconds: float,
     budgets: Budgets = None,
     ended_drains: frozenset[str] = frozenset(),
-) -> Attention | None:
+) -> Verdict | None:
     """What needs a human about a node, whether it has GPUs or not."""
     stage = node_stage(node, store)
     if stage == NodeStage.LEAVING:
@@ -87,7 +83,7 @@ def _is_plain(node: Node, cards: tuple[Gpu, ...], promise: GpuPromise | None) ->
     )
 
 
-def _broken(node: Node, found: Blocker, store: StoreReader) -> Attention:
+def _broken(node: Node, found: Blocker, store: StoreReader) -> Verdict:
     expected, shown = node_walk.gpus_expected(node, store), node.gpu_allocatable or 0
     gpus = max(1, expected - shown) if found.cause == Cause.GPUS_UNHEALTHY else expected
     own = "node-gpus-lost" if shown < expected else "node-xid"
@@ -95,7 +91,7 @@ def _broken(node: Node, found: Blocker, store: StoreReader) -> Attention:
     return _about(node, _FINDING.get(found.cause, own), found, gpus=gpus, drains=drains)
 
 
-def _sign(node: Node, found: Blocker, store: StoreReader) -> Attention:
+def _sign(node: Node, found: Blocker, store: StoreReader) -> Verdict:
     facts = dict(found.facts)
     sign = facts["sign"]
     held = store.requests_on(node.name).gpus if sign in _BAD_SIGNS else int(facts.get("silent", "1"))
@@ -108,15 +104,11 @@ def _sign(node: Node, found: Blocker, store: StoreReader) -> Attention:
 
 def _about(
     node: Node, finding: str, found: Blocker, *, gpus: int, is_bad: bool = True, drains: bool = False
-) -> Attention:
-    return Attention(
+) -> Verdict:
+    return replace(
+        finished(found, Subject("node", "", node.name), gpus=gpus),
         finding=finding,
-        subject_key=node.name,
+        row=node.name,
         is_bad=is_bad,
-        subject=f"node {node.name}",
-        sentence=found.sentence,
         remedies=(DRAIN, WHY) if drains and not node.unschedulable else (OPEN, WHY),
-        since_seconds=found.since_seconds,
-        gpus=gpus,
-        cause=found.cause,
     )

@@ -24,6 +24,7 @@ from cockpit.triage.funnel import Sifted
 from cockpit.triage.other_pods import of_company
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.room import amount, amount_words, of_gpus, of_others, too_few_seats
+from cockpit.triage.roots import pool_of
 from cockpit.triage.verdict import Evidence, Subject
 
 _CAUSES = {
@@ -296,7 +297,7 @@ def _of_ready(sifted: Sifted, context: PlacementContext) -> Blocker:
         if "pressure" in state
         else ()
     )
-    root = Subject("node", "", most[0].name) if len(most) == 1 else None
+    root = _root(most)
     return draft(Cause.NODES_NOT_READY, words, names={"node": _named(most)}, also=also, root=root)
 
 
@@ -313,10 +314,14 @@ def _state(node: Node) -> str:
     return "being deleted" if node.deleting_seconds is not None else "not ready"
 
 
+def _root(nodes: Sequence[Node]) -> Subject | None:
+    return Subject("node", "", nodes[0].name) if len(nodes) == 1 else pool_of(nodes)
+
+
 def _of_cordoned(sifted: Sifted, context: PlacementContext) -> Blocker:
     nodes = [look.node for look in sifted.dropped["cordoned"]]
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} cordoned: " + "{node}"
-    root = Subject("node", "", nodes[0].name) if len(nodes) == 1 else None
+    root = _root(nodes)
     return draft(Cause.CORDONED, words, names={"node": _named(nodes)}, root=root)
 
 
@@ -330,7 +335,7 @@ def _of_taints(sifted: Sifted, context: PlacementContext) -> Blocker:
     taint = max(taints, key=lambda one: (taints[one], one))
     nodes = [look.node for look in looks]
     words = f"{_all_of(nodes)} {'have' if len(nodes) > 1 else 'has'} taint " + "{taint}, not tolerated"
-    return draft(Cause.TAINT, words, names={"taint": taint, "node": _named(nodes)})
+    return draft(Cause.TAINT, words, names={"taint": taint, "node": _named(nodes)}, root=pool_of(nodes))
 
 
 def _of_ports(sifted: Sifted, context: PlacementContext) -> Blocker:
@@ -362,7 +367,8 @@ def _of_pods(sifted: Sifted, context: PlacementContext) -> Blocker:
     nodes = [look.node for look in sifted.dropped["pods"]]
     limit = dict(nodes[0].allocatable).get("pods", 0)
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} full of pods: limit {{limit}} a node"
-    return draft(Cause.POD_LIMIT, words, names={"limit": limit, "node": _named(nodes)})
+    names = {"limit": limit, "node": _named(nodes)}
+    return draft(Cause.POD_LIMIT, words, names=names, root=pool_of(nodes))
 
 
 def _of_others(sifted: Sifted, context: PlacementContext) -> Blocker:

@@ -76,7 +76,13 @@ def lost_node(pod: Pod, store: StoreReader) -> Blocker | None:
 
 
 def _texts(pod: Pod) -> dict[str, str]:
-    return {"image": _short_image(pod.image), "node": pod.node}
+    return {"image": _short_image(pod.image), "registry": _registry(pod.image), "node": pod.node}
+
+
+def _registry(image: str) -> str:
+    """The host in front of the repository; without one it is Docker Hub's."""
+    host = image.partition("/")[0]
+    return host if "/" in image and (host == "localhost" or "." in host or ":" in host) else "docker.io"
 
 
 def _short_image(image: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from cockpit.catalogue.cause import Cause
 from cockpit.model.remembered import Acknowledgement, ProblemKey, SeenProblem
-from cockpit.triage.finding import Attention
+from cockpit.triage.verdict import Verdict
 
 STAYS_SECONDS = 20.0
 """So long a trouble must be gone before it is called resolved, where its kind has no time of its own."""
@@ -42,14 +42,14 @@ FIRST_SIGHT_SECONDS = 30.0
 _SAYS_LESS = frozenset({"", Cause.CRASHES, Cause.BETWEEN_ATTEMPTS})
 """No cause, or a crash by its exit code, as every one is told until its log was read: not another one."""
 
-IsKnown = Callable[[Attention], bool]
+IsKnown = Callable[[Verdict], bool]
 
 
 class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A finding over time. `first_seconds` is since when this host knows of it; `gone_seconds` since when it
     is no longer found, and `is_resolved` once that is long enough."""
 
-    found: Attention
+    found: Verdict
     first_seconds: float
     last_seconds: float
     gone_seconds: float | None = None
@@ -67,17 +67,22 @@ class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.first_seconds if told is None else told
 
     @property
+    def is_quiet(self) -> bool:
+        """True where no human has to do anything now."""
+        return self.is_resolved or self.acknowledged is not None
+
+    @property
     def is_since_told(self) -> bool:
         """False where nothing but our own watching says since when."""
         return self.found.since_seconds is not None
 
 
-def key_of(found: Attention) -> ProblemKey:
+def key_of(found: Verdict) -> ProblemKey:
     """What a finding is remembered by."""
-    return (found.subject_key, found.finding)
+    return (found.row, found.finding)
 
 
-def is_worse(found: Attention, known: Acknowledgement) -> bool:
+def is_worse(found: Verdict, known: Acknowledgement) -> bool:
     """Whether it became worse than what was acknowledged, or has another cause."""
     causes = {found.cause, known.cause}
     is_other = len(causes) == 2 and not causes & _SAYS_LESS
@@ -94,7 +99,7 @@ class Troubles:
         self._known: dict[ProblemKey, Acknowledgement] = {}
         self._ended: set[ProblemKey] = set()  # acknowledgements that are over and not written yet
         self._resolved: dict[ProblemKey, SeenProblem] = {}  # not written yet
-        self._news: list[Attention] = []
+        self._news: list[Verdict] = []
         self._sighted_seconds: float | None = None
         self._has_settled = False
 
@@ -117,7 +122,7 @@ class Troubles:
 
     def look(
         self,
-        found: Sequence[Attention],
+        found: Sequence[Verdict],
         now_seconds: float,
         *,
         is_sighted: IsKnown,
@@ -133,7 +138,7 @@ class Troubles:
         no trouble of its own: its cause had not come yet.
         """
         here = {key_of(one): one for one in found}
-        subjects = {one.subject_key for one in found}
+        subjects = {one.row for one in found}
         for key, one in here.items():
             self._meet(key, one, now_seconds)
         for key in [key for key in self._troubles if key not in here]:
@@ -160,7 +165,7 @@ class Troubles:
             return now_seconds
         return seen.first_seconds if now_seconds - seen.last_seconds <= SAME_SECONDS else now_seconds
 
-    def _meet(self, key: ProblemKey, found: Attention, now_seconds: float) -> None:
+    def _meet(self, key: ProblemKey, found: Verdict, now_seconds: float) -> None:
         before = self._troubles.get(key)
         if before is None:
             first = self._first(key, now_seconds)
@@ -251,7 +256,7 @@ class Troubles:
 
     # ---- what the host is to keep, and what is to be told
 
-    def news(self) -> tuple[Attention, ...]:
+    def news(self) -> tuple[Verdict, ...]:
         """What is new since this was asked last."""
         news, self._news = tuple(self._news), []
         return news
@@ -275,11 +280,11 @@ class Troubles:
 
 def _seen(one: Trouble, resolved_seconds: float | None) -> SeenProblem:
     return SeenProblem(
-        subject_key=one.found.subject_key,
+        subject_key=one.found.row,
         finding=one.found.finding,
         first_seconds=one.first_seconds,
         last_seconds=one.last_seconds,
         resolved_seconds=resolved_seconds,
-        subject=one.found.subject,
+        subject=one.found.title,
         sentence=one.found.sentence,
     )

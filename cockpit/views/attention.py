@@ -3,39 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import msgspec
 from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell, Column, Tone
 
 from cockpit.model.remembered import Acknowledgement
-from cockpit.triage.finding import KeyRemedy, remedy_text
+from cockpit.triage.remedies import KeyRemedy, remedy_text
 from cockpit.triage.since_left import Happened, summary
 from cockpit.triage.troubles import Trouble
+from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, View
 from cockpit.views.view_state import Measure, ViewState
 
 BRIEF_SECONDS = 600.0
 """Below this an age that nobody but this host knows is told in words, too."""
-
-
-class AttentionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of *Now*. `is_least` says that the age is at least so much."""
-
-    key: str
-    mark: Cell
-    since_seconds: float | None
-    is_least: bool = False
-    subject: str
-    sentence: str
-    remedies: tuple[KeyRemedy, ...] = ()
-    is_quiet: bool = False  # nobody has to do anything now
-    gpu_seconds: float = 0.0  # what it has cost so far
-    objects: int = 1  # the root cause and what comes of it
-
-    @property
-    def tone(self) -> Tone:
-        return "dim" if self.is_quiet else ""
 
 
 def at_least(seconds: float) -> str:
@@ -53,54 +34,59 @@ def _seen_for(seconds: float) -> str:
     return "just seen" if seconds < 10 else f"seen for {fmt.sample_age(seconds)} only"
 
 
-def row_of(one: Trouble, now_seconds: float) -> AttentionRow:
-    """A trouble as a line."""
-    found = one.found
-    if one.is_resolved and one.gone_seconds is not None:
-        minutes = int(now_seconds - one.gone_seconds) // 60
-        when = f"{minutes} min ago" if minutes else "just now"
-        return AttentionRow(
-            key=one.key,
-            mark=Cell("✓", "good"),
-            since_seconds=one.gone_seconds,
-            subject=found.subject,
-            sentence=f"resolved {when}: {found.sentence}",
-            is_quiet=True,
-        )
-    known = one.acknowledged
-    sentence = found.sentence if known is None else f"{known_words(known, now_seconds)} · {found.sentence}"
-    seen_seconds = now_seconds - one.first_seconds
-    if not one.is_since_told and known is None and seen_seconds < BRIEF_SECONDS:
-        sentence += f" · {_seen_for(seen_seconds)}"
-    mark = Cell("▲", "bad") if found.is_bad else Cell("●", "warn")
-    return AttentionRow(
-        key=one.key,
-        mark=mark if known is None else Cell("○", "dim"),
-        since_seconds=one.since_seconds,
-        is_least=not one.is_since_told,
-        subject=found.subject,
-        sentence=sentence,
-        remedies=found.remedies,
-        is_quiet=known is not None,
-        gpu_seconds=found.gpus * max(0.0, now_seconds - one.since_seconds),
-        objects=1 + found.jobs,
-    )
-
-
-SINCE_LEFT = "since-left"
+SINCE_LEFT = "since-left:"
 """The key of the row that tells what happened since the last session."""
 
 
-def since_left_row(happened: tuple[Happened, ...], left_seconds: float) -> AttentionRow:
+def since_left_row(happened: tuple[Happened, ...], left_seconds: float) -> Trouble:
     """What happened since the last session, in a line."""
-    return AttentionRow(
-        key=SINCE_LEFT,
-        mark=Cell("›", "info"),
-        since_seconds=left_seconds,
-        subject="since you left",
+    found = Verdict(
+        subject=Subject("session", "", "since you left"),
         sentence=summary(happened),
+        since_seconds=left_seconds,
+        finding=SINCE_LEFT.rstrip(":"),
         remedies=(KeyRemedy("list", "enter", "open"), KeyRemedy("dismiss", "a", "acknowledge")),
     )
+    return Trouble(found=found, first_seconds=left_seconds, last_seconds=left_seconds)
+
+
+def sentence(row: Trouble, now_seconds: float) -> str:
+    """What is wrong, and since when it is resolved or who knows of it."""
+    told = row.found.sentence
+    if row.is_resolved:
+        minutes = int(now_seconds - _since(row)) // 60
+        return f"resolved {f'{minutes} min ago' if minutes else 'just now'}: {told}"
+    if row.acknowledged is not None:
+        return f"{known_words(row.acknowledged, now_seconds)} · {told}"
+    seen_seconds = now_seconds - row.first_seconds
+    return (
+        told if row.is_since_told or seen_seconds >= BRIEF_SECONDS else f"{told} · {_seen_for(seen_seconds)}"
+    )
+
+
+def _since(row: Trouble) -> float:
+    is_over = row.is_resolved and row.gone_seconds is not None
+    return row.gone_seconds if is_over and row.gone_seconds is not None else row.since_seconds
+
+
+def _mark(row: Trouble) -> Cell:
+    if row.is_resolved:
+        return Cell("✓", "good")
+    if row.acknowledged is not None:
+        return Cell("○", "dim")
+    if row.key == SINCE_LEFT:
+        return Cell("›", "info")
+    return Cell("▲", "bad") if row.found.is_bad else Cell("●", "warn")
+
+
+def _remedies(row: Trouble, *, is_read_only: bool = False) -> str:
+    """What helps; read-only what changes nothing."""
+    helps = () if row.is_resolved else row.found.remedies
+    return remedy_text(remedy for remedy in helps if not (is_read_only and remedy.is_write))
+
+
+def _tone(row: Trouble) -> Tone:
+    return "dim" if row.is_quiet else ""
 
 
 def known_words(known: Acknowledgement, now_seconds: float) -> str:
@@ -111,88 +97,85 @@ def known_words(known: Acknowledgement, now_seconds: float) -> str:
     return f"{known.who or 'acknowledged'}, {until}{note}"
 
 
-def _age(row: AttentionRow, now_seconds: float) -> Cell:
-    if row.since_seconds is not None and row.is_least:
+def _age(row: Trouble, now_seconds: float) -> Cell:
+    if not row.is_resolved and not row.is_since_told:
         return Cell(at_least(now_seconds - row.since_seconds), "dim")
-    cell = fmt.age_cell(row.since_seconds, now_seconds)
-    return Cell(cell.text, row.tone or cell.tone)
+    cell = fmt.age_cell(_since(row), now_seconds)
+    return Cell(cell.text, _tone(row) or cell.tone)
 
 
-_FIELDS: tuple[Field[AttentionRow], ...] = (
-    Field(Column("mark", "!", 1, sortable=False), lambda r, _: r.mark),
+_FIELDS: tuple[Field[Trouble], ...] = (
+    Field(Column("mark", "!", 1, sortable=False), lambda r, _: _mark(r)),
     Field(
         Column("age", "Age", 5, "right"),
         _age,
-        lambda r, now: None if r.since_seconds is None else now - r.since_seconds,
+        lambda r, now: now - _since(r),
         Measure.SECONDS,
     ),
     Field(
         Column("subject", "Needs a human", 20, grow=2, most=36, keeps_end=True),
-        lambda r, _: Cell(r.subject, r.tone or "strong"),
-        lambda r, _: r.subject,
+        lambda r, _: Cell(r.found.title, _tone(r) or "strong"),
+        lambda r, _: r.found.title,
     ),
     Field(
         Column("sentence", "Why", 30, grow=8, most=100),
-        lambda r, _: Cell(r.sentence, r.tone),
-        lambda r, _: r.sentence,
+        lambda r, now: Cell(sentence(r, now), _tone(r)),
+        sentence,
     ),
     Field(
         Column("remedy", "Do", 17, priority=2),
-        lambda r, _: Cell(remedy_text(r.remedies), r.tone or "accent"),
-        lambda r, _: remedy_text(r.remedies),
+        lambda r, _: Cell(_remedies(r), _tone(r) or "accent"),
+        lambda r, _: _remedies(r),
     ),
 )
 
 
-def _looking(row: AttentionRow) -> str:
-    """The remedies that change nothing."""
-    return remedy_text(one for one in row.remedies if not one.is_write)
-
-
-_FIELDS_READ_ONLY: tuple[Field[AttentionRow], ...] = (
+_FIELDS_READ_ONLY: tuple[Field[Trouble], ...] = (
     *_FIELDS[:-1],
     Field(
         _FIELDS[-1].column,
-        lambda r, _: Cell(_looking(r), r.tone or "accent"),
-        lambda r, _: _looking(r),
+        lambda r, _: Cell(_remedies(r, is_read_only=True), _tone(r) or "accent"),
+        lambda r, _: _remedies(r, is_read_only=True),
     ),
 )
 
-ATTENTION_VIEW: View[AttentionRow] = View(fields=_FIELDS, key=lambda row: row.key)
-READ_ONLY_VIEW: View[AttentionRow] = View(fields=_FIELDS_READ_ONLY, key=lambda row: row.key)
+ATTENTION_VIEW: View[Trouble] = View(fields=_FIELDS, key=lambda row: row.key)
+READ_ONLY_VIEW: View[Trouble] = View(fields=_FIELDS_READ_ONLY, key=lambda row: row.key)
 
 
 def attention_table(
-    rows: Sequence[AttentionRow],
+    rows: Sequence[Trouble],
     state: ViewState,
     now_seconds: float,
     *,
     is_read_only: bool = False,
     is_wide: bool = False,
-) -> LazyTable[AttentionRow]:
+) -> LazyTable[Trouble]:
     """What needs a human, in the order in which triage ranks it; read-only, without keys that change. Where
     `is_wide`, titles have room for how many objects that concerns."""
     view = READ_ONLY_VIEW if is_read_only else ATTENTION_VIEW
-    return replace(view, fields=_counted(view.fields, rows, is_wide=is_wide)).table(rows, state, now_seconds)
+    fields = _counted(view.fields, rows, now_seconds, is_wide=is_wide)
+    return replace(view, fields=fields).table(rows, state, now_seconds)
 
 
 def _counted(
-    fields: tuple[Field[AttentionRow], ...], rows: Sequence[AttentionRow], *, is_wide: bool
-) -> tuple[Field[AttentionRow], ...]:
+    fields: tuple[Field[Trouble], ...], rows: Sequence[Trouble], now_seconds: float, *, is_wide: bool
+) -> tuple[Field[Trouble], ...]:
     """How many they are and what they have cost stands in the titles."""
     open_ = [one for one in rows if not one.is_quiet and one.key != SINCE_LEFT]
     if not open_:
         return fields
-    objects, hours = sum(one.objects for one in open_), sum(one.gpu_seconds for one in open_) / 3_600.0
+    objects = sum(1 + row.found.others for row in open_)
+    hours = sum(row.found.gpus * max(0.0, now_seconds - row.since_seconds) for row in open_) / 3_600.0
     of_objects = f" ({objects:,} objects)" if is_wide and objects > len(open_) else ""
     titles = {
         "subject": f"Needs a human {len(open_)}{of_objects}",
         "sentence": f"Why · GPU-hours lost: {hours:,.0f}",
     }
 
-    longest = max(len(titles["subject"]), *(width_of(one.subject) for one in rows))
+    longest = max(len(titles["subject"]), *(width_of(row.found.title) for row in rows))
 
-    def titled(field: Field[AttentionRow]) -> Field[AttentionRow]:
+    def titled(field: Field[Trouble]) -> Field[Trouble]:
         column = field.column
         if column.id == "subject":  # what it does not need is the sentence's
             column = replace(column, most=max(column.width, min(column.most, longest)))

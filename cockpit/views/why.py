@@ -36,6 +36,10 @@ class WhyPage(NamedTuple):
     is_start: bool = False  # the offers start what the page is about
 
 
+_EXPLAINED = ("job", "node", "pod", "pool", "queue")
+"""Kinds of roots that have a trouble of their own: that page says more. Others are named in the sentence."""
+
+
 def page(verdict: Verdict, view: ClusterView) -> WhyPage:
     """Everything that is told of one verdict."""
     job = job_behind(verdict.subject, view)
@@ -90,7 +94,7 @@ def _head(verdict: Verdict, now_seconds: float) -> list[str]:
         text.append(ToneLine(remedy_line(verdict.fact("remedy") or row.remedy, row.mender), "dim"))
     elif (sign := SIGN_REMEDIES.get(verdict.fact("sign"))) is not None:
         text.append(ToneLine(remedy_line(*sign), "dim"))
-    if verdict.root is not None:
+    if verdict.root is not None and verdict.root.kind in _EXPLAINED:
         text.append(f"It follows from {verdict.root.text}.")
     text += (ToneLine(f"Then also: {one.sentence}", "warn") for one in verdict.then)
     told = {verdict.cause, *(one.cause for one in verdict.then)}

@@ -12,9 +12,8 @@ from typing import NamedTuple
 from cockpit.fit.surroundings import budget_of
 from cockpit.model.pod import Pod
 from cockpit.triage.attention import needs_human
-from cockpit.triage.finding import Attention
 from cockpit.triage.on_demand import rows_of
-from cockpit.triage.verdict import Subject
+from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 from tests.triage.case import Case, CaseFile, Recorded, Tree
 from tests.triage.draw import Draw
@@ -94,9 +93,9 @@ class Incident(NamedTuple):
     subject: str
     names: tuple[str, ...]
 
-    def is_told_by(self, row: Attention) -> bool:
+    def is_told_by(self, row: Verdict) -> bool:
         """Whether the row is about it, in words that name cause and object."""
-        text = f"{row.subject} {row.sentence}"
+        text = f"{row.title} {row.sentence}"
         wanted = (self.subject, *self.names)
         return all(any(one in text for one in name.split("|")) for name in wanted)
 
@@ -107,12 +106,12 @@ class Night(NamedTuple):
     incidents: tuple[Incident, ...]
     case: Case
 
-    def rows(self) -> tuple[Attention, ...]:
+    def rows(self) -> tuple[Verdict, ...]:
         """What *Now* says to somebody who just opened it."""
         store, jobs = store_of(self.case)
         verdicts, now = Verdicts(store, jobs), self.case.file.now
 
-        def look() -> tuple[Attention, ...]:
+        def look() -> tuple[Verdict, ...]:
             return needs_human(store, jobs, now, verdicts=verdicts)
 
         on_demand = verdicts.on_demand
@@ -131,14 +130,14 @@ class Night(NamedTuple):
         """What is missing, told twice, or told of nothing."""
         return self.complaints_about(self.rows())
 
-    def complaints_about(self, rows: Sequence[Attention]) -> list[str]:
+    def complaints_about(self, rows: Sequence[Verdict]) -> list[str]:
         """The same of rows that somebody else saw."""
         told, found = set[str](), list[str]()
         for one in self.incidents:
             about = [row for row in rows if one.is_told_by(row)]
             told |= {row.key for row in about}
             if len(about) != 1:
-                near = [row.sentence for row in rows if one.subject in row.subject]
+                near = [row.sentence for row in rows if one.subject in row.title]
                 found.append(f"{one.kind}: {len(about)} rows name {one.subject}, {one.names}; near: {near}")
         return found + [f"nothing is wrong: {row}" for row in rows if row.key not in told]
 

@@ -67,4 +67,4 @@ def test_the_first_line_names_what_is_wrong_and_nothing_leads_astray(name: str, 
 @pytest.mark.parametrize("node", ON_NOW)
 def test_a_node_without_the_cards_that_it_should_have_is_on_now(node: str) -> None:
     rows = Night((), reports(1_800_000_000.0)).rows()
-    assert [row for row in rows if row.subject.endswith(node)], [row.subject for row in rows]
+    assert [row for row in rows if row.title.endswith(node)], [row.title for row in rows]

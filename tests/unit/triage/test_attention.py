@@ -17,8 +17,7 @@ from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.triage.attention import needs_human
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
-from cockpit.triage.finding import Attention
-from cockpit.triage.verdict import Subject
+from cockpit.triage.verdict import Subject, Verdict
 from tests.unit.jobs.builders import (
     Cluster,
     gang,
@@ -38,11 +37,11 @@ def cluster() -> Cluster:
     return Cluster()
 
 
-def found(cluster: Cluster, now: float = NOW) -> tuple[Attention, ...]:
+def found(cluster: Cluster, now: float = NOW) -> tuple[Verdict, ...]:
     return needs_human(cluster.store, cluster.index, now)
 
 
-def only(cluster: Cluster, now: float = NOW) -> Attention:
+def only(cluster: Cluster, now: float = NOW) -> Verdict:
     (one,) = found(cluster, now)
     return one
 
@@ -80,7 +79,7 @@ def test_a_job_that_queues_too_long(cluster: Cluster) -> None:
     job = mpijob(workers=2, gpus=4, is_suspended=True, created_seconds=NOW - 700)
     cluster.put(*queues(), job, workload(job, 8, 2, lacks(4)))
     one = only(cluster)
-    assert (one.glyph, one.subject, one.since_seconds, one.gpus) == ("●", "team-a/llm", NOW - 700, 8)
+    assert (one.glyph, one.title, one.since_seconds, one.gpus) == ("●", "team-a/llm", NOW - 700, 8)
     assert one.sentence == "needs 8 GPUs, quota research/h100 has 4 unused: 4 more needed"
     assert one.key == "job-waits:mpijob.kubeflow.org/team-a/llm"
     assert found(cluster, NOW - 200) == ()
@@ -198,7 +197,7 @@ def test_a_node_that_is_not_ready(cluster: Cluster) -> None:
     )
     add_nodes(cluster, gpu_node(conditions=(lost,)))
     one = only(cluster)
-    assert (one.key, one.subject, one.gpus, one.since_seconds) == (
+    assert (one.key, one.title, one.gpus, one.since_seconds) == (
         "node-not-ready:gpu-7",
         "node gpu-7",
         8,
@@ -311,7 +310,7 @@ def test_broken_goes_before_wasteful_and_larger_before_smaller(cluster: Cluster)
         "node-gpus-lost:gpu-7",
         "job-idle:mpijob.kubeflow.org/team-a/llm",
     ]
-    assert (told[0].gpus, told[0].jobs) == (33, 1)
+    assert (told[0].gpus, told[0].others) == (33, 1)
     assert told[0].sentence == "no controller acts on this MPIJob: is its operator running?; 1 more"
 
 
@@ -459,4 +458,4 @@ def test_a_namespace_that_may_not_be_read_is_one_row(cluster: Cluster) -> None:
         status = StreamStatus(kind=kind, scope="b", phase=Phase.DENIED)
         cluster.store.apply(Batch(kind=kind, scope="b", status=status))
     (row,) = found(cluster)
-    assert (row.subject, row.sentence) == ("namespace b", "you cannot list events, jobs, pods in b")
+    assert (row.title, row.sentence) == ("namespace b", "you cannot list events, jobs, pods in b")

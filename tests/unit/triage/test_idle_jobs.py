@@ -15,7 +15,6 @@ from cockpit.model.trace import CardTrace, PodLines, PodTrace
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
-from cockpit.triage.finding import Attention
 from cockpit.triage.idle_jobs import (
     MOST_JOBS,
     MOST_PODS,
@@ -28,7 +27,7 @@ from cockpit.triage.idle_jobs import (
     why_not_idle,
 )
 from cockpit.triage.idleness import IdleStanding, Judged, judge
-from cockpit.triage.verdict import Subject
+from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 from cockpit.views.job_page import facts
 from cockpit.views.why import lines
@@ -104,7 +103,7 @@ class Desk:
         reads = IdleReads(self.cluster.store, session, self.lines)
         return await read_idle(self.verdicts.on_demand.idle, self.cluster.index.jobs, reads, now)
 
-    def found(self, now: float = NOW) -> tuple[Attention, ...]:
+    def found(self, now: float = NOW) -> tuple[Verdict, ...]:
         return needs_human(self.cluster.store, self.cluster.index, now, verdicts=self.verdicts)
 
     def said(self) -> str:

@@ -157,5 +157,5 @@ def test_a_write_that_was_broken_off_is_a_row(fields: Any, is_bad: bool, sentenc
     write = BrokenWrite(**about, method="DELETE", path="/x", **fields)
     verdicts.on_demand.take_left_over((write,), ())
     (row,) = needs_human(cluster.store, cluster.index, NOW, verdicts=verdicts)
-    assert (row.key, row.subject) == ("write-broken-off:id1/DELETE/x", "kill job a/b")
+    assert (row.key, row.title) == ("write-broken-off:id1/DELETE/x", "kill job a/b")
     assert (row.is_bad, row.sentence, row.remedies[0].key) == (is_bad, sentence, "a")

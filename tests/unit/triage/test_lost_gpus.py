@@ -99,7 +99,7 @@ def of_pod(view: ClusterView, name: str = "answer") -> Verdict:
 
 
 def on_now(view: ClusterView) -> dict[str, str]:
-    return {one.attention.subject_key: one.attention.sentence for one in node_findings(view.store, NOW)}
+    return {row.row: row.sentence for row in node_findings(view.store, NOW)}
 
 
 SELECT: dict[str, Any] = {"nodeSelector": {"team": "zero"}}
@@ -179,7 +179,7 @@ def test_a_pod_that_selects_other_nodes_is_not_told_of_it() -> None:
         ]
     )
     found = of_pod(view)
-    assert (found.cause, found.root) == ("selector", None)
+    assert (found.cause, found.root) == ("selector", Subject("label", "", "team=one"))
     assert "sick" not in found.sentence
 
 

@@ -13,8 +13,8 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind
 from cockpit.model.scheduling import Traits
 from cockpit.triage.attention import needs_human
-from cockpit.triage.finding import Attention
 from cockpit.triage.on_demand import BUDGETS_SECONDS, MOST_LOGS, OnDemand, crashed_member, rows_of
+from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 from tests.unit.jobs.builders import Cluster, gang, is_, mpijob, up
 
@@ -68,8 +68,8 @@ def test_findings_of_which_no_log_says_more_are_not_read() -> None:
     launcher_job, pods = gang(job, **up())
     cluster.put(job, launcher_job, *pods)
     key = "mpijob.kubeflow.org/team-a/llm"
-    fields: dict[str, Any] = {"finding": "job-degraded", "subject_key": key, "is_bad": True}
-    told = Attention(subject="team-a/llm", sentence="crashed", cause="crashes", **fields)
+    fields: dict[str, Any] = {"finding": "job-degraded", "row": key, "is_bad": True}
+    told = Verdict(subject=Subject("job", "team-a", "llm"), sentence="crashed", cause="crashes", **fields)
     other = msgspec.structs.replace(told, cause="image-not-pulled")
     assert rows_of([other, told], cluster.store, cluster.index) == (cluster.index.members(key),)
 
@@ -84,7 +84,7 @@ def test_what_a_crash_said_is_the_cause_of_the_row_and_of_its_acknowledgement() 
     cluster.put(job, launcher_job, bad, *pods[1:])
     verdicts = Verdicts(cluster.store, cluster.index)
 
-    def row() -> Attention:
+    def row() -> Verdict:
         (one,) = needs_human(cluster.store, cluster.index, NOW, verdicts=verdicts)
         return one
 

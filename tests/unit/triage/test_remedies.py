@@ -3,7 +3,7 @@
 import pytest
 
 from cockpit.screens.keymap import KEYS
-from cockpit.triage.finding import KILL, LOGS, OPEN, WHY, KeyRemedy
+from cockpit.triage.remedies import KILL, LOGS, OPEN, WHY, KeyRemedy
 
 
 @pytest.mark.parametrize("one", [WHY, LOGS, OPEN, KILL], ids=lambda one: one.words)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from cockpit.model.remembered import Acknowledgement, SeenProblem
 from cockpit.triage import troubles
-from cockpit.triage.finding import Attention
 from cockpit.triage.troubles import (
     FIRST_SIGHT_SECONDS,
     GOES_SILENTLY,
@@ -19,18 +18,19 @@ from cockpit.triage.troubles import (
     Trouble,
     Troubles,
 )
+from cockpit.triage.verdict import Subject, Verdict
 
 NOW = 10_000.0
 
 
-def finding(subject: str = "a", finding: str = "job-waits", **more: object) -> Attention:
-    told = {"is_bad": True, "subject": subject, "sentence": "waits", **more}
-    return Attention(finding=finding, subject_key=subject, **told)  # type: ignore[arg-type]
+def finding(subject: str = "a", finding: str = "job-waits", **more: object) -> Verdict:
+    told = {"is_bad": True, "sentence": "waits", **more}
+    return Verdict(subject=Subject("job", "", subject), finding=finding, row=subject, **told)  # type: ignore[arg-type]
 
 
 def look(
     it: Troubles,
-    found: Sequence[Attention],
+    found: Sequence[Verdict],
     at: float,
     *,
     is_sighted: bool = True,
@@ -41,7 +41,7 @@ def look(
         found,
         at,
         is_sighted=lambda _: is_sighted,
-        exists=lambda one: one.subject_key not in gone,
+        exists=lambda one: one.row not in gone,
         is_mended=lambda _: is_mended,
     )
 
@@ -67,7 +67,7 @@ def test_what_is_gone_long_enough_reads_resolved_for_a_while_at_the_end() -> Non
     look(it, [finding("a"), finding("b")], NOW)
     look(it, [finding("b")], NOW + 5)
     shown = look(it, [finding("b")], NOW + 5 + STAYS_SECONDS)
-    assert [(one.found.subject, one.is_resolved) for one in shown] == [("b", False), ("a", True)]
+    assert [(one.found.title, one.is_resolved) for one in shown] == [("b", False), ("a", True)]
     assert shown[1].gone_seconds == NOW + 5
     assert len(look(it, [finding("b")], NOW + 4 + RESOLVED_SECONDS)) == 2
     assert len(look(it, [finding("b")], NOW + 5 + RESOLVED_SECONDS)) == 1
@@ -102,7 +102,7 @@ def test_what_became_a_part_of_another_row_is_not_called_resolved() -> None:
     look(it, [finding("a"), finding("b")], NOW)
     assert len(look(it, [finding("b")], NOW + 1, is_mended=False)) == 2, "it stays for its time"
     (left,) = look(it, [finding("b")], NOW + 1 + STAYS_SECONDS, is_mended=False)
-    assert left.found.subject == "b"
+    assert left.found.title == "b"
 
 
 def test_nothing_is_resolved_while_nobody_can_see_it() -> None:
@@ -154,10 +154,10 @@ def test_an_acknowledged_trouble_stands_below_until_its_time_is_over() -> None:
     it = Troubles()
     it.acknowledge(acknowledged(until_seconds=NOW + 100))
     shown = look(it, [finding("a"), finding("b")], NOW)
-    assert [one.found.subject for one in shown] == ["b", "a"]
+    assert [one.found.title for one in shown] == ["b", "a"]
     assert shown[1].acknowledged is not None and shown[1].acknowledged.note == "vendor comes"
     shown = look(it, [finding("a"), finding("b")], NOW + 100)
-    assert [one.found.subject for one in shown] == ["a", "b"]
+    assert [one.found.title for one in shown] == ["a", "b"]
     assert shown[0].acknowledged is None
     assert it.taken_back() == (("a", "job-waits"),)
 
@@ -206,7 +206,7 @@ def test_news_is_told_once_and_what_was_there_is_no_news() -> None:
     later = NOW + FIRST_SIGHT_SECONDS + 1
     found = [finding("old"), finding("measured"), finding("new"), finding("quiet")]
     look(it, found, later)
-    assert [one.subject for one in it.news()] == ["new"]
+    assert [one.title for one in it.news()] == ["new"]
     look(it, found[:2], later + 1)
     look(it, found, later + 2)
     assert it.news() == ()
@@ -238,7 +238,7 @@ def test_whatever_comes_and_goes_each_trouble_stands_once_and_what_is_there_is_s
         shown = look(it, [finding(one) for one in sorted(subjects)], at, is_sighted=is_sighted)
         keys = [one.key for one in shown]
         assert len(keys) == len(set(keys))
-        active = {one.found.subject for one in shown if one.gone_seconds is None}
+        active = {one.found.title for one in shown if one.gone_seconds is None}
         assert active == subjects
         assert sum(one.is_resolved for one in shown) <= troubles.MOST_RESOLVED
         assert all(one.first_seconds <= at for one in shown)
@@ -260,7 +260,7 @@ def test_what_goes_before_everything_was_listed_was_no_trouble_of_its_own() -> N
     it = Troubles()
     it.acknowledge(acknowledged("b"))
 
-    def see(found: list[Attention], at: float, *, is_settled: bool) -> list[str]:
+    def see(found: list[Verdict], at: float, *, is_settled: bool) -> list[str]:
         shown = it.look(
             found,
             at,
@@ -269,7 +269,7 @@ def test_what_goes_before_everything_was_listed_was_no_trouble_of_its_own() -> N
             is_mended=lambda _: False,
             is_settled=is_settled,
         )
-        return [one.found.subject for one in shown]
+        return [one.found.title for one in shown]
 
     assert see([finding("a"), finding("b")], NOW, is_settled=False) == ["a", "b"]
     assert see([finding("a")], NOW + 1, is_settled=True) == ["a"], "its cause has come"

@@ -4,40 +4,39 @@ import msgspec
 import pytest
 
 from cockpit.model.remembered import Acknowledgement
-from cockpit.triage.finding import KILL, WHY, Attention
+from cockpit.triage.remedies import KILL, WHY
 from cockpit.triage.troubles import Trouble
-from cockpit.views.attention import at_least, attention_table, row_of
+from cockpit.triage.verdict import Subject, Verdict
+from cockpit.views.attention import at_least, attention_table
 from cockpit.views.view_state import ViewState
 from tests.unit.views.builders import NOW, line, texts
 
-WAITS = Attention(
+WAITS = Verdict(
+    subject=Subject("job", "team-a", "llm"),
     finding="job-waits",
-    subject_key="k",
+    row="k",
     is_bad=True,
-    subject="team-a/llm",
     sentence="gang 0/16",
     remedies=(WHY, KILL),
     since_seconds=NOW - 2_460,
 )
-IDLE = Attention(finding="job-idle", subject_key="n", is_bad=False, subject="team-c/nb", sentence="duty 0%")
+IDLE = Verdict(subject=Subject("job", "team-c", "nb"), finding="job-idle", row="n", sentence="duty 0%")
 KNOWN = Acknowledgement(
     subject_key="k", finding="job-waits", made_seconds=NOW, note="vendor comes", who="ada", is_bad=True
 )
 
 
-def trouble(found: Attention, *, first: float = NOW, **more: object) -> Trouble:
+def trouble(found: Verdict, *, first: float = NOW, **more: object) -> Trouble:
     return Trouble(found=found, first_seconds=first, last_seconds=NOW, **more)  # type: ignore[arg-type]
 
 
 def shown(*troubles: Trouble, is_read_only: bool = False) -> list[dict[str, str]]:
-    rows = [row_of(one, NOW) for one in troubles]
-    made = attention_table(rows, ViewState(), NOW, is_read_only=is_read_only)
-    return [line(made, place) for place in range(len(rows))]
+    made = attention_table(troubles, ViewState(), NOW, is_read_only=is_read_only)
+    return [line(made, place) for place in range(len(troubles))]
 
 
 def test_what_needs_a_human_keeps_the_rank_of_triage() -> None:
-    rows = [row_of(one, NOW) for one in (trouble(WAITS), trouble(IDLE, first=NOW - 40))]
-    made = attention_table(rows, ViewState(), NOW)
+    made = attention_table([trouble(WAITS), trouble(IDLE, first=NOW - 40)], ViewState(), NOW)
     assert line(made) == {
         "mark": "▲",
         "age": "41m",
@@ -86,10 +85,9 @@ def test_an_age_that_may_be_more_has_five_characters(seconds: float, text: str) 
     ("is_wide", "subject"), [(True, "Needs a human 2 (21 objects)"), (False, "Needs a human 2")]
 )
 def test_titles_say_how_many_and_what_they_have_cost(is_wide: bool, subject: str) -> None:
-    queue = msgspec.structs.replace(WAITS, subject_key="q", gpus=100, jobs=19, since_seconds=NOW - 7_200)
-    rows = [row_of(one, NOW) for one in (trouble(queue), trouble(IDLE, first=NOW - 40))]
+    queue = msgspec.structs.replace(WAITS, row="q", gpus=100, others=19, since_seconds=NOW - 7_200)
     resolved = trouble(queue, is_resolved=True, gone_seconds=NOW - 60)
-    rows.append(row_of(resolved, NOW))
+    rows = [trouble(queue), trouble(IDLE, first=NOW - 40), resolved]
     made = attention_table(rows, ViewState(), NOW, is_wide=is_wide)
     titles = {one.id: one.title for one in made.columns}
     assert (titles["subject"], titles["sentence"]) == (subject, "Why · GPU-hours lost: 200")

@@ -76,7 +76,7 @@ async def test_an_idle_and_a_starved_job_are_seen_with_the_first_round(
     nobody: Any = None  # no container restarted: the API server is not asked
     await read_idle_once(verdicts.on_demand.idle, jobs.jobs, IdleReads(store, nobody, lines), now)
     rows = needs_human(store, jobs, now, verdicts=verdicts)
-    said = {row.subject.rpartition("/")[2]: row.sentence for row in rows if row.finding in KINDS}
+    said = {row.title.rpartition("/")[2]: row.sentence for row in rows if row.finding in KINDS}
     assert set(said) == {"folding-0", "captions-0"}, "and nothing else of the kind"
     assert said["folding-0"].startswith("4 GPUs at 0% duty, no CPU, network or disk for at least 3 h")
     assert said["captions-0"].startswith("4 GPUs underutilised: duty 2")

@@ -75,7 +75,7 @@ async def test_a_cockpit_finds_the_service_by_itself_and_is_told_who_idles(
             await live.judge_idle_jobs()
             one = live.attachment
             rows = needs_human(one.store, one.jobs, clock.cluster_now(), verdicts=one.verdicts)
-    found = {row.subject.rpartition("/")[2]: row.sentence for row in rows}
+    found = {row.title.rpartition("/")[2]: row.sentence for row in rows}
     assert found["folding-0"].startswith("4 GPUs at 0% duty, no CPU, network or disk for at least 3 h")
 
 
