@@ -146,9 +146,10 @@ def _fleet(nouns: Any, shared: argparse.ArgumentParser) -> None:
 def _why(nouns: Any, shared: argparse.ArgumentParser) -> None:
     what = "explain why something waits or is broken, and what would start it"
     parser = _command(nouns, "why", shared, what, "why:run")
-    parser.add_argument(
-        "subject", metavar="KIND/NAME", help="job, gang, pod, node, card (card/NODE/INDEX), queue or pool"
-    )
+    about = "job, gang, pod, node, card (card/NODE/INDEX), queue or pool; or any kind as kubectl prints it"
+    parser.add_argument("subject", nargs="*", metavar="KIND/NAME", help=about)
+    known = "print what is known of a cause, e.g. quota-in-use, and end"
+    parser.add_argument("--explain", default="", metavar="CAUSE", help=known)
     report = "also write what this rests on to a new file, without names"
     parser.add_argument("--report", default="", metavar="FILE", help=report)
     _output(parser)

@@ -17,6 +17,7 @@ __all__ = [
     "BY_CAUSE",
     "ROWS",
     "STORIES",
+    "YIELDS",
     "CatalogueRow",
     "Cause",
     "Gate",

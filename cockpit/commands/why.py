@@ -1,4 +1,5 @@
-"""`cockpit why KIND/NAME`: why it waits or is broken, what would start it and when."""
+"""`cockpit why KIND/NAME`: why it waits or is broken, what would start it and when; `--explain CAUSE`: what a
+cause means."""
 
 import argparse
 import asyncio
@@ -7,7 +8,9 @@ import os
 from functools import partial
 from typing import Any, Final
 
-from cockpit.actions.find import or_unread, subject_named, subject_words
+from cockpit.actions.find import or_unread
+from cockpit.actions.kind_words import kind_named
+from cockpit.actions.subjects import subject_named, subject_words
 from cockpit.apart import apart
 from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
@@ -18,11 +21,12 @@ from cockpit.commands.live import attached
 from cockpit.commands.output import note, plain, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
-from cockpit.errors import Refused
+from cockpit.errors import BadInput, Refused
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import state_folder
 from cockpit.model.record import Kind
 from cockpit.model.remembered import PastRun
+from cockpit.nearest import nearest_words
 from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
@@ -31,29 +35,51 @@ from cockpit.views.why import lines
 
 NEEDS_A_HUMAN: Final = 3
 """The exit code where something does; 0 where nothing does."""
-_OF_NODES: Final = ("node", "card", "pool")
+_OF_NODES: Final = ("node", "card", "pool", "machine")
 
 
 def run(options: argparse.Namespace) -> int:
     """Explain once; the answer is the exit code."""
-    kind, name = subject_words(options.subject)
-    if kind in _OF_NODES:
+    if options.explain:
+        return _explain(options)
+    word, name = subject_words(options.subject)
+    if kind_named(word).subject in _OF_NODES:
         options.all_namespaces, options.namespace = True, ""
     chosen = attach_options(options, settings_in_force())
-    return asyncio.run(within(options.timeout, _run((kind, name), options, chosen, SystemClock())))
+    return asyncio.run(within(options.timeout, _run((word, name), options, chosen, SystemClock())))
+
+
+def _explain(options: argparse.Namespace) -> int:
+    """Print what the catalogue knows of a cause. Raises BadInput where there is none of that name."""
+    from cockpit.catalogue import BY_CAUSE
+    from cockpit.views.cause_page import cause_lines, cause_tree
+
+    if options.subject or options.report:
+        raise BadInput("--explain: takes no SUBJECT and no --report; name a cause alone")
+    name = options.explain.strip().lower()
+    row = BY_CAUSE.get(name)
+    if row is None:
+        raise BadInput(f"--explain: there is no cause {options.explain!r}; {nearest_words(name, BY_CAUSE)}")
+    if options.output == "table":
+        put(cause_lines(row))
+    else:
+        put([tree_text(cause_tree(row), options.output)])
+    return 0
 
 
 async def _run(
     named: tuple[str, str], options: argparse.Namespace, chosen: AttachOptions, clock: Clock
 ) -> int:
     async with attached(chosen, clock) as live:
-        notes = await live.settle(_needs(named[0]), options.timeout, with_gpus=named[0] != "queue")
+        needs = _needs(kind := kind_named(named[0]).subject)
+        notes = await live.settle(needs, options.timeout, with_gpus=kind != "queue")
         await _discover(live.attachment)
         await live.judge_idle_jobs()
         await read_left_over(live.attachment)
         found = await _view(live.attachment, clock)
-        with or_unread(live.attachment.store, _needs(named[0])):
-            subject = subject_named(*named, found, live.attachment.namespaces)
+        served = () if live.attachment.served is None else live.attachment.served.resources
+        with or_unread(live.attachment.store, needs):
+            subject = subject_named(*named, found, live.attachment.namespaces, served)
         folders = tuple(settings_in_force().template_folders)
         view = await ApiServer(live.attachment).ask_verdict(subject, found, {}, folders)
         verdict = advised(explain(subject, view), view)

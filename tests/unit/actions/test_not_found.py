@@ -2,7 +2,8 @@
 
 import pytest
 
-from cockpit.actions.find import or_unread, subject_named
+from cockpit.actions.find import or_unread
+from cockpit.actions.subjects import subject_named
 from cockpit.errors import CockpitError, NotFound, Refused
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch, Phase, StreamStatus

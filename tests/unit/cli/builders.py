@@ -13,6 +13,7 @@ from cockpit.errors import CockpitError
 from cockpit.gangs import registry
 from cockpit.gangs.volcano import JOBS as JOBS_OF_VOLCANO
 from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.discovery import Served, ServedResource
 from cockpit.kube.resource import JOBS, LOCAL_QUEUES, MPIJOBS, PODS, WORKLOADS, Resource
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.plan import Call
@@ -96,10 +97,6 @@ class Cluster:
         if answer is not None:
             raise answer
 
-    def find(self, group: str, kind: str, _version: str = "") -> Resource | None:
-        words = {one: (one.kind, one.plural) for one in self.resources if one.group == group}
-        return next((one for one, names in words.items() if kind in names), None)
-
 
 class Attached(Attachment):
     """The real attachment, fed by a Cluster."""
@@ -129,8 +126,8 @@ def patch(monkeypatch: pytest.MonkeyPatch) -> Cluster:
         line.read_only = options.read_only
         return line
 
-    async def discover(_session: Any) -> Cluster:
-        return cluster
+    async def discover(_session: Any) -> Served:
+        return Served(tuple(ServedResource(one) for one in cluster.resources), cluster.incomplete)
 
     monkeypatch.setattr("cockpit.commands.live.Attachment", type("Here", (Attached,), {"cluster": cluster}))
     monkeypatch.setattr("cockpit.kube.session.open_session", open_session)

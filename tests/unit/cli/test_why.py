@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cockpit.catalogue import BY_CAUSE, YIELDS, Cause
 from cockpit.commands.why import _past
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.model.record import Condition, Kind
@@ -166,3 +167,37 @@ def test_jobs_that_sessions_on_this_host_saw_end_are_known(
     run_of_then = PastRun("team/sweep/8", 2, 8, NOW - 7_200, NOW - 7_000, 600.0, "u-1")
     assert LocalHistory(path).record(SessionNotes(at_seconds=NOW, runs=(run_of_then,)))
     assert asyncio.run(_past(attachment, NOW)) == (run_of_then,)
+
+
+# ---- a cause explained
+
+
+@pytest.mark.parametrize("cause", list(Cause))
+def test_every_cause_is_explained_by_its_row(capsys: Capture, cause: Cause) -> None:
+    row = BY_CAUSE[cause]
+    code, out, _ = run(capsys, "why", "--explain", cause)
+    assert code == 0
+    tree = read_json(run(capsys, "why", "--explain", cause.upper(), "-o", "json")[1])
+    assert (tree["cause"], tree["gate"], tree["mender"]) == (cause, row.gate, row.mender)
+    assert len(tree["texts"]) == len(row.wordings)
+    for said in (cause, row.meaning, row.remedy, row.mender, row.gate, row.source, row.where):
+        assert str(said) in out
+    assert all(one.regex in out for one in row.wordings)
+    assert all(str(one) in out for one in YIELDS.get(cause, ()))
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--explain", "quota-in-us"), "there is no cause 'quota-in-us'; did you mean quota-in-use"),
+        (("--explain", "zzz"), "there is no cause 'zzz'; available: above-quota"),
+        (("--explain", "taint", "pod/a"), "--explain: takes no SUBJECT"),
+        ((), "name what is to be explained, as KIND/NAME; or give --explain CAUSE"),
+        (("llm/x",), "'llm' is no kind that is known here"),
+    ],
+)
+def test_what_cannot_be_explained_is_told_in_a_line(
+    waiting: Cluster, capsys: Capture, words: tuple[str, ...], part: str
+) -> None:
+    code, out, err = run(capsys, "why", *words)
+    assert (code, out) == (2, "") and part in err and len(err.splitlines()) == 1

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.find import subject_named
 from cockpit.actions.queue import plan_queue_resume, plan_queue_stop, queue_named
+from cockpit.actions.subjects import subject_named
 from cockpit.commands.get import NEEDS, item
 from cockpit.errors import BadInput
 from cockpit.gangs import kai, registry, volcano

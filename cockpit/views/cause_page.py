@@ -1,0 +1,51 @@
+"""What the catalogue knows of a cause, for `cockpit why --explain`."""
+
+from typing import Any
+
+from cockpit.catalogue import YIELDS, CatalogueRow, Permanence
+
+_LASTS = {
+    Permanence.NEVER: "never passes as the job is written",
+    Permanence.ACTS: "passes when it is acted upon",
+    Permanence.PASSES: "passes by itself",
+}
+_NAME_CELLS = 14
+
+
+def cause_lines(row: CatalogueRow) -> list[str]:
+    """The row for a person: a line each, and the texts by which components tell it."""
+    pairs = [
+        ("cause", str(row.cause)),
+        ("means", row.meaning),
+        ("gate", str(row.gate)),
+        ("permanence", _LASTS[row.permanence]),
+        ("what helps", f"{row.remedy} ({row.mender})"),
+        ("yields to", ", ".join(_yields_to(row)) or "none"),
+        ("seen in", row.where),
+        ("source", row.source),
+    ]
+    texts = [f"  {one.place.value}: {one.regex}" for one in row.wordings]
+    told = ["", "Texts by which components tell it (regular expressions):", *texts] if texts else []
+    return [*(f"{name:<{_NAME_CELLS}}{text}" for name, text in pairs), *told]
+
+
+def cause_tree(row: CatalogueRow) -> dict[str, Any]:
+    """The same as data."""
+    return {
+        "kind": "cause",
+        "cause": str(row.cause),
+        "meaning": row.meaning,
+        "gate": str(row.gate),
+        "permanence": row.permanence.name.lower(),
+        "mender": str(row.mender),
+        "remedy": row.remedy,
+        "yields_to": _yields_to(row),
+        "where": row.where,
+        "source": row.source,
+        "texts": [{"place": one.place.value, "regex": one.regex} for one in row.wordings],
+    }
+
+
+def _yields_to(row: CatalogueRow) -> list[str]:
+    """Causes; of a gate all that it has, by its words."""
+    return [str(one) for one in YIELDS.get(row.cause, ())]
