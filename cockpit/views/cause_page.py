@@ -3,6 +3,7 @@
 from typing import Any
 
 from cockpit.catalogue import YIELDS, CatalogueRow, Permanence
+from cockpit.catalogue.root_facts import ROOTS
 
 _LASTS = {
     Permanence.NEVER: "never passes as the job is written",
@@ -21,6 +22,7 @@ def cause_lines(row: CatalogueRow) -> list[str]:
         ("permanence", _LASTS[row.permanence]),
         ("what helps", f"{row.remedy} ({row.mender})"),
         ("yields to", ", ".join(_yields_to(row)) or "none"),
+        ("root", ", else ".join(_roots(row)) or "the subject itself"),
         ("seen in", row.where),
         ("source", row.source),
     ]
@@ -40,6 +42,7 @@ def cause_tree(row: CatalogueRow) -> dict[str, Any]:
         "mender": str(row.mender),
         "remedy": row.remedy,
         "yields_to": _yields_to(row),
+        "roots": _roots(row),
         "where": row.where,
         "source": row.source,
         "texts": [{"place": one.place.value, "regex": one.regex} for one in row.wordings],
@@ -49,3 +52,9 @@ def cause_tree(row: CatalogueRow) -> dict[str, Any]:
 def _yields_to(row: CatalogueRow) -> list[str]:
     """Causes; of a gate all that it has, by its words."""
     return [str(one) for one in YIELDS.get(row.cause, ())]
+
+
+def _roots(row: CatalogueRow) -> list[str]:
+    """Kinds of the object that its subjects share, the first that is known counts; none: the subject."""
+    kinds = ("object" if one.kind.startswith("{") else one.kind for one in ROOTS.get(row.cause, ()))
+    return list(dict.fromkeys(kinds))
