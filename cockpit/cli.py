@@ -148,8 +148,7 @@ def _why(nouns: Any, shared: argparse.ArgumentParser) -> None:
     parser = _command(nouns, "why", shared, what, "why:run")
     about = "job, gang, pod, node, card (card/NODE/INDEX), queue or pool; or any kind as kubectl prints it"
     parser.add_argument("subject", nargs="*", metavar="KIND/NAME", help=about)
-    known = "print what is known of a cause, e.g. quota-in-use, and end"
-    parser.add_argument("--explain", default="", metavar="CAUSE", help=known)
+    parser.add_argument("--explain", default="", metavar="CAUSE", help="print what a cause means, and end")
     report = "also write what this rests on to a new file, without names"
     parser.add_argument("--report", default="", metavar="FILE", help=report)
     _output(parser)

@@ -26,7 +26,7 @@ _SHORT: Final = {
     **{"lws": "leaderworkersets", "wf": "workflows", "cwf": "cronworkflows", "aw": "appwrappers"},
     **{"sparkapp": "sparkapplications", "vj": "jobs", "vcjob": "jobs"},
     **{"wl": "workloads", "lq": "localqueues", "cq": "clusterqueues", "pg": "podgroups", "q": "queues"},
-    **{"np": "nodepools", "md": "machinedeployments", "mp": "machinepools", "ma": "machines"},
+    **{"np": "nodepools"},
 }
 """Short names by their plural: those of the server are asked for besides, but it may not be asked."""
 _OTHERS: Final = (
