@@ -16,7 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
 
-from cockpit_widgets.shared_backgrounds import share_backgrounds
+from cockpit_widgets.mended_textual import mend_textual
 from cockpit_widgets.shown_cells import Piece, ShownCells
 from cockpit_widgets.stand_ins import terminal_encoding
 from cockpit_widgets.terminal_writer import TerminalWriter
@@ -39,7 +39,7 @@ class FrugalApp(App[R]):
     ]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        share_backgrounds()
+        mend_textual()
         self.shown_cells = ShownCells(erases_in_colour=erases_in_colour())
         super().__init__(*arguments, **options)
 
