@@ -26,6 +26,7 @@ from cockpit.pools import registry
 from cockpit.pools.forecast import cost_line, forecast, time_line
 from cockpit.pools.idle import RECLAIM, users_of
 from cockpit.pools.index import gpus_per_node, pool_again, pool_named, pool_object
+from cockpit.pools.next_nodes import nodes_to_come
 from cockpit.pools.node_patches import (
     is_marked,
     is_taint_call,
@@ -36,7 +37,7 @@ from cockpit.pools.node_patches import (
 )
 from cockpit.pools.plan import MOST_ADDED, nodes_named, plan_scale
 from cockpit.pools.shrink import shrink_of
-from cockpit.triage.starters import Starters, nodes_to_come, spaces_with_claims, starters
+from cockpit.triage.starters import Starters, spaces_with_claims, starters
 
 MOST_ASKED = MOST_ADDED
 """Nodes that are asked for at once, where their number cannot be set."""

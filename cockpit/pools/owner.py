@@ -21,10 +21,10 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.model.event import Event
-from cockpit.model.node import Node
+from cockpit.model.node import Node, Taint
 from cockpit.model.plan import Call
 from cockpit.model.pod import Pod
-from cockpit.model.pool import Machine, PoolObject
+from cockpit.model.pool import Machine, PoolObject, PoolRequirement
 from cockpit.model.reach import Outside
 from cockpit.model.record import Labels
 from cockpit.model.right import Ways
@@ -98,6 +98,7 @@ class FailureClass(enum.Enum):
     OWNER_CONFLICT = "owner conflict"  # two decide one size
     MISMATCH = "taint or selector mismatch"  # nodes of the pool would not suit who waits
     TIMEOUT = "timeout"  # nothing was said in time
+    NO_AUTOSCALER = "no autoscaler"  # the one that decides the size does not work
     JOIN = "join failure"  # the machine runs and is no node
     NO_GPUS = "GPU never advertised"  # the node is Ready without its GPUs
     THROTTLED = "throttled"  # asked too often: nothing was done
@@ -126,14 +127,29 @@ class PoolFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupRefusal(NamedTuple):
-    """`groups` node groups are not grown for a pod. `is_full`: they are at their maximum, or all groups are
-    together; `is_waiting`: they back off, or are not ready. Neither says that the group would serve the pod:
-    such groups are passed over before that is looked at. With neither the group does not suit the pod."""
+    """`groups` node groups are not grown for a pod. `is_full`: they are at their maximum, or with `is_of_all`
+    all groups are together; `is_waiting`: they back off, or are not ready. Neither says that the group would
+    serve the pod: such groups are passed over before that is looked at. With neither it does not suit the
+    pod."""
 
     groups: int
     reason: str
     is_full: bool = False
     is_waiting: bool = False
+    is_of_all: bool = False
+
+
+class NodeTemplate(NamedTuple):
+    """What the object of a pool promises of each of its nodes: `gpus` devices of `resource`, None where how
+    many is not told. Labels of which `requirements` leave the choice get the value that pods ask for."""
+
+    labels: Labels = ()
+    taints: tuple[Taint, ...] = ()
+    gpus: int | None = None
+    most_gpus: int | None = None  # where it may choose among several numbers
+    resource: str = "nvidia.com/gpu"
+    requirements: tuple[PoolRequirement, ...] = ()
+    open_prefixes: tuple[str, ...] = ()
 
 
 class OwnerWords(NamedTuple):
@@ -214,9 +230,10 @@ class PoolOwner:
         outside the cluster; None where it is not, or nobody configured how."""
         return None
 
-    def gpus_hinted(self, found: PoolObject) -> int | None:
-        """GPUs that the object promises for each node, for a pool without nodes; None: it does not say."""
-        return None
+    def template(self, found: PoolObject) -> NodeTemplate:
+        """The nodes that the object promises, for a pool without nodes."""
+        labels = tuple(dict((*found.template_labels, *self.selector(found, ()))).items())
+        return NodeTemplate(labels, found.template_taints, requirements=found.requirements)
 
     def selector(self, found: PoolObject | None, nodes: Nodes) -> Labels:
         """Labels by which a pod chooses nodes of the pool, () where none tell them from others."""

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from cockpit.catalogue import TextPlace, understand
+from cockpit.catalogue import Permanence, TextPlace, lasts, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.model.event import Event
 from cockpit.model.node import Node
@@ -19,14 +19,17 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
-from cockpit.pools.owner import GroupRefusal
+from cockpit.pools.node_labels import NO_POOL
+from cockpit.pools.owner import FailureClass, GroupRefusal
 from cockpit.pools.promise import gpus_promised
+from cockpit.pools.prospects import PoolGrowth, Prospect, serving
 from cockpit.triage.blocker import Blocker, draft, followed, joined, of_event, without_empty
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.node_to_come import takes_when_up
 from cockpit.triage.node_walk import WAITS, coming_until, judge
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import shape_of_pod
+from cockpit.triage.pool_walk import evidence_of
 from cockpit.triage.room import amount_words
 from cockpit.triage.verdict import Evidence, Subject
 
@@ -68,7 +71,7 @@ def answered(pod: Pod, found: Blocker, sifted: Sifted, context: PlacementContext
     return (
         _without_gpus_yet(found, sifted, context)
         or _on_lost_gpus(found, sifted, context)
-        or said(pod, found, context)
+        or _by_pools(pod, said(pod, found, context), context)
     )
 
 
@@ -100,22 +103,103 @@ def said(pod: Pod, found: Blocker, context: PlacementContext) -> Blocker:
 def _refused(  # what was found, and what the autoscaler says of it
     pod: Pod, found: Blocker, refusals: Sequence[GroupRefusal], event: Event, context: PlacementContext
 ) -> Blocker:
-    """The cause with what keeps the pool that would serve the pod from growing. The event counts groups and
-    names none: its reasons are those of that pool only where the nodes show that there is one, and all groups
-    that suit or were not looked at are kept back for one reason."""
+    """The cause with what keeps the pools that would serve the pod from growing. The event counts groups and
+    names none: a reason is told only where every pool that would serve the pod is kept back."""
     told = msgspec.structs.replace(found, evidence=(*found.evidence, of_event(event)))
     kept = [one for one in refusals if one.is_full or one.is_waiting]
     pools = _pools_that_serve(pod, context)
     if not kept or pools == ():
         return told
-    whose = f"pool {pools[0]}" if pools is not None and len(pools) == 1 and pools[0] else "its pool"
-    if any(one.is_full for one in kept) and any(one.is_waiting for one in kept):
-        return followed(told, f"; {_kinds(kept)}")
-    if all(one.is_full for one in kept):
+    if any(one.is_of_all for one in kept):
+        words = "no scale-up: the autoscaler is at its maximum of nodes"
+        return _with(found, Cause.POOL_AT_MAXIMUM, words, {}, event)
+    states = [_kept_back(one, kept) for one in pools] if pools is not None else [_only(kept)]
+    if None in states or (pools is not None and len(pools) > sum(one.groups for one in kept)):
+        return told
+    whose = _named(pools)
+    if set(states) == {PoolGrowth.FULL}:
         words, cause = "no scale-up: {whose} is at its maximum", Cause.POOL_AT_MAXIMUM
-    else:
+        if pools is not None and len(pools) > 1:
+            words = "no scale-up: {whose} are at their maximum"
+        return _with(found, cause, words, {"whose": whose}, event)
+    if set(states) == {PoolGrowth.WAITS}:
         words, cause = "autoscaler backs off from {whose}", Cause.NO_MACHINE
-    return _with(found, cause, words, {"whose": whose}, event)
+        return _with(found, cause, words, {"whose": whose}, event)
+    return followed(told, f"; {_kinds(kept)}")
+
+
+def _by_pools(pod: Pod, found: Blocker, context: PlacementContext) -> Blocker:
+    """The cause with what becomes of the pools that would serve the pod, where no event tells it."""
+    now = context.now_seconds
+    pools = None if found.cause in _IN_SHORT or now is None else _pools_that_serve(pod, context)
+    if not pools or now is None:
+        return found
+    states, whose = {one.growth for one in pools}, _named(pools)
+    if states <= {PoolGrowth.STOPPED, PoolGrowth.WAITS}:
+        return _not_grown(found, pools, whose)
+    if lasts(found) is Permanence.PASSES or any(one.nodes for one in pools):
+        return found
+    if PoolGrowth.GROWS not in states and states != {PoolGrowth.FULL}:
+        acts = msgspec.structs.replace(found, permanence=Permanence.ACTS)
+        return followed(acts, "; {whose}, at 0 nodes, would take it", whose=whose)
+    waits = 0.0 if pod.created_seconds is None else now - pod.created_seconds
+    names: dict[str, object] = {"whose": whose, "minutes": int(waits / 60), "maximum": pools[0].maximum}
+    cause, words = Cause.NODE_COMING, "{whose}, at 0 nodes, may bring one that takes it"
+    if states == {PoolGrowth.FULL}:
+        cause, words = Cause.POOL_AT_MAXIMUM, "{whose} would take it and is at its maximum {maximum}"
+    elif any(registry.refusals(event) for event in context.store.events_of(pod.uid)):
+        return found
+    elif waits > NEWS_SECONDS:
+        cause = Cause.NO_MACHINE
+        words = "{whose}, at 0 nodes, would take it and has not grown in {minutes} min"
+    return draft(
+        cause,
+        words,
+        names={key: names[key] for key in names if f"{{{key}}}" in words},
+        sureness=Sureness.INFERRED,
+        evidence=found.evidence,
+        funnel=found.funnel,
+        since_seconds=found.since_seconds,
+        also=(found.cause, *found.also),
+    )
+
+
+def _not_grown(found: Blocker, pools: Sequence[Prospect], whose: str) -> Blocker:
+    """All of them are kept back by their autoscaler, or have none that works."""
+    failures = [(one.failure, one.name) for one in pools if one.failure is not None]
+    kinds = {failure.kind.value for failure, _ in failures}
+    names, words = {"whose": whose}, "autoscaler backs off from {whose}"
+    if any(one.growth is PoolGrowth.STOPPED for one in pools):
+        words = "the autoscaler of {whose} does not work"
+    elif len(kinds) == 1 and kinds != {FailureClass.OTHER.value}:
+        names, words = {"whose": whose, "why": kinds.pop()}, f"{words}: {{why}}"
+    said = (evidence_of(failure, name) for failure, name in failures)
+    return _with(found, Cause.NO_MACHINE, words, names, *said)
+
+
+def _kept_back(pool: Prospect, kept: Sequence[GroupRefusal]) -> PoolGrowth | None:
+    """What of the reasons is that of the pool: None where it may grow; BY_HAND where it may be any."""
+    if pool.growth in (PoolGrowth.FULL, PoolGrowth.WAITS, PoolGrowth.STOPPED):
+        return pool.growth
+    only = _only(kept)
+    if pool.growth is PoolGrowth.BY_HAND:
+        return only
+    may_wait = any(one.is_waiting for one in kept) and not pool.is_told
+    return PoolGrowth.WAITS if may_wait else None
+
+
+def _only(kept: Sequence[GroupRefusal]) -> PoolGrowth:
+    """The one reason of all groups that are kept back, BY_HAND where there are several."""
+    if all(one.is_full for one in kept):
+        return PoolGrowth.FULL
+    return PoolGrowth.WAITS if all(one.is_waiting for one in kept) else PoolGrowth.BY_HAND
+
+
+def _named(pools: Sequence[Prospect] | None) -> str:
+    names = [one.name for one in pools or () if one.name != NO_POOL]
+    if not names or len(names) < len(pools or ()):
+        return "its pool"
+    return f"pool {names[0]}" if len(names) == 1 else f"pools {', '.join(names)}"
 
 
 def _kinds(kept: Sequence[GroupRefusal]) -> str:
@@ -124,28 +208,22 @@ def _kinds(kept: Sequence[GroupRefusal]) -> str:
     return f"node groups: {full} at the maximum, {waiting} in backoff"
 
 
-def _pools_that_serve(pod: Pod, context: PlacementContext) -> tuple[str, ...] | None:
-    """Names of pools of which a node would take the pod, were it empty; None where nodes are not known."""
-    if not context.knows_nodes:
+def _pools_that_serve(pod: Pod, context: PlacementContext) -> tuple[Prospect, ...] | None:
+    """Pools of which one more node would take the pod; None where that is not known."""
+    shape = shape_of_pod(pod)
+    if not context.knows_nodes or not shape.gpus:
         return None
-    sifted = context.sifted(shape_of_pod(pod))
-    asked = sifted.shape.requests
-    nodes = (room.look.node for room in sifted.rooms)
-    return tuple(dict.fromkeys(node.pool for node in nodes if _is_large_enough(node, asked)))
+    return serving(shape, context.store, context.now_seconds, context.around)
 
 
-def _is_large_enough(node: Node, asked: Sequence[tuple[str, int]]) -> bool:
-    offered = dict(node.allocatable)
-    return not offered or all(offered.get(name, 0) >= each for name, each in asked)
-
-
-def _with(found: Blocker, cause: str, words: str, names: dict[str, str], *events: Event) -> Blocker:
+def _with(found: Blocker, cause: str, words: str, names: dict[str, str], *said: Event | Evidence) -> Blocker:
     return msgspec.structs.replace(
         followed(found, f"; {words}", _IN_SHORT[cause], **names),
         cause=cause,
-        sureness=Sureness.SAID,
+        sureness=Sureness.SAID if said else Sureness.INFERRED,
+        permanence=None,
         facts=(*names.items(), *found.facts),
-        evidence=(*(of_event(one) for one in events), *found.evidence),
+        evidence=(*(one if isinstance(one, Evidence) else of_event(one) for one in said), *found.evidence),
         also=(found.cause, *found.also),
     )
 

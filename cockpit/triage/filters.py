@@ -13,6 +13,7 @@ from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.model.scheduling import Toleration
 from cockpit.model.sureness import Sureness
+from cockpit.pools.prospects import serving
 from cockpit.triage import shortage
 from cockpit.triage.blocker import Blocker, draft
 from cockpit.triage.funnel import Sifted
@@ -53,16 +54,10 @@ def of_pods(shape: Shape, count: int, context: PlacementContext) -> Iterator[Blo
 
 
 def _may_grow_to(shape: Shape, context: PlacementContext) -> bool:
-    """Whether a pool that may grow promises the labels that the shape selects: without a node of it nobody
-    can say that they are never there."""
-    asked = set(shape.node_selector)
-    return any(
-        (pool.is_autoscaled or pool.max_replicas is not None)
-        and (pool.max_replicas is None or (pool.replicas or 0) < pool.max_replicas)
-        and bool(asked)
-        and asked <= set(pool.template_labels)
-        for pool in context.store.records(Kind.POOL).values()
-    )
+    """Whether a pool that may grow would bring a node that takes such a pod: then nobody can say that what it
+    asks for is never there."""
+    pools = serving(shape, context.store, context.now_seconds, context.around) or ()
+    return any(one.may_grow for one in pools)
 
 
 def mended_by(sifted: Sifted, found: Blocker) -> Shape | None:

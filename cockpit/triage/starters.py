@@ -11,24 +11,19 @@ from typing import Final, NamedTuple
 import msgspec
 
 from cockpit.fit.gang import seats_for
-from cockpit.fit.remedies import another_node
 from cockpit.fit.shape import Part
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.fit.what_if import changed_store
-from cockpit.k8s import labels as well_known
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
-from cockpit.model.pool import Pool, PoolObject
-from cockpit.model.record import Condition, Kind
+from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.pools import registry
 from cockpit.triage.pod_shape import shape_of_pod
 
 MOST_TRIED: Final = 60
 """So many of those that wait are tried; on more a person does not look before "yes"."""
-_USUAL_RESOURCE: Final = "nvidia.com/gpu"
 
 
 class Starters(NamedTuple):
@@ -40,42 +35,6 @@ class Starters(NamedTuple):
     idle_gpus: int = 0
     held: int = 0
     unjudged: int = 0
-
-
-def nodes_to_come(
-    store: StoreReader, pool: Pool, owner: PoolObject | None, count: int, gpus_each: int | None
-) -> tuple[Node, ...]:
-    """`count` nodes as the pool would bring them: like its newest that has its GPUs, else as the template of
-    its owner promises. () where neither tells."""
-    names = frozenset(pool.node_names)
-    members: list[Node] = [one for one in store.records(Kind.NODE).values() if one.name in names]
-    staying = (one for one in members if one.deleting_seconds is None)
-    whole = [one for one in staying if one.gpu_allocatable or not gpus_each]
-    if whole:
-        like = max(whole, key=lambda one: (one.ready == "True", one.created_seconds or 0.0, one.name))
-        snapshot = ClusterSnapshot(store)
-        return tuple(another_node(snapshot, like, number) for number in range(count))
-    if owner is None or not gpus_each:
-        return ()
-    return tuple(_of_template(owner, gpus_each, number) for number in range(count))
-
-
-def _of_template(owner: PoolObject, gpus: int, number: int) -> Node:
-    name = f"{owner.name} to come {number}"
-    own = registry.holder(owner, ()).selector(owner, ())
-    labels = {**dict(owner.template_labels), **dict(own), well_known.HOSTNAME: name}
-    return Node(
-        uid=name,
-        name=name,
-        labels=tuple(sorted(labels.items())),
-        taints=owner.template_taints,
-        conditions=(Condition("Ready", "True"),),
-        gpu_resource=_USUAL_RESOURCE,
-        gpu_capacity=gpus,
-        gpu_allocatable=gpus,
-        instance_type=owner.instance_type,
-        zone=labels.get(well_known.ZONE, ""),
-    )
 
 
 def starters(

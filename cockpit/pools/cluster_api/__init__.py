@@ -14,7 +14,7 @@ import msgspec
 from cockpit.errors import BadInput
 from cockpit.gangs.sentence import counted
 from cockpit.k8s import labels as well_known
-from cockpit.model.node import Node
+from cockpit.model.node import Node, Taint
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Kind, Labels, label
@@ -25,6 +25,7 @@ from cockpit.pools.cluster_api.failures import of_machines
 from cockpit.pools.owner import (
     MERGE_PATCH,
     Nodes,
+    NodeTemplate,
     Ownership,
     PoolFailure,
     PoolOwner,
@@ -44,6 +45,11 @@ AUTOSCALER_MAXIMUM = well_known.AUTOSCALER_MAXIMUM
 DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 _OURS = "gpu-cockpit"  # any value marks it: this one says whose mark it is
 GPUS_HINT = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
+GPU_TYPE_HINT = "capacity.cluster-autoscaler.kubernetes.io/gpu-type"
+LABELS_HINT = "capacity.cluster-autoscaler.kubernetes.io/labels"
+TAINTS_HINT = "capacity.cluster-autoscaler.kubernetes.io/taints"
+"""Sources: kubernetes/autoscaler cluster-autoscaler/cloudprovider/clusterapi/README.md."""
+_PASSED_ON = "node.cluster.x-k8s.io"
 _CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 _TOPOLOGY_NAME = "topology.cluster.x-k8s.io/deployment-name"
 _OWNER_KIND = "cluster.x-k8s.io/owner-kind"
@@ -118,9 +124,24 @@ class ClusterApi(PoolOwner):
         """By the same annotation, where its object lives in another cluster."""
         return bool(label(node.annotations, _OWNER_NAME))
 
-    def gpus_hinted(self, found: PoolObject) -> int | None:
-        """What an autoscaler is told of a pool at zero."""
-        return _whole(found.annotations, GPUS_HINT)
+    def template(self, found: PoolObject) -> NodeTemplate:
+        """What an autoscaler is told of a pool at zero, beside what its Machines pass on."""
+        told = super().template(found)
+        return told._replace(
+            taints=(*told.taints, *_taints_hinted(label(found.annotations, TAINTS_HINT))),
+            gpus=_whole(found.annotations, GPUS_HINT),
+            resource=label(found.annotations, GPU_TYPE_HINT) or told.resource,
+        )
+
+    def selector(self, found: PoolObject | None, nodes: Nodes) -> Labels:
+        """Labels of the annotation for pools at zero, then those that its Machines pass on to their nodes:
+        never those by which Cluster API tells its own objects apart."""
+        if found is None:
+            return super().selector(found, nodes)
+        hinted = _labels_hinted(label(found.annotations, LABELS_HINT))
+        passed = tuple(pair for pair in found.template_labels if not _is_of_machines(pair[0]))
+        known = msgspec.structs.replace(found, template_labels=tuple(dict((*passed, *hinted)).items()))
+        return super().selector(known, nodes)
 
     # ---- who decides
 
@@ -259,6 +280,30 @@ def _marked(machine: Machine, value: str | None) -> Call:
 
 def _with(says: Ownership, **more: object) -> Ownership:
     return msgspec.structs.replace(says, **more)
+
+
+def _labels_hinted(text: str) -> Labels:
+    """`key=value,key=value`."""
+    pairs = (one.strip().partition("=") for one in text.split(",") if "=" in one)
+    return tuple((key.strip(), value.strip()) for key, _, value in pairs)
+
+
+def _taints_hinted(text: str) -> tuple[Taint, ...]:
+    """`key=value:NoSchedule,key:NoExecute`."""
+    found = []
+    for one in text.split(","):
+        what, _, effect = one.strip().rpartition(":")
+        key, _, value = what.partition("=")
+        if key and effect:
+            found.append(Taint(key, value, effect))
+    return tuple(found)
+
+
+def _is_of_machines(key: str) -> bool:
+    """Whether only a Machine has that label, and its node does not (api/core/v1beta2/machine_types.go)."""
+    domain = key.partition("/")[0] if "/" in key else ""
+    is_passed = domain == _PASSED_ON or domain.endswith(f".{_PASSED_ON}")
+    return not is_passed and (domain == GROUP or domain.endswith(f".{GROUP}"))
 
 
 def _bounds(found: PoolObject) -> tuple[int | None, int | None]:

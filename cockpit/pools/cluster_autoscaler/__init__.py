@@ -213,7 +213,7 @@ def _bounds(group: ScaledGroup) -> str:
 def _of_status(status: AutoscalerStatus) -> Iterable[PoolFailure]:
     if not status.is_working and status.written_seconds is not None:
         yield PoolFailure(
-            kind=FailureClass.TIMEOUT,
+            kind=FailureClass.NO_AUTOSCALER,
             sentence="the cluster autoscaler does not work: it has not written its status for 3 min or more",
             remedy=f"look at its pod and its log in {status.namespace}",
             source=f"ConfigMap {status.key}",

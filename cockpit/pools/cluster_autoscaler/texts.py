@@ -29,7 +29,8 @@ KEPT = tuple(_PATTERNS)
 
 _REFUSED = "pod didn't trigger scale-up: "
 _PART = re.compile(r"(\d+) (.+?)(?=, \d+ |$)", re.DOTALL)
-_FULL = ("max node group size reached", "max total nodes in cluster reached", "max cluster limit reached")
+_OF_ALL = ("max total nodes in cluster reached", "max cluster limit reached")
+_FULL = ("max node group size reached", *_OF_ALL)
 _WAITS = ("in backoff after failed scale-up", "not ready for scale-up")
 """Sources: kubernetes-sigs/cluster-autoscaler pkg/core/scaleup/orchestrator/skippedreasons.go."""
 
@@ -40,7 +41,7 @@ def refusals_of(event: Event) -> tuple[GroupRefusal, ...]:
         return ()
     _, _, told = event.message.partition(_REFUSED)
     return tuple(
-        GroupRefusal(int(count), reason, reason.startswith(_FULL), reason.startswith(_WAITS))
+        GroupRefusal(int(count), reason, *(reason.startswith(some) for some in (_FULL, _WAITS, _OF_ALL)))
         for count, reason in _PART.findall(told)
     )
 

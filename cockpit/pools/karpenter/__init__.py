@@ -28,11 +28,12 @@ from cockpit.pools.karpenter.failures import (
     of_pool,
 )
 from cockpit.pools.karpenter.keepers import KEEP, keepers_of_node, keepers_of_pool, takes_none
-from cockpit.pools.karpenter.limits import gpus_of, limit_words, no_room
+from cockpit.pools.karpenter.limits import gpus_of, limit_words, most_gpus_of, no_room
 from cockpit.pools.karpenter.removal import GOING, coming, going
 from cockpit.pools.keepers import Budgets, Keeper
 from cockpit.pools.owner import (
     Nodes,
+    NodeTemplate,
     Ownership,
     PoolFailure,
     PoolOwner,
@@ -47,6 +48,14 @@ from cockpit.pools.patches import patch_rights, scale_calls, spec_calls
 GROUP = "karpenter.sh"
 NODE_LABEL = "karpenter.sh/nodepool"
 _LIMITS = "limits.nodes of the NodePool"
+_OF_TYPES = (
+    "karpenter.sh/capacity-type",
+    "karpenter.k8s.aws/",
+    "karpenter.azure.com/",
+    "karpenter.k8s.gcp/",
+    "eks.amazonaws.com/instance-",
+)
+"""Labels of machine types: a NodePool that does not name them allows every value (pkg/scheduling)."""
 
 
 class Karpenter(PoolOwner):
@@ -87,9 +96,10 @@ class Karpenter(PoolOwner):
         """The label that it puts on every node, whether there is one or not."""
         return ((NODE_LABEL, found.name),) if found is not None else super().selector(found, nodes)
 
-    def gpus_hinted(self, found: PoolObject) -> int | None:
-        """By its requirements, labels, or the types of machines that it may choose from."""
-        return gpus_of(found)
+    def template(self, found: PoolObject) -> NodeTemplate:
+        """GPUs by its requirements, labels, or the types of machines that it may choose from."""
+        told = super().template(found)
+        return told._replace(gpus=gpus_of(found), most_gpus=most_gpus_of(found), open_prefixes=_OF_TYPES)
 
     # ---- who decides
 

@@ -29,6 +29,12 @@ def gpus_of(found: PoolObject) -> int | None:
     return _whole(label(found.annotations, GPUS_NOTE))
 
 
+def most_gpus_of(found: PoolObject) -> int | None:
+    """GPUs of its largest machine type where its object lists how many they have; None where not."""
+    listed = [one for one in found.requirements if one.key in _COUNTS and one.operator == "In"]
+    return max((_whole(value) or 0 for one in listed for value in one.values), default=None)
+
+
 def no_room(found: PoolObject, nodes: int, gpus: int | None) -> str:
     """Why so many more nodes would be beyond a limit, "" where they are not, as far as is known."""
     for one in found.limits:

@@ -19,11 +19,11 @@ from cockpit.pools import registry
 from cockpit.pools.capacity import MOST_MACHINES, DemandWay
 from cockpit.pools.forecast import forecast
 from cockpit.pools.index import gpus_per_node, pool_object, pools_of
+from cockpit.pools.next_nodes import nodes_to_come
 from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.plan import nodes_named
 from cockpit.triage.changes.in_line import WaitingPods, turn_of
 from cockpit.triage.changes.offer import MONEY, ChangeOffer, ChangeOffers, Desk, cockpit, node, short
-from cockpit.triage.starters import nodes_to_come
 
 _A_NODE = 10
 _MOST_FOR_OTHERS: Final = 8

@@ -94,7 +94,7 @@ def test_one_that_has_stopped_owns_nothing_and_is_told() -> None:
     (pool,) = pools_of(store)
     assert pool.why_not == ""
     (found,) = failures_of(pool, store, BORN)
-    assert (found.kind, found.since_seconds) == (FailureClass.TIMEOUT, BORN - 200.0)
+    assert (found.kind, found.since_seconds) == (FailureClass.NO_AUTOSCALER, BORN - 200.0)
     assert found.sentence.startswith("the cluster autoscaler does not work")
 
 

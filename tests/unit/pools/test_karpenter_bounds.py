@@ -111,13 +111,14 @@ def test_the_page_tells_what_bounds_it_and_what_is_held() -> None:
 
 def test_a_pool_at_zero_tells_its_gpus_and_what_has_no_room() -> None:
     found, owner = read(), registry.holder(read(), ())
-    assert (owner.gpus_hinted(found), found.max_replicas) == (8, 4)
+    assert (owner.template(found).gpus, found.max_replicas) == (8, 4)
     assert [one.key for one in found.template_taints] == ["gpu"]
     assert owner.no_room(found, 1, 8) == ""
     assert owner.no_room(found, 2, 8).startswith("limit nvidia.com/gpu 8 of 16 used")
     several = {"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "In", "values": ["4", "8"]}
     spec = {**TREE["spec"], "template": {"spec": {"requirements": [several]}}}
-    assert owner.gpus_hinted(read({**TREE, "spec": spec})) is None
+    told = owner.template(read({**TREE, "spec": spec}))
+    assert (told.gpus, told.most_gpus) == (None, 8)
 
 
 def test_a_node_claim_is_of_its_pool_and_says_who_asked() -> None:

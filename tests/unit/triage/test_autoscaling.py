@@ -50,7 +50,9 @@ def test_a_machine_is_on_its_way_to_a_pool_of_none() -> None:
     found = seen(of)
     assert found.cause == "node-coming" and found.also[0] in ("gpus-short", "resource-not-offered")
     assert "waits for nodeclaim/" in found.sentence
-    assert seen(without(of, "Nominated")).cause == found.also[0]
+    unsaid = seen(without(of, "Nominated"))
+    assert (unsaid.cause, unsaid.also[0]) == ("node-coming", found.also[0])
+    assert "at 0 nodes, may bring one that takes it" in unsaid.sentence
 
 
 def test_a_claim_that_follows_one_that_failed_counts_when_it_has_been_launched() -> None:

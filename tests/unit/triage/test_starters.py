@@ -14,8 +14,9 @@ from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.scheduling import PodWishes, SpreadKey, Traits
 from cockpit.pools.index import pool_named
+from cockpit.pools.next_nodes import nodes_to_come
 from cockpit.store.store import Store
-from cockpit.triage.starters import Starters, nodes_to_come, starters
+from cockpit.triage.starters import Starters, starters
 from tests.unit.pools.builders import BORN, POOL_LABEL, deployment, node, pod, store_of
 
 GPU = "nvidia.com/gpu"
