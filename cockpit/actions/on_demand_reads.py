@@ -4,7 +4,7 @@ logs once a restart."""
 import asyncio
 from collections.abc import Iterable
 
-from cockpit.actions.surroundings import ask_budgets
+from cockpit.actions.surroundings import ask_budgets, ask_claims
 from cockpit.actions.verdict_reads import last_lines
 from cockpit.errors import Refused
 from cockpit.kube.session import ApiSession
@@ -28,9 +28,13 @@ async def read_on_demand(
     pods = known.unread(rows)
     lines = await asyncio.gather(*(_lines(session, pod) for pod in pods))
     heard = [verdicts.hear(pod, line) for pod, line in zip(pods, lines, strict=True)]
+    spaces = known.unread_volumes(now_seconds)
+    for space in spaces:
+        verdicts.take_volumes(space, await ask_claims(session, space), now_seconds)
+    is_new = any(heard) or bool(spaces)
     if not known.needs_budgets(store, now_seconds):
-        return any(heard)
-    return known.take_budgets(await ask_budgets(session), now_seconds) or any(heard)
+        return is_new
+    return known.take_budgets(await ask_budgets(session), now_seconds) or is_new
 
 
 async def _lines(session: ApiSession, pod: Pod) -> str:

@@ -19,7 +19,7 @@ ROWS = (
         meaning="the namespace's quota is used up",
         remedy="Free or raise the quota, or ask for less.",
         mender=Mender.USER,
-        permanence=Permanence.PASSES,
+        permanence=Permanence.ACTS,
         source=_QUOTA,
         wordings=(
             on_create(

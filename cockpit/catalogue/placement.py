@@ -83,7 +83,7 @@ ROWS = (
         "nodes are cordoned",
         "Uncordon them once their maintenance is over.",
         _ADMIN,
-        Permanence.PASSES,
+        Permanence.ACTS,
         _PLUGINS + "nodeunschedulable/node_unschedulable.go",
         on_nodes(
             r"were unschedulable|taints? .*node\.kubernetes\.io/unschedulable", "is cordoned", "are cordoned"

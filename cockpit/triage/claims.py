@@ -90,27 +90,24 @@ def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> Blocker:
     waiting = [name for name in pod.traits.claims if claims and name in claims and not claims[name].is_bound]
     name = waiting[0] if waiting else ", ".join(pod.traits.claims) or "its claim"
     names: dict[str, object] = {"claim": name}
-    root = Subject("claim", pod.namespace, name) if pod.traits.claims else None
     if claims and name in claims:
         own = claims[name].storage_class
-        if own and classes is not None and own not in classes:
+        if own:
             names["storage_class"] = own
+        if own and classes is not None and own not in classes:
             return draft(
                 Cause.CLAIM_UNBOUND,
                 "volume claim {claim} is not bound: StorageClass {storage_class} does not exist",
                 names=names,
                 sureness=Sureness.PROVED,
                 evidence=(said, _claim_evidence(pod, name, f"storageClassName {own}")),
-                root=root,
             )
         if own and classes is not None and not classes[own].provisions:
-            names["storage_class"] = own
             return draft(
                 Cause.CLAIM_UNBOUND,
                 "volume claim {claim} is not bound: no free volume of class {storage_class}",
                 names=names,
                 evidence=(said, _claim_evidence(pod, name, f"storageClassName {own}")),
-                root=root,
             )
         if not own:
             return draft(
@@ -118,11 +115,8 @@ def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> Blocker:
                 "volume claim {claim} is not bound: it names no StorageClass and no volume suits it",
                 names=names,
                 evidence=(said, _claim_evidence(pod, name, "no storageClassName")),
-                root=root,
             )
-    return draft(
-        Cause.CLAIM_UNBOUND, "volume claim {claim} is not bound yet", names=names, evidence=(said,), root=root
-    )
+    return draft(Cause.CLAIM_UNBOUND, "volume claim {claim} is not bound yet", names=names, evidence=(said,))
 
 
 def for_one_pod(namespace: str, names: Iterable[str], context: PlacementContext) -> Blocker | None:

@@ -28,7 +28,7 @@ from cockpit.triage.cluster_view import NO_TREES, Trees
 from cockpit.triage.verdict import Evidence
 from cockpit.triage.walk import Walk
 
-UNTOUCHED_SECONDS = 60.0
+UNTOUCHED_SECONDS = 25.0
 """A controller that runs has written a status after so long."""
 
 REFUSALS = frozenset(

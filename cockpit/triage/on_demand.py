@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cockpit.catalogue import ROWS, TextPlace
 from cockpit.catalogue.cause import Cause
-from cockpit.fit.surroundings import Budget
+from cockpit.fit.surroundings import UNKNOWN, Budget, Surroundings
 from cockpit.model.broken_write import BrokenWrite, EndedDrain
 from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node
@@ -30,6 +30,10 @@ TOLD_BY_LOG = frozenset(
 _STAYS = ("DaemonSet", "Node")
 """Owners of pods that a drain leaves where they are."""
 MOST_LINES_KEPT = 500
+VOLUMES_SECONDS = 30.0
+"""How often claims of a namespace are read again while a job waits for one."""
+MOST_SPACES = 8
+"""Namespaces of which claims are read at a time."""
 BUDGETS_SECONDS = 30.0
 """So often budgets are read again while a drain may be blocked."""
 
@@ -45,6 +49,8 @@ class OnDemand:
         self.budgets: tuple[Budget, ...] | None = None
         self.broken_writes: tuple[BrokenWrite, ...] = ()
         self.ended_drains: tuple[EndedDrain, ...] = ()
+        self.unbound_in: set[str] = set()  # namespaces where a job waits for a claim that is not bound
+        self._volumes: dict[str, tuple[float, Surroundings]] = {}  # by namespace, and when they were read
         self._restarts: dict[str, int] = {}
         self._budgets_at: float | None = None
         self._wanted_at: float | None = None
@@ -82,6 +88,23 @@ class OnDemand:
     def drains_ended(self) -> frozenset[str]:
         """Nodes whose drain nobody carries on, as far as this host knows."""
         return frozenset(drain.node for drain in self.ended_drains)
+
+    def volumes_in(self, namespace: str, asked_seconds: float | None) -> Surroundings:
+        """Claims of a namespace and their classes, where they were read after that time."""
+        read = self._volumes.get(namespace)
+        is_known = read is not None and asked_seconds is not None and asked_seconds <= read[0]
+        return read[1] if is_known and read is not None else UNKNOWN
+
+    def unread_volumes(self, now_seconds: float) -> tuple[str, ...]:
+        """Namespaces where a claim is not bound and claims were not read just now; then none is one any more
+        until that is seen again."""
+        spaces, self.unbound_in = self.unbound_in, set()
+        old = now_seconds - VOLUMES_SECONDS
+        fresh = {space for space, (at, _) in self._volumes.items() if at > old}
+        return tuple(sorted(spaces - fresh))[:MOST_SPACES]
+
+    def take_volumes(self, namespace: str, read: Surroundings, now_seconds: float) -> None:
+        self._volumes[namespace] = (now_seconds, read)
 
     def want_budgets(self, now_seconds: float) -> None:
         """Somebody looks at what they may hold."""

@@ -28,7 +28,7 @@ from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.preempted import took_its_place
 from cockpit.triage.verdict import Evidence
 
-UNSEEN_SECONDS = 60.0
+UNSEEN_SECONDS = 25.0
 """A scheduler that runs has looked at a pod after so long."""
 
 

@@ -7,6 +7,10 @@ of the store, so that a change costs little however many jobs wait.
 
 from typing import NamedTuple
 
+from msgspec import structs
+
+from cockpit.catalogue import Cause
+from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.job import Job
 from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
@@ -80,6 +84,14 @@ class Verdicts:
             self._kept[job.key] = kept._replace(at_seconds=_LONG_AGO)
         return is_new
 
+    def take_volumes(self, namespace: str, read: Surroundings, now_seconds: float) -> None:
+        """What was read of a namespace's claims: what waits for one there is judged anew."""
+        self.on_demand.take_volumes(namespace, read, now_seconds)
+        for key, kept in list(self._kept.items()):
+            if kept.job.namespace == namespace and kept.verdict.cause == Cause.CLAIM_UNBOUND:
+                self._resting -= kept.room != _NOT_ON_ROOM
+                del self._kept[key]
+
     def _stands(self, kept: _Kept, now_seconds: float) -> bool:
         if abs(now_seconds - kept.at_seconds) >= RIPE_SECONDS:
             return False
@@ -103,7 +115,11 @@ class Verdicts:
 
     def _reach(self, job: Job, kept: _Kept | None, now_seconds: float) -> Verdict:
         self._funnels.is_asked = self._funnels.is_owing = False
-        found = of_job(job, self.view(now_seconds))
+        view = self.view(now_seconds)
+        around = self.on_demand.volumes_in(job.namespace, job.created_seconds)
+        found = of_job(job, view if around is UNKNOWN else structs.replace(view, around=around))
+        if found.cause == Cause.CLAIM_UNBOUND:
+            self.on_demand.unbound_in.add(job.namespace)
         if kept is not None and kept.verdict == found:
             found = kept.verdict  # by its identity screens know that nothing changed
         room = self._store.room_revision if self._funnels.is_asked else _NOT_ON_ROOM
