@@ -1,7 +1,8 @@
 """A pause that something may end before its time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 Wake = Callable[[], Coroutine[Any, Any, object]]
@@ -19,3 +20,20 @@ async def nap(seconds: float, wake: Wake | None, sleep: Callable[[float], Awaita
         for one in naps:
             one.cancel()
         await asyncio.gather(*naps, return_exceptions=True)
+
+
+@contextmanager
+def from_now(wake: Wake | None) -> Iterator[Wake | None]:
+    """`wake` for a pause inside that comes later: it is over at once where `wake` is over by then."""
+    if wake is None:
+        yield None
+        return
+    waiting = asyncio.ensure_future(wake())
+
+    async def over() -> None:
+        await asyncio.wait([waiting])
+
+    try:
+        yield over
+    finally:
+        waiting.cancel()

@@ -23,7 +23,7 @@ from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.focus import Focus, Looking, RefreshPace, everything
 from cockpit.telemetry.history import AGAIN_SECONDS, Line, Past
 from cockpit.telemetry.lately import Stretch
-from cockpit.telemetry.nap import Wake, nap
+from cockpit.telemetry.nap import Wake, from_now, nap
 from cockpit.telemetry.source import LAG_SECONDS, MANY_CARDS, TelemetrySource
 from cockpit.telemetry.staleness import FORGET_SECONDS, aged, is_forgotten
 from cockpit.telemetry.uses import MOST_PODS
@@ -129,15 +129,16 @@ class Poller:
         whole fleet in a row had one without a card."""
         while self.failures < most_failures and self.empty_rounds < most_empty:
             if self._is_due():
-                await self._pause(await self.poll())
+                with from_now(self._returned) as returned:
+                    await self._pause(await self.poll(), returned)
             else:
                 await self._sleep(IDLE_SECONDS)
 
-    async def _pause(self, seconds: float) -> None:
+    async def _pause(self, seconds: float, returned: Wake | None) -> None:
         """Wait, or until somebody looks elsewhere; of a source in trouble until the way to it is free again,
-        but never before it may be asked."""
+        also where it was freed while the round went on, but never before it may be asked."""
         if self.failures:
-            wake = None if self._is_throttled else self._returned
+            wake = None if self._is_throttled else returned
         elif self._nudge is not None and self._nudge.is_set():
             return  # somebody looked elsewhere while the round was under way
         else:

@@ -19,7 +19,7 @@ from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.focus import Looking, everything
 from cockpit.telemetry.kubelets import ReadPage
 from cockpit.telemetry.names import MEANINGS
-from cockpit.telemetry.nap import Wake, nap
+from cockpit.telemetry.nap import Wake, from_now, nap
 from cockpit.telemetry.poller import Poller, Remember
 from cockpit.telemetry.prometheus import TIMEOUT_SECONDS, Prometheus
 from cockpit.telemetry.promql import has_gpus
@@ -63,15 +63,16 @@ async def run_telemetry(
     known: tuple[Gpu, ...] = ()
     reach = partial(open_target, get_proxied=get_proxied, patience_seconds=patience_seconds)
     while True:
-        try:
-            pages = ExporterPages(read_page, clock) if read_page is not None else None
-            source = await find_source(server, list_services, reach, pages)
-        except TelemetryError as error:
-            pause = max(pause, error.wait_seconds)
-            sink(Batch(kind=Kind.GPU, status=_nothing(error, clock, pause)))
-            await nap(pause, None if error.wait_seconds else returned, sleep)
-            pause = min(_LONGEST_PAUSE_SECONDS, 2 * pause)
-            continue
+        with from_now(returned) as back:
+            try:
+                pages = ExporterPages(read_page, clock) if read_page is not None else None
+                source = await find_source(server, list_services, reach, pages)
+            except TelemetryError as error:
+                pause = max(pause, error.wait_seconds)
+                sink(Batch(kind=Kind.GPU, status=_nothing(error, clock, pause)))
+                await nap(pause, None if error.wait_seconds else back, sleep)
+                pause = min(_LONGEST_PAUSE_SECONDS, 2 * pause)
+                continue
         pause = _FIRST_PAUSE_SECONDS
         poller = Poller(
             source,

@@ -1,6 +1,7 @@
 """How much the poller asks for and how often: by the size of the fleet, by what is in sight, by a nudge."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -120,6 +121,36 @@ async def test_the_pause_after_a_failure_ends_with_the_outage_of_the_api_server(
     assert poller.failures == (1 if is_throttled else 2)
     woken.set()
     await task
+
+
+async def test_an_outage_that_ends_while_a_round_goes_on_ends_the_pause_after_it() -> None:
+    outages, shown = [asyncio.Event(), asyncio.Event()], Shown()
+
+    class Slow:
+        """Refused at its beginning; the outage is over before its end."""
+
+        asked = None
+
+        async def read(self, *_: Any) -> Any:
+            await asyncio.sleep(0)
+            if len(outages) > 1:
+                outages.pop(0).set()
+            raise TelemetryError("gone")
+
+    async def sleep(_: float) -> None:
+        await asyncio.Event().wait()
+
+    async def returned() -> None:
+        await outages[0].wait()
+
+    slow: Any = Slow()
+    poller = Poller(slow, shown, ManualClock(NOW), SmallCluster(), sleep=sleep, returned=returned)
+    task = asyncio.create_task(poller.run())
+    for _ in range(50):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert poller.failures == 2, "asked again at once, and once"
 
 
 async def test_details_are_read_for_the_open_page_only_and_go_with_it() -> None:
