@@ -34,7 +34,11 @@ ROWS = (
         "Wait, ask for fewer GPUs, kill idle jobs, or add nodes.",
         _USER,
         Permanence.PASSES,
-        _FIT,
+        f"{_FIT}; KAI-Scheduler pkg/scheduler/api/common_info/job_errors.go",
+        of_pod(
+            r"(?P<nodes>\d+) node\(s\) didn't have enough resources: [^.;]*\bGPUs?\b",
+            "no node has enough GPUs free",
+        ),
     ),
     _row(
         Cause.RESOURCE_NOT_OFFERED,
@@ -51,6 +55,10 @@ ROWS = (
         _USER,
         Permanence.PASSES,
         _FIT,
+        of_pod(
+            r"(?P<nodes>\d+) node\(s\) didn't have enough resources: (?P<resource>[^.;]+)",
+            "no node has enough {resource} free",
+        ),
     ),
     _row(
         Cause.POD_LIMIT,

@@ -29,6 +29,14 @@ ROWS = (
         _QUOTA,
     ),
     _kueue(
+        Cause.QUOTA_NOT_RELEASED,
+        "an evicted workload still holds its quota and has no pod",
+        "Set spec.active of that Workload to false and then to true, or delete it.",
+        Mender.ADMIN,
+        Permanence.ACTS,
+        "Workload Evicted=True beside QuotaReserved=True, and no pod of its job",
+    ),
+    _kueue(
         Cause.ABOVE_QUOTA,
         "the queue can never give so much",
         "Ask for less, or have the quota raised.",

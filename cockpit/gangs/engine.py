@@ -56,6 +56,7 @@ class ClusterList(msgspec.Struct, frozen=True):
 class OwnJob(msgspec.Struct, frozen=True):
     """A kind of job that comes with an engine. `table` is the store's.
 
+    `operators` are parts of the names of the pods that make its pods;
     `group_names` tells from name and uid what the engine may call its group of pods, `pod_labels` from name
     and role what it writes on them, `ended` (state, message) of a JobObject as in JobState, "" before.
     """
@@ -66,6 +67,7 @@ class OwnJob(msgspec.Struct, frozen=True):
     group_names: Callable[[str, str], tuple[str, ...]]
     pod_labels: Callable[[str, str], dict[str, str]]
     ended: Callable[[JobObject], tuple[str, str]]
+    operators: tuple[str, ...]
 
     @property
     def api_group(self) -> str:
@@ -417,6 +419,10 @@ class Engine:
     def queue_state(self, queue: Queue) -> QueueState:
         """Whether the queue takes jobs, and why not."""
         return QueueState("unknown", "")
+
+    def held_in_vain(self, queue: Queue, store: StoreReader) -> Finding | None:
+        """What holds quota of a queue that takes jobs and can never use it; None where nothing does."""
+        return None
 
     def waiting(self, store: StoreReader, uid: str) -> tuple[WaitingView, ...]:
         """What waits in the queue with that uid, next first."""

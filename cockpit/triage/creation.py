@@ -21,11 +21,11 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage import composed
-from cockpit.triage.blocker import Blocker, draft, is_up, not_understood, of_event
+from cockpit.triage import composed, operators
+from cockpit.triage.blocker import Blocker, draft, is_up, joined, not_understood, of_event
 from cockpit.triage.claims import is_absent, tree_named
 from cockpit.triage.cluster_view import NO_TREES, Trees
-from cockpit.triage.verdict import Evidence
+from cockpit.triage.verdict import Evidence, Subject
 from cockpit.triage.walk import Walk
 
 UNTOUCHED_SECONDS = 25.0
@@ -191,7 +191,7 @@ def children(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> list[str]:
     """Controllers below the job: those that own its pods, and those that name it as their owner."""
     found = dict.fromkeys(pod.owner_uid for pod in pods if pod.owner_uid and pod.owner_uid != job.uid)
     if not pods:
-        for kind in (Kind.JOB, Kind.OWNER):
+        for kind in (Kind.JOB, Kind.OTHER_JOB, Kind.OWNER):
             for one in store.records(kind).values():
                 if one.owner is not None and one.owner.uid == job.uid:
                     found[one.uid] = None
@@ -272,6 +272,8 @@ def _untouched(
             names={"manager": manager},
             evidence=(said,),
         )
+    if not pods and (held := _suspended_below(job, store)) is not None:
+        return held
     if isinstance(object_, JobObject) and object_.failed and not object_.active:
         return between_attempts(job, pods, object_, said)
     missing = members_missing(job, pods)
@@ -284,6 +286,10 @@ def _untouched(
         )
     has_status = isinstance(object_, JobObject) and bool(object_.conditions or object_.started_seconds)
     is_old = _is_older(job, now_seconds, UNTOUCHED_SECONDS)
+    if not has_status and is_old:
+        down = operators.not_up(operators.of_kind(job.api_version, job.kind), store, now_seconds)
+        if down is not None:
+            return joined(down, "no pod yet: ")
     if is_old and not has_status and isinstance(object_, JobObject):
         return draft(
             Cause.NO_CONTROLLER,
@@ -295,6 +301,38 @@ def _untouched(
     return draft(
         "", "no pod yet: waits for its {kind} controller", names={"kind": _controller(job)}, evidence=(said,)
     )
+
+
+def _suspended_below(job: Job, store: StoreReader) -> Blocker | None:
+    """All that its controller made of it is suspended, and it is not: which object, and what holds that."""
+    made: list[JobObject] = [
+        one
+        for kind in (Kind.JOB, Kind.OTHER_JOB)
+        for one in store.records(kind).values()
+        if one.owner is not None and one.owner.uid == job.uid
+    ]
+    if not made or not all(one.is_suspended for one in made):
+        return None
+    first = min(made, key=lambda one: one.name)
+    names = {"kind": first.kind, "part": first.name}
+    said = Evidence(f"{first.kind} {first.key}", "spec.suspend", "true", first.created_seconds)
+    found = draft(
+        Cause.PART_SUSPENDED,
+        "its {kind} {part} is suspended although the {own} is not",
+        names={**names, "own": job.kind},
+        sureness=Sureness.PROVED,
+        evidence=(said,),
+        root=Subject(first.kind, first.namespace, first.name),
+    )
+    for workload in store.workloads_of(first.uid):
+        standing = registry.engine_of_workload(workload).admission(workload, store, None)
+        if standing.is_waiting and standing.why.sentence:
+            held = joined(standing.why, "its {kind} {part} is suspended: ", **names)
+            return replace(held, also=(*held.also, Cause.PART_SUSPENDED))
+    queue = admitted_by(first.labels)
+    if queue is not None:
+        return joined(found, "", " (queue {queue} of {engine})", queue=queue.queue, engine=queue.name)
+    return found
 
 
 def _controller(job: Job) -> str:
@@ -385,6 +423,9 @@ def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Tr
                 evidence=(Evidence(said.object, "its label", needed),),
             )
         names: dict[str, object] = {"engine": queue.name, "queue": queue.queue}
+        signs = registry.engine_named(queue.name).controller.pods
+        if (down := operators.not_up(signs, store, now_seconds)) is not None:
+            return joined(down, "{engine} has not taken it: ", engine=queue.name)
         if _is_older(job, now_seconds, 30.0):
             text = "{engine} has not taken it into queue {queue}"
             if needed:

@@ -35,11 +35,14 @@ def expected_start(
     wanted = demand.wanted
     if wanted is None or not wanted.gpus:
         return None
-    if why := _held_by_else(wanted, demand.answer):
+    why = _held_by_else(wanted, demand.answer)
+    if why and wanted.holdup is not Holdup.OTHER:
         return Expected(None, None, f"unknown: {why}")
     moment, growths = _moment(wanted, demand.answer, view)
     if moment is None:
         return Expected(None, None, "unknown: no node would take it")
+    if why:
+        return Expected(None, None, f"unknown: {why}")
     grown = msgspec.structs.replace(history, growths=growths)
     seated = estimate(moment, grown, Random(_SEED))
     if wanted.holdup is not Holdup.QUEUE:

@@ -24,14 +24,20 @@ MOST_MENDED: Final = 4
 """So many lines of a shape are mended in thought: a template with more faults is rare."""
 
 
-def blockers(shape: Shape, context: PlacementContext) -> Iterator[Blocker]:
-    """What the nodes say of the shape, then what they would say were that mended, and so on."""
+_OF_ROOM = (Cause.GPUS_SHORT, Cause.GPUS_IN_PIECES)
+
+
+def blockers(shape: Shape, context: PlacementContext, *, is_too_large: bool = False) -> Iterator[Blocker]:
+    """What the nodes say of the shape, then what they would say were that mended, and so on. `is_too_large`:
+    the shape is of one that no node is large enough for, with fewer GPUs."""
     for _ in range(MOST_MENDED):
         sifted = context.sifted(shape)
         found = shortage.computed(sifted, context)
         if found is None:
             return
-        yield found
+        if not (is_too_large and found.cause in _OF_ROOM):  # of fewer GPUs than it asks for
+            yield found
+        is_too_large |= found.cause == Cause.GPUS_SHORT
         mended = mended_by(sifted, found)
         if mended is None:
             return

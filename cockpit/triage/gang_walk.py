@@ -56,6 +56,8 @@ def _of_members(walk: Walk, gang: GangStanding) -> Blocker | None:
         return found
     if found.cause in _SILENT or gate_of(found.cause) is Gate.QUEUE:
         return None
+    then = tuple(one for one in found.then if one.cause not in _SILENT)  # its scheduler has looked at it
+    found = msgspec.structs.replace(found, then=then)
     if gang.why.cause == Cause.GANG_FINDS_NO_ROOM:
         return msgspec.structs.replace(found, also=(*found.also, Cause.GANG_FINDS_NO_ROOM))
     made = _for_its_group(found, gang.why.fact("all") or "?")

@@ -6,6 +6,7 @@ from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted
+from cockpit.gangs.standing import GangStanding
 from cockpit.gangs.wording import say
 from cockpit.jobs.members import LEADERS, end_words, short_name
 from cockpit.jobs.row import growth_of
@@ -17,7 +18,7 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.sureness import Sureness
 from cockpit.triage import creation, starting
-from cockpit.triage.blocker import Blocker, draft, is_up, joined, of_pod
+from cockpit.triage.blocker import Blocker, draft, followed, is_up, joined, of_pod
 from cockpit.triage.gang_walk import held_by_gang, unplaced_member
 from cockpit.triage.growth import why_not_grown
 from cockpit.triage.half_placed import half_placed
@@ -39,8 +40,9 @@ def judge(walk: Walk) -> Blocker | None:
         return _ending(walk)
     if job.state in JobState.ENDED:
         return _ended(walk)
-    if walk.gang is not None and walk.gang.is_waiting and not any(pod.node for pod in walk.pods):
-        return judged(held_by_gang(walk, walk.gang))
+    gang = walk.gang
+    if gang is not None and gang.is_waiting and not any(_stays(pod, gang) for pod in walk.pods):
+        return _lingering(walk, judged(held_by_gang(walk, gang)))
     if job.state == JobState.STARTING and not walk.pods:
         return Blocker(cause="", sentence="admitted: its pods are about to be made")
     if job.state in (JobState.SUSPENDED, JobState.QUEUED) and not walk.pods:
@@ -51,6 +53,33 @@ def judge(walk: Walk) -> Blocker | None:
         held = creation.suspended(job, walk.store, walk.now_seconds, walk.trees)
         return joined(held, "", _left(walk))
     return _of_pods(walk)
+
+
+def _stays(pod: Pod, gang: GangStanding) -> bool:
+    """Whether the pod has a node and is not on its way out; what ended before a preemption is history."""
+    is_past = pod.is_finished and gang.why.cause == Cause.PREEMPTED
+    return bool(pod.node) and pod.deleting_seconds is None and not is_past
+
+
+_TRACKING = "batch.kubernetes.io/job-tracking"
+"""The finalizer by which a Job counts its pods; it takes it off itself."""
+_TAKEN = "preempted by {preemptor}"
+
+
+def _lingering(walk: Walk, found: Blocker | None) -> Blocker | None:
+    """Behind what holds the job in its queue: why a pod of it that was taken off does not go."""
+    for pod in walk.pods:
+        stuck = None if found is None else starting.stuck(pod, walk.store, walk.now_seconds)
+        if found is not None and stuck is not None:
+            also = (*found.also, stuck.cause)
+            evidence = (*found.evidence, *stuck.evidence)
+            kept = ", ".join(one for one in pod.finalizers if one != _TRACKING)
+            tail = "; its pod cannot go: finalizer {kept}" if kept else "; its pod {pod} does not end"
+            if whom := found.fact("preemptor"):  # the quota that follows from it has no room beside both
+                found = joined(msgspec.structs.replace(found, words=_TAKEN, names=(("preemptor", whom),)), "")
+            made = followed(found, tail, pod=pod.name, kept=kept)
+            return msgspec.structs.replace(made, evidence=evidence, also=also)
+    return found
 
 
 # ---- the end

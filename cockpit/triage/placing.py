@@ -15,12 +15,13 @@ from cockpit.gangs import registry, scheduler
 from cockpit.gangs.sentence import counted
 from cockpit.model.batch import Phase
 from cockpit.model.event import Event
+from cockpit.model.gpu_share import GpuShare
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage import autoscaling, claims, filters, shortage
-from cockpit.triage.blocker import Blocker, draft, not_understood, of_event, of_pod
+from cockpit.triage import autoscaling, claims, filters, operators, shortage
+from cockpit.triage.blocker import Blocker, draft, joined, not_understood, of_event, of_pod
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.judgement import judged
 from cockpit.triage.placement_context import PlacementContext
@@ -88,11 +89,11 @@ def _blockers(pod: Pod, context: PlacementContext) -> list[Blocker]:
     return _parted(pod, text, said, context)
 
 
-def _of_nodes(shape: Shape, context: PlacementContext) -> list[Blocker]:
+def _of_nodes(shape: Shape, context: PlacementContext, *, is_too_large: bool = False) -> list[Blocker]:
     """What the nodes would say, had the scheduler come to them."""
     if context.now_seconds is None or not context.knows_nodes:
         return []
-    return list(filters.blockers(shape, context))
+    return list(filters.blockers(shape, context, is_too_large=is_too_large))
 
 
 def _without_group(pod: Pod, store: StoreReader) -> Blocker | None:
@@ -171,6 +172,10 @@ def _unseen(pod: Pod, context: PlacementContext) -> list[Blocker]:
     )
     names = {"scheduler": who}
     evidence = (of_pod(pod, "spec.schedulerName", who, pod.created_seconds),)
+    down = operators.not_up((who,), store=context.store, now_seconds=context.now_seconds)
+    if down is not None:
+        found = joined(down, "not looked at: ")
+        return [found, *_of_nodes(shape_of_pod(pod), context)]
     if waited is not None and waited >= UNSEEN_SECONDS and pod.scheduler not in DEFAULT_SCHEDULERS:
         found = draft(
             Cause.NO_SUCH_SCHEDULER,
@@ -202,6 +207,12 @@ def _whole(
         return [short if short is not None else not_understood(text.rest or message, said)]
     if found.cause == Cause.CLAIM_UNBOUND:
         return [claims.unbound(pod, context, said), *_without_claims(pod, context)]
+    if found.cause == Cause.GPUS_SHORT:
+        computed = _of_nodes(shape_of_pod(pod), context)
+        if pod.gpu_share is None and computed:
+            return [structs.replace(computed[0], evidence=(said, *computed[0].evidence)), *computed[1:]]
+        if pod.gpu_share is not None:
+            return [_share_short(pod.gpu_share, said)]
     words, names = _group_words(found, pod)
     made = Blocker(
         cause=found.cause,
@@ -213,6 +224,15 @@ def _whole(
     if made.cause == Cause.NO_NODES:
         return [autoscaling.said(pod, made, context)]
     return [made, *_of_nodes(shape_of_pod(pod), context)] if gate_of(made.cause) is Gate.PLACEMENT else [made]
+
+
+def _share_short(share: GpuShare, said: Evidence) -> Blocker:
+    """No card has the part free that the pod asks for by annotation."""
+    size = None if share.memory_bytes is None else share.memory_bytes >> 20
+    amount = f"{share.fraction:g} of a GPU" if size is None else f"{size} MiB of GPU memory"
+    each = f" on {share.devices} GPUs each" if share.devices > 1 else ""
+    words = "no node has {amount} free" + each
+    return draft(Cause.GPUS_SHORT, words, names={"amount": amount}, evidence=(said,))
 
 
 def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
@@ -266,7 +286,10 @@ def _parted(
         return [claims.elsewhere(pod, context, said, sifted), *_without_claims(pod, context)]
     found = shortage.verdict(pod, sifted, context, said, text.preemption, told, text.parts)
     mended = filters.mended_by(sifted, found)
-    return [found] if mended is None else [found, *_of_nodes(mended, context)]
+    if mended is None:
+        return [found]
+    is_too_large = found.cause == Cause.GPUS_SHORT
+    return [found, *_of_nodes(mended, context, is_too_large=is_too_large)]
 
 
 def _without_claims(pod: Pod, context: PlacementContext) -> list[Blocker]:

@@ -18,7 +18,11 @@ def of_queue(subject: Subject, view: ClusterView) -> Verdict:
         return Verdict(
             subject=subject, sentence="no queue of that name is known here", sureness=Sureness.UNKNOWN
         )
-    state = registry.engine_of_queue(queue).queue_state(queue)
+    engine = registry.engine_of_queue(queue)
+    state = engine.queue_state(queue)
+    held = engine.held_in_vain(queue, view.store) if state.takes_jobs else None
+    if held is not None:
+        return finished(held, subject)
     if state.takes_jobs or state.state == "unknown":
         return Verdict(subject=subject, sureness=Sureness.SAID)
     waits = len(waiting(view.store, queue))

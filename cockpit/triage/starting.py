@@ -304,6 +304,12 @@ def _unready(pod: Pod, store: StoreReader) -> Blocker:
     return draft(Cause.NOT_READY, "it runs, but is not ready", sureness=Sureness.INFERRED, evidence=(said,))
 
 
+def stuck(pod: Pod, store: StoreReader, now_seconds: float | None) -> Blocker | None:
+    """Why a pod that is being deleted does not go, None where it goes or is not being deleted."""
+    found = None if pod.deleting_seconds is None else _terminating(pod, store, now_seconds)
+    return found if found is not None and found.cause else None
+
+
 def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> Blocker:
     since = pod.deleting_seconds
     said = of_pod(pod, "metadata.deletionTimestamp", ", ".join(pod.finalizers), since)

@@ -14,28 +14,7 @@ from tests.triage.field_reports import ASKED, reports
 from tests.triage.night import Night
 from tests.triage.night_server import case_served
 
-NOT_YET = {
-    "kueue evicted it and never took its admission away": "it was put back",
-    "what waits behind it names the holder": "the quota has 0 unused",
-    "the queue that it holds is not well": "nothing is wrong with it",
-    "a RayCluster is suspended and its RayJob is not": "there is no such job",
-    "a pod of Volcano's asks for more than any node has": "its group finds no node",
-    "the same before Volcano let its group in": "no pod yet",
-    "its operator crashes": "there is no such job",
-    "a preempted pod that a finalizer keeps": "a failed attempt: exit 143",
-    "KAI finds no node with the share of a GPU": "not understood",
-}
-"""What is said today instead."""
 ON_NOW = ("rack-zero", "rack-promised", "rack-gpuop")
-
-
-def _marks(name: str) -> tuple[pytest.MarkDecorator, ...]:
-    if name not in NOT_YET:
-        return ()
-    return (pytest.mark.xfail(strict=True, raises=AssertionError, reason=NOT_YET[name]),)
-
-
-QUESTIONS = [pytest.param(name, marks=_marks(name), id=name.replace(" ", "-")) for name in ASKED]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +29,7 @@ def no_folders_of_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv(name, str(tmp_path))
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", ASKED, ids=lambda name: name.replace(" ", "-"))
 def test_the_first_line_names_what_is_wrong_and_nothing_leads_astray(name: str, kubeconfig: Path) -> None:
     asked = ASKED[name]
     space = ["-n", asked.space] if asked.space else []

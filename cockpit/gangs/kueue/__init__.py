@@ -27,6 +27,7 @@ from cockpit.gangs.kueue import (
     queues,
     standing,
     topology,
+    unreleased,
     verdict,
     waiting,
     written,
@@ -218,6 +219,9 @@ class Kueue(Engine):
 
     def queue_state(self, queue: Queue) -> QueueState:
         return queue_state(queue)
+
+    def held_in_vain(self, queue: Queue, store: StoreReader) -> Finding | None:
+        return unreleased.of_queue(queue, store) if isinstance(queue, (LocalQueue, ClusterQueue)) else None
 
     def waiting(self, store: StoreReader, uid: str) -> tuple[WaitingView, ...]:
         return queues.waiting(store, uid)

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.draft import draft, plain
-from cockpit.gangs.kueue import texts
-from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, gang_state
-from cockpit.gangs.kueue.waiting import job_of, why_queued
+from cockpit.gangs.kueue import texts, unreleased
+from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, gang_state, job_of
+from cockpit.gangs.kueue.waiting import why_queued
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
 from cockpit.gangs.standing import NOT_HELD, GangStanding, GangState
 from cockpit.model.finding import Evidence, Finding, Permanence
@@ -48,6 +48,8 @@ def verdict(
         why = _with_past(workload, why, store)
     else:
         why = _why(workload, state, store)
+    if state in (GangState.QUEUED, GangState.EVICTED):
+        why = unreleased.of_workload(workload, store) or why
     said = _said(workload, state)
     why = replace(
         why,

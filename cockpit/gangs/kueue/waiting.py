@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from cockpit.catalogue import lasts
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.draft import draft, plain
-from cockpit.gangs.kueue import quota, texts
+from cockpit.gangs.kueue import quota, texts, unreleased
 from cockpit.gangs.kueue.line import head_before, is_unheard, lines_of, twin_of
 from cockpit.gangs.kueue.queue_state import queue_state
-from cockpit.gangs.kueue.standing import cluster_queue_name, is_true, local_queue_of
+from cockpit.gangs.kueue.standing import cluster_queue_name, is_true, job_of, local_queue_of
 from cockpit.gangs.sentence import counted, one_line
 from cockpit.model.finding import Finding, Permanence
 from cockpit.model.gang import ClusterQueue, Workload
@@ -47,7 +47,8 @@ def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> Fi
         return _by_others(workload, store, cluster_queue, reserved)
     own = _as_told(workload, store, cluster_queue, reserved)
     if own.cause == Cause.QUOTA_IN_USE:  # also what it could have has to wait until the head has gone
-        return _behind_head(workload, store, cluster_queue) or own
+        held = unreleased.before(workload, own, store, cluster_queue)
+        return _behind_head(workload, store, cluster_queue) or held
     return own
 
 
@@ -220,8 +221,3 @@ def _stopped(workload: Workload, store: StoreReader, cluster_queue: str) -> Find
         cause = Cause.QUEUE_UNUSABLE if state == "inactive" else Cause.QUEUE_STOPPED
         return draft(cause, f"ClusterQueue {{queue}}: {plain(why)}", names={"queue": target.name})
     return None
-
-
-def job_of(workload: Workload) -> str:
-    """ "team-a/llm-70b": the job that it stands for, else its own name."""
-    return f"{workload.namespace}/{workload.owner.name if workload.owner is not None else workload.name}"

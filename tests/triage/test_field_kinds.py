@@ -1,0 +1,299 @@
+"""The kinds behind the field reports, as others had them: another engine or owner, other words, the healthy
+case beside it, which says nothing of the kind."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from cockpit.catalogue import Cause
+from cockpit.triage.engine import explain
+from cockpit.triage.queue_walk import of_queue
+from cockpit.triage.verdict import Subject, Verdict
+from tests.triage.case import Case, Tree
+from tests.triage.field_reports import FOLDER, reports
+from tests.triage.world import view_of
+
+NOW_SECONDS = 1_800_000_000.0
+Edit = Callable[[list[Tree]], None]
+
+
+class Played(NamedTuple):
+    """A report with other words (`a=b`), then edited, all of them in one cluster with the other reports."""
+
+    file: str
+    words: tuple[str, ...]
+    edit: Edit
+
+
+def asked(kind: str, key: str, played: Played) -> Verdict:
+    space, _, name = key.rpartition("/")
+    view = view_of(_case(played))
+    subject = Subject(kind, space, name)
+    return of_queue(subject, view) if kind == "queue" else explain(subject, view)
+
+
+def _case(played: Played) -> Case:
+    text = next(FOLDER.glob(f"{played.file}-*.yaml")).read_text()
+    for word in played.words:
+        old, _, new = word.partition("=")
+        text = re.sub(rf"\b{re.escape(old)}\b", new, text)
+    trees = list(yaml.safe_load_all(text))
+    played.edit(trees)
+    return reports(NOW_SECONDS, instead={played.file: trees})
+
+
+def _of(trees: list[Tree], kind: str, name: str = "") -> Tree:
+    return next(tree for tree in trees if tree["kind"] == kind and name in tree["metadata"]["name"])
+
+
+def _nothing(trees: list[Tree]) -> None:
+    pass
+
+
+# ---- evicted, and its quota not released
+
+
+def _drained(trees: list[Tree]) -> None:
+    for mark in _of(trees, "Workload", "mt-base")["status"]["conditions"]:
+        if mark["type"] == "Evicted":
+            mark |= {"reason": "ClusterQueueStopped", "message": "The ClusterQueue is stopped"}
+
+
+def _pytorch(trees: list[Tree]) -> None:
+    _drained(trees)
+    owner = _of(trees, "Workload", "mt-base")["metadata"]["ownerReferences"][0]
+    owner |= {"apiVersion": "batch/v1", "kind": "Job"}
+    set_ = _of(trees, "JobSet")
+    set_ |= {"apiVersion": "batch/v1", "kind": "Job", "status": {}}
+    set_["spec"] = {**_of(trees, "Job", "mt-small")["spec"], "parallelism": 2, "completions": 2}
+
+
+def _lent(trees: list[Tree]) -> None:
+    """The quota is that of another queue of the cohort."""
+    queue = _of(trees, "ClusterQueue")
+    queue["spec"]["cohort"] = "all-langs"
+    other = yaml.safe_load(yaml.safe_dump(queue))
+    other["metadata"]["name"] = "lang-spare"
+    other["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]["nominalQuota"] = "0"
+    for part in ("flavorsUsage", "flavorsReservation"):
+        other["status"][part][0]["resources"][0] |= {"total": "16", "borrowed": "16"}
+        queue["status"][part][0]["resources"][0]["total"] = "0"
+    _of(trees, "Workload", "mt-base")["status"]["admission"]["clusterQueue"] = "lang-spare"
+    trees.append(other)
+
+
+def _still_runs(trees: list[Tree]) -> None:
+    job = _of(trees, "JobSet")
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "mt-base-w-0-0-abcde",
+            "namespace": "lang",
+            "ownerReferences": [
+                {
+                    "apiVersion": "jobset.x-k8s.io/v1alpha2",
+                    "kind": "JobSet",
+                    "name": "mt-base",
+                    "controller": True,
+                }
+            ],
+        },
+        "spec": {
+            **job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"],
+            "nodeName": "rack-a1",
+        },
+        "status": {"phase": "Running"},
+    }
+    trees.append(pod)
+
+
+@pytest.mark.parametrize("edit", [_drained, _pytorch, _lent])
+def test_quota_that_is_not_released_is_told_of_the_job_and_of_what_waits_for_it(edit: Edit) -> None:
+    played = Played("01", (), edit)
+    for name in ("mt-base", "mt-small"):
+        found = asked("job", f"lang/{name}", played)
+        assert (found.cause, "16 GPUs" in found.sentence) == (Cause.QUOTA_NOT_RELEASED, True), found.sentence
+    assert "mt-base" in asked("job", "lang/mt-small", played).sentence
+
+
+def test_a_queue_names_what_holds_it_and_is_well_once_that_has_pods() -> None:
+    assert "lang/mt-base" in asked("queue", "lang-gpus", Played("01", (), _drained)).sentence
+    for kind, key in (("job", "lang/mt-base"), ("job", "lang/mt-small"), ("queue", "lang-gpus")):
+        found = asked(kind, key, Played("01", (), _still_runs))
+        assert Cause.QUOTA_NOT_RELEASED not in {found.cause, *found.also}, found.sentence
+
+
+# ---- a part is suspended
+
+
+def _resumed(trees: list[Tree]) -> None:
+    _of(trees, "RayCluster")["spec"]["suspend"] = False
+
+
+def _in_a_queue(trees: list[Tree]) -> None:
+    _of(trees, "RayCluster")["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "rl-nightly"}
+
+
+def _of_a_service(trees: list[Tree]) -> None:
+    job = _of(trees, "RayJob")
+    job |= {"kind": "RayService", "status": {"activeServiceStatus": {"rayClusterName": "search-lr-x7"}}}
+    job["spec"] = {"rayClusterConfig": job["spec"]["rayClusterSpec"]}
+    _of(trees, "RayCluster")["metadata"]["ownerReferences"][0]["kind"] = "RayService"
+
+
+@pytest.mark.parametrize(("edit", "word"), [(_in_a_queue, "rl-nightly"), (_of_a_service, "RayService")])
+def test_the_part_that_is_suspended_is_named(edit: Edit, word: str) -> None:
+    found = asked("job", "rl/search-lr", Played("02", (), edit))
+    assert found.cause == Cause.PART_SUSPENDED, found.sentence
+    assert "search-lr-x7" in found.sentence and word in found.sentence
+
+
+def test_nothing_is_suspended_once_it_is_resumed() -> None:
+    found = asked("job", "rl/search-lr", Played("02", (), _resumed))
+    assert Cause.PART_SUSPENDED not in {found.cause, *found.also}
+
+
+# ---- never fits, under a scheduler of its own
+
+
+def _of_kai(trees: list[Tree]) -> None:
+    pod = _of(trees, "Pod")
+    del pod["metadata"]["annotations"]["gpu-memory"]
+    pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "12"
+    pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "12"
+
+
+def _in_other_words(trees: list[Tree]) -> None:
+    group = _of(trees, "PodGroup", "asr-small")
+    text = "0/1 tasks in gang unschedulable: pod group is not ready, 1 minAvailable; Pending: 1 Unschedulable"
+    group["status"]["conditions"][0]["message"] = text
+
+
+@pytest.mark.parametrize(
+    ("file", "subject", "edit", "most"),
+    [
+        ("04", ("job", "speech/asr-small"), _in_other_words, "9"),
+        ("04", ("job", "speech-big/asr-large"), _nothing, "12"),
+        ("14", ("pod", "shares/share-a"), _of_kai, "12"),
+    ],
+)
+def test_a_pod_that_no_node_is_large_enough_for_is_told_so(
+    file: str, subject: tuple[str, str], edit: Edit, most: str
+) -> None:
+    found = asked(*subject, Played(file, (), edit))
+    assert found.sentence == f"needs {most} GPUs on one node, no node has more than 8"
+    assert not {Cause.GPUS_IN_PIECES, Cause.NO_SUCH_SCHEDULER} & {*found.also}
+
+
+# ---- an operator that is down
+
+
+def _has_no_node(trees: list[Tree]) -> None:
+    pod = _of(trees, "Pod")
+    del pod["spec"]["nodeName"]
+    pod["status"] = {"phase": "Pending"}
+
+
+def _no_image(trees: list[Tree]) -> None:
+    status = _of(trees, "Pod")["status"]
+    status["phase"] = "Pending"
+    status["containerStatuses"][0] |= {
+        "restartCount": 0,
+        "lastState": {},
+        "state": {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}},
+    }
+
+
+def _one_is_up(trees: list[Tree]) -> None:
+    pod = yaml.safe_load(yaml.safe_dump(_of(trees, "Pod")))
+    pod["metadata"]["name"] += "b"
+    state = {"running": {"startedAt": "2026-11-28T05:28:43Z"}}
+    pod["status"]["containerStatuses"][0] |= {
+        "ready": True,
+        "restartCount": 0,
+        "state": state,
+        "lastState": {},
+    }
+    pod["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    trees.append(pod)
+
+
+MPI = ("PyTorchJob=MPIJob", "pytorchReplicaSpecs=mpiReplicaSpecs", "kubeflow.org/v1=kubeflow.org/v2beta1")
+
+
+@pytest.mark.parametrize(
+    ("words", "edit", "says"),
+    [
+        ((), _has_no_node, "has no node"),
+        ((*MPI, "training-operator=mpi-operator"), _no_image, "mpi-operator"),
+        ((*MPI, "training-operator=mpi-operator"), _nothing, "crashed 12 times"),
+    ],
+)
+def test_an_operator_that_is_down_is_why_there_is_no_pod(
+    words: tuple[str, ...], edit: Edit, says: str
+) -> None:
+    found = asked("job", "vision/resnet-fit", Played("05", words, edit))
+    assert found.cause == Cause.OPERATOR_DOWN, found.sentence
+    assert says in found.sentence
+
+
+def test_a_second_pod_of_the_operator_that_is_up_acts() -> None:
+    found = asked("job", "vision/resnet-fit", Played("05", (), _one_is_up))
+    assert found.cause == Cause.NO_CONTROLLER
+
+
+# ---- preempted, and its pod lingers
+
+
+def _on_a_lost_node(trees: list[Tree]) -> None:
+    pod = _of(trees, "Pod", "grid-search")
+    del pod["metadata"]["finalizers"]
+    pod["spec"]["nodeName"] = "rack-a1"
+    pod["status"]["phase"] = "Running"
+
+
+def _only_tracked(trees: list[Tree]) -> None:
+    pod = _of(trees, "Pod", "grid-search")
+    pod["metadata"]["finalizers"] = ["example.com/backup"]
+
+
+def _an_older_attempt(trees: list[Tree]) -> None:
+    pod = _of(trees, "Pod", "grid-search")
+    for key in ("finalizers", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        del pod["metadata"][key]
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (_on_a_lost_node, "grid-search-x7k2p"),
+        (_only_tracked, "example.com/backup"),
+        (_an_older_attempt, "grid"),
+    ],
+)
+def test_what_took_the_place_of_a_job_is_told_before_what_is_left_of_its_pods(edit: Edit, says: str) -> None:
+    found = asked("job", "grid/grid-search", Played("13", (), edit))
+    assert found.cause == Cause.PREEMPTED, found.sentence
+    assert found.sentence.startswith("preempted by grid/rush-hour") and says in found.sentence
+    assert "143" not in found.sentence
+
+
+# ---- a share of a GPU
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("gpu-memory=gpu-fraction", "2000=0.5"), "no node has 0.5 of a GPU free"),
+        (("GPUs=CPU cores",), "no node has enough CPU cores free"),
+        (("No=no", "5=3"), "no node has 2000 MiB of GPU memory free"),
+    ],
+)
+def test_the_words_of_a_scheduler_that_divides_cards_are_understood(
+    words: tuple[str, ...], says: str
+) -> None:
+    assert asked("pod", "shares/share-a", Played("14", words, _nothing)).sentence == says
