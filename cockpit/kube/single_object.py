@@ -22,6 +22,8 @@ FAILED_SECONDS = 8.0
 """After a read that failed; less where the server returns from an outage."""
 AWAY_SECONDS = 120.0
 """While it is not, or may not be read."""
+GONE_SECONDS = 600.0
+"""What was there and is not found is kept so long, as old as it is: who writes it may be starting again."""
 
 
 class SingleObject:
@@ -41,6 +43,8 @@ class SingleObject:
         self._session, self._path, self._right = session, path, right
         self._decoder, self._sink, self._clock, self._sleep = decoder, sink, clock, sleep
         self._uid = ""
+        self._last: Any = None
+        self._gone_seconds: float | None = None
         self._status: StreamStatus | None = None
 
     async def run(self) -> Never:
@@ -66,9 +70,8 @@ class SingleObject:
             self._tell(Phase.DENIED, f"{cannot(self._right)}.")
             return False
         if answer.status == 404:
-            self._forget()
-            self._tell(Phase.ABSENT, f"There is no {self._right.name} in {self._right.namespace}.")
-            return False
+            return self._missed()
+        self._gone_seconds = None
         if not answer.ok:
             self._tell(Phase.BACKING_OFF, f"The server answers {answer.status} to {self._path}.")
             return True
@@ -80,10 +83,25 @@ class SingleObject:
         if self._uid != record.uid:
             self._forget()
         self._uid = record.uid
-        if "read_seconds" in record.__struct_fields__:
-            record = msgspec.structs.replace(record, read_seconds=self._clock.cluster_now())
-        self._tell(Phase.LIVE, "", (record,))
+        self._last = record
+        self._tell(Phase.LIVE, "", (self._as_read(record),))
         return True
+
+    def _missed(self) -> bool:
+        """It is not there. True where it was until lately: its record then tells how old it is."""
+        now = self._clock.cluster_now()
+        self._gone_seconds = now if self._gone_seconds is None else self._gone_seconds
+        kept = now - self._gone_seconds < GONE_SECONDS and self._uid != ""
+        if not kept:
+            self._forget()
+        again = (self._as_read(self._last),) if kept else ()
+        self._tell(Phase.ABSENT, f"There is no {self._right.name} in {self._right.namespace}.", again)
+        return kept
+
+    def _as_read(self, record: Any) -> Any:
+        if "read_seconds" not in record.__struct_fields__:
+            return record
+        return msgspec.structs.replace(record, read_seconds=self._clock.cluster_now())
 
     def _forget(self) -> None:
         if self._uid:

@@ -70,6 +70,7 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     `may_resize`: set the number of nodes; `may_limit`: change the maximum; `may_demand`: have nodes come by
     asking for capacity; `may_remove`: have nodes of our choice go. `handle` is what would let this be done
     from here where it can't be, "" otherwise. `read_seconds` is when it was read where it is not watched.
+    `fault` is what is wrong with the bounds, of which none is then told, "" where nothing is.
     """
 
     owner: str  # name of the PoolOwner that decides the size
@@ -81,6 +82,7 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     may_remove: Capability = NO_HANDLE
     handle: str = ""
     read_seconds: float | None = None
+    fault: str = ""
 
     @property
     def why_not(self) -> str:
@@ -98,6 +100,7 @@ class FailureClass(enum.Enum):
     OWNER_CONFLICT = "owner conflict"  # two decide one size
     MISMATCH = "taint or selector mismatch"  # nodes of the pool would not suit who waits
     TIMEOUT = "timeout"  # nothing was said in time
+    BOUNDS = "invalid bounds"  # of the pool: its autoscaler leaves it out
     NO_AUTOSCALER = "no autoscaler"  # the one that decides the size does not work
     JOIN = "join failure"  # the machine runs and is no node
     NO_GPUS = "GPU never advertised"  # the node is Ready without its GPUs
@@ -374,6 +377,18 @@ class PoolOwner:
     ) -> tuple[PoolFailure, ...]:
         """Why machines do not come, the newest first."""
         return ()
+
+    def troubles(self, truth: StoreReader) -> tuple[PoolFailure, ...]:
+        """What is wrong with itself, whichever pool asks."""
+        return ()
+
+
+def without_bounds(says: Ownership, fault: str) -> Ownership:
+    """The same where the bounds cannot be believed: nothing grows the pool until they are corrected."""
+    no = refused(f"{fault}; correct it first")
+    return msgspec.structs.replace(
+        says, minimum=None, maximum=None, may_resize=no, may_demand=no, may_remove=no, fault=fault
+    )
 
 
 def guarded(found: PoolObject | Machine) -> dict[str, str]:

@@ -67,7 +67,8 @@ def _prospect(
     told = registry.failures(owner, nodes, store, now_seconds)
     failure = next((one for one in told if not one.is_past and not one.machine), None)
     size = max(len(nodes), (owner.replicas or 0) if owner is not None else 0)
-    maximum = owner.max_replicas if says.maximum is None and owner is not None else says.maximum
+    is_untold = says.maximum is None and owner is not None and not says.fault
+    maximum = owner.max_replicas if is_untold and owner is not None else says.maximum
     if failure is not None and failure.kind is FailureClass.NO_AUTOSCALER:
         growth = PoolGrowth.STOPPED
     elif maximum is not None and size >= maximum:

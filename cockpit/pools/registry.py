@@ -25,7 +25,17 @@ from cockpit.pools.eks import Eks
 from cockpit.pools.karpenter import Karpenter
 from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, by_namespace, held_lines
 from cockpit.pools.node_labels import NodeLabels
-from cockpit.pools.owner import REMOVAL_TAINT, GroupRefusal, Nodes, Ownership, PoolFailure, PoolOwner, Removal
+from cockpit.pools.owner import (
+    REMOVAL_TAINT,
+    FailureClass,
+    GroupRefusal,
+    Nodes,
+    Ownership,
+    PoolFailure,
+    PoolOwner,
+    Removal,
+    without_bounds,
+)
 
 NODE_LABELS = NodeLabels()
 """Stands for pools that nobody else knows."""
@@ -95,6 +105,9 @@ def ownership(found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Own
     says = holder(found, nodes).ownership(found, nodes, truth)
     for one in _all.taking_over:
         says = one.takes_over(says, found, nodes, truth)
+    low, high = says.minimum, says.maximum
+    if low is not None and high is not None and low > high:
+        return without_bounds(says, f"its minimum {low} is above its maximum {high}")
     return says
 
 
@@ -126,7 +139,19 @@ def failures(
 ) -> tuple[PoolFailure, ...]:
     """Why machines do not come, as the holder says and whoever takes its pools over."""
     told = (holder(found, nodes), *_all.taking_over)
-    return tuple(each for one in told for each in one.failures(found, nodes, truth, now_seconds))
+    said = tuple(each for one in told for each in one.failures(found, nodes, truth, now_seconds))
+    fault = ownership(found, nodes, truth).fault
+    return (*said, _of_bounds(fault)) if fault else said
+
+
+def _of_bounds(fault: str) -> PoolFailure:
+    remedy = "correct the bounds: no autoscaler grows a pool whose bounds it cannot follow"
+    return PoolFailure(kind=FailureClass.BOUNDS, sentence=fault, remedy=remedy)
+
+
+def troubles(truth: StoreReader) -> tuple[PoolFailure, ...]:
+    """What is wrong with owners themselves, whichever pool asks."""
+    return tuple(each for one in _all.taking_over for each in one.troubles(truth))
 
 
 def refusals(event: Event) -> tuple[GroupRefusal, ...]:

@@ -10,6 +10,8 @@ from cockpit.model.record import Kind
 from cockpit.model.refusal import Remedy
 from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry as pool_owners
+from cockpit.pools.owner import PoolFailure
 from cockpit.triage.jobs import job_findings
 from cockpit.triage.left_over import broken_findings
 from cockpit.triage.nodes import node_findings
@@ -52,8 +54,22 @@ def needs_human(
     named = frozenset(row.root.name for row in found if row.root is not None and row.root.kind == "node")
     found += node_findings(store, now_seconds, named, known.budgets, known.drains_ended)
     found += broken_findings(known.broken_writes)
+    found += (_of_owner(one) for one in pool_owners.troubles(store))
     found += _stream_findings(store)
     return tuple(sorted(one_each(found, store, jobs), key=lambda row: rank(row, now_seconds)))
+
+
+def _of_owner(failure: PoolFailure) -> Verdict:
+    """An autoscaler that does not work: no pool of its grows, whoever waits."""
+    return Verdict(
+        subject=Subject("stream", "", failure.source),
+        finding="autoscaler-stopped",
+        row=failure.source,
+        is_bad=True,
+        sentence=one_line(failure.sentence),
+        remedies=(KeyRemedy(failure.remedy),),
+        since_seconds=failure.since_seconds,
+    )
 
 
 def _stream_findings(store: StoreReader) -> Iterator[Verdict]:

@@ -171,6 +171,8 @@ def _not_grown(found: Blocker, pools: Sequence[Prospect], whose: str) -> Blocker
     names, words = {"whose": whose}, "autoscaler backs off from {whose}"
     if any(one.growth is PoolGrowth.STOPPED for one in pools):
         words = "the autoscaler of {whose} does not work"
+    elif kinds == {FailureClass.BOUNDS.value}:
+        words = "invalid bounds of {whose}"
     elif len(kinds) == 1 and kinds != {FailureClass.OTHER.value}:
         names, words = {"whose": whose, "why": kinds.pop()}, f"{words}: {{why}}"
     said = (evidence_of(failure, name) for failure, name in failures)

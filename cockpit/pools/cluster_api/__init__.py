@@ -24,6 +24,7 @@ from cockpit.model.watched import Watched
 from cockpit.pools.cluster_api.failures import of_machines
 from cockpit.pools.owner import (
     MERGE_PATCH,
+    Capability,
     Nodes,
     NodeTemplate,
     Ownership,
@@ -34,6 +35,7 @@ from cockpit.pools.owner import (
     machines_of,
     refused,
     through,
+    without_bounds,
 )
 from cockpit.pools.patches import patch_rights, scale_calls, spec_calls
 
@@ -155,6 +157,8 @@ class ClusterApi(PoolOwner):
             minimum=minimum if minimum is not None else found.min_replicas,
             maximum=maximum if maximum is not None else found.max_replicas,
         )
+        if fault := _bounds_fault(found):
+            return without_bounds(_with(says, may_limit=_may_correct(found)), fault)
         if how := _paused(found):
             told = f"{found.kind} {found.key} is paused ({how})"
             no = refused(f"{told}: nothing would follow a new size; unpause it first")
@@ -304,6 +308,25 @@ def _is_of_machines(key: str) -> bool:
     domain = key.partition("/")[0] if "/" in key else ""
     is_passed = domain == _PASSED_ON or domain.endswith(f".{_PASSED_ON}")
     return not is_passed and (domain == GROUP or domain.endswith(f".{GROUP}"))
+
+
+def _bounds_fault(found: PoolObject) -> str:
+    """What is wrong with the annotations by which an autoscaler is told its bounds, "" where nothing is."""
+    for key, value in zip((AUTOSCALER_MINIMUM, AUTOSCALER_MAXIMUM), _bounds(found), strict=True):
+        text = label(found.annotations, key)
+        if text and value is None:
+            return f"annotation {key} of {found.kind} {found.key} is {text[:20]!r}, no whole number"
+    minimum, maximum = _bounds(found)
+    if minimum is None or maximum is None or minimum <= maximum:
+        return ""
+    return f"the minimum {minimum} of {found.kind} {found.key} is above its maximum {maximum}"
+
+
+def _may_correct(found: PoolObject) -> Capability:
+    """The maximum may be corrected where the minimum is a number."""
+    text = label(found.annotations, AUTOSCALER_MINIMUM)
+    is_right = not text or _bounds(found)[0] is not None
+    return through(_ANNOTATION) if is_right else refused(_bounds_fault(found))
 
 
 def _bounds(found: PoolObject) -> tuple[int | None, int | None]:

@@ -180,6 +180,11 @@ class ClusterAutoscaler(PoolOwner):
         told += _of_events(group, events)
         return tuple(sorted(told, key=lambda one: -(one.since_seconds or 0.0)))
 
+    def troubles(self, truth: StoreReader) -> tuple[PoolFailure, ...]:
+        """That it has stopped writing its status."""
+        status = status_of(truth)
+        return () if status is None else tuple(_of_status(status))
+
 
 def status_of(truth: StoreReader) -> AutoscalerStatus | None:
     """Its status as it was read last; None: it was not, it may not be, or there is none."""

@@ -10,7 +10,7 @@ from cockpit.clock import ManualClock
 from cockpit.kube.decode.autoscaler import go_seconds
 from cockpit.kube.decode.decoders import AUTOSCALER
 from cockpit.kube.session import ApiSession
-from cockpit.kube.single_object import AWAY_SECONDS, FAILED_SECONDS, READ_SECONDS, SingleObject
+from cockpit.kube.single_object import AWAY_SECONDS, FAILED_SECONDS, GONE_SECONDS, READ_SECONDS, SingleObject
 from cockpit.model.autoscaler import AutoscalerStatus
 from cockpit.model.batch import Batch, Phase
 from cockpit.model.right import Right
@@ -140,6 +140,7 @@ async def test_it_is_read_by_its_name_and_told_when(
         reply(config_map(YAML)),
         reply(config_map(YAML)),
         refuse(404, "NotFound", "gone"),
+        refuse(404, "NotFound", "gone"),
     ]
     server.on(PATH, *answers)
     heard: list[Batch] = []
@@ -148,6 +149,7 @@ async def test_it_is_read_by_its_name_and_told_when(
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
+        clock.advance(GONE_SECONDS if len(pauses) == 4 else seconds)
         if len(pauses) == len(answers):
             done.set()
             await asyncio.Event().wait()
@@ -166,9 +168,11 @@ async def test_it_is_read_by_its_name_and_told_when(
     (absent,) = [one.status for one in heard if one.status is not None and one.status.phase is Phase.ABSENT]
     assert absent.message == "There is no cluster-autoscaler-status in kube-system."
     records = [one for batch in heard for one in batch.changed]
-    assert [one.read_seconds for one in records] == [clock.cluster_now()] * 2
+    ages = [one.read_seconds - records[0].read_seconds for one in records]
+    assert ages == [0.0, READ_SECONDS, 2 * READ_SECONDS], "while it is away its record grows old"
     assert [uid for batch in heard for uid in batch.removed] == ["uid-cluster-autoscaler-status"]
-    assert pauses == [AWAY_SECONDS, READ_SECONDS, READ_SECONDS, AWAY_SECONDS]
+    assert heard[-1].removed or heard[-2].removed, "and goes once it has been away long"
+    assert pauses == [AWAY_SECONDS, READ_SECONDS, READ_SECONDS, READ_SECONDS, AWAY_SECONDS]
 
 
 async def test_after_a_failure_it_is_read_again_soon_and_once_the_server_returns(

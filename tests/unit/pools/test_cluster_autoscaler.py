@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from cockpit.attach import watched_kinds
+from cockpit.k8s.labels import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.event import Event
@@ -235,3 +236,35 @@ def test_its_status_is_read_where_the_setting_says() -> None:
 
     assert where() == [("kube-system", "cluster-autoscaler-status")]
     assert where("scaling/status-of.h100") == [("scaling", "status-of.h100")]
+
+
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "words"),
+    [
+        ("5", "2", "the minimum 5 of MachineDeployment capi/h100 is above its maximum 2"),
+        ("1", "ten", "is 'ten', no whole number"),
+        ("-1", "4", "is '-1', no whole number"),
+        ("one", "4", "is 'one', no whole number"),
+    ],
+)
+@pytest.mark.parametrize("is_working", [True, False])
+def test_bounds_that_cannot_be_followed_are_said_and_not_believed(
+    minimum: str, maximum: str, words: str, is_working: bool
+) -> None:
+    told = ((AUTOSCALER_MINIMUM, minimum), (AUTOSCALER_MAXIMUM, maximum))
+    one = deployment(annotations=told, minimum=5, maximum=2)
+    store = world(status(age=10.0 if is_working else 200.0), one)
+    (pool,) = pools_of(store)
+    assert words in pool.why_not and (pool.minimum, pool.maximum) == (None, None)
+    says = registry.ownership(one, (), store)
+    assert (says.may_demand.may, says.may_limit.may) == (False, minimum not in {"one", "-1"})
+    (found,) = failures_of(pool, store, BORN)
+    assert found.kind is FailureClass.BOUNDS and words in found.sentence
+
+
+def test_bounds_of_a_group_that_contradict_each_other_are_not_believed_either() -> None:
+    some = node("a", pool="gpu-h100", pool_label="eks.amazonaws.com/nodegroup")
+    wrong = msgspec.structs.replace(group("eks-gpu-h100-1cc8a5a3"), minimum=5, maximum=2)
+    (pool,) = pools_of(world(status(wrong), nodes=(some,)))
+    assert (pool.minimum, pool.maximum) == (None, None)
+    assert "minimum 5 is above its maximum 2" in pool.why_not and not pool.grows_by_demand

@@ -130,7 +130,7 @@ def test_topology_and_autoscaler_own_the_size() -> None:
     (pool,) = pools_of(store_of(pools=[deployment(annotations=bounds[:1])]))
     assert pool.why_not == ""
     (pool,) = pools_of(store_of(pools=[deployment(annotations=((AUTOSCALER_MAXIMUM, "many"), bounds[1]))]))
-    assert pool.why_not == ""
+    assert "is 'many', no whole number" in pool.why_not
     assert pool.maximum is None
 
 

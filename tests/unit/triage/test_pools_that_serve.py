@@ -18,6 +18,7 @@ from cockpit.model.record import Kind
 from cockpit.model.scheduling import NodeTerm, Requirement, Toleration
 from cockpit.pools.next_nodes import may_serve
 from cockpit.store.store import Store
+from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
 from cockpit.triage.verdict import Subject, Verdict
 from tests.unit.triage.objects import NOW, Tree, node, view_of
@@ -211,6 +212,38 @@ def test_a_dead_autoscaler_is_the_cause_of_those_that_wait_for_it() -> None:
     other = seen(groups, {"gpus": 12}, told=status(groups, NOW - 700))
     assert (alive.cause, dead.cause, other.cause) == ("gpus-short", "no-machine", "gpus-short")
     assert dead.sentence.endswith("; the autoscaler of pool h100 does not work"), dead.sentence
+
+
+def test_an_autoscaler_that_does_not_work_is_a_row_of_now_and_one_that_works_is_none() -> None:
+    groups = [Drawn("h100", 8, "h100", False, 1, 4)]
+    for age_seconds, rows in ((10.0, 0), (700.0, 1)):
+        view = view_of(full_nodes(groups[0]), pools=[deployed(groups[0])])
+        store: Any = view.store
+        store.apply(Batch(kind=Kind.AUTOSCALER, changed=(status(groups, NOW - age_seconds),)))
+        found = [
+            one for one in needs_human(view.store, view.jobs, NOW) if one.finding == "autoscaler-stopped"
+        ]
+        assert len(found) == rows
+        assert all(one.is_bad and one.since_seconds == NOW - age_seconds for one in found)
+
+
+def test_bounds_that_contradict_each_other_are_why_a_pool_does_not_grow() -> None:
+    groups = [Drawn("h100", 8, "h100", False, 3, 2)]
+    wrong = msgspec.structs.replace(
+        deployed(groups[0]),
+        annotations=(
+            *deployed(groups[0]).annotations[:-2],
+            (well_known.AUTOSCALER_MINIMUM, "5"),
+            (well_known.AUTOSCALER_MAXIMUM, "2"),
+        ),
+    )
+    view = view_of([*full_nodes(groups[0]), pod("answer", 8)], pools=[wrong])
+    found = explain(WAITS, view)
+    assert (found.cause, "; invalid bounds of pool h100" in found.sentence) == ("no-machine", True), (
+        found.sentence
+    )
+    pool = explain(Subject("pool", "", "h100"), view)
+    assert pool.cause == "no-machine" and "minimum 5" in pool.sentence and "maximum 2" in pool.sentence
 
 
 def nodepool(*requirements: PoolRequirement, taints: tuple[Taint, ...] = ()) -> PoolObject:
