@@ -28,6 +28,7 @@ from cockpit.triage.queue_walk import of_queue
 from cockpit.triage.roots import with_root
 from cockpit.triage.templates import of_templates
 from cockpit.triage.verdict import Change, Subject, Verdict
+from cockpit.triage.waiting_since import job_since, pod_since
 from cockpit.triage.walk import Walk
 
 
@@ -93,12 +94,13 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdi
     found = job_walk.judge(walk)
     if found is not None and not pods and job.state not in (*JobState.ENDED, JobState.FINISHING):
         found = judged([found, *of_templates(job, view)])
+    found = found or _idle(job, view)
     made = _verdict(
-        found or _idle(job, view),
+        found,
         subject or Subject("job", job.namespace, job.name),
         state=job.state,
         gpus=job.gpus_wanted or job.gpus_allocated,
-        since=job.created_seconds,
+        since=None if found is None else job_since(job, found, pods, view.store),
     )
     return with_root(made, view.store, job.queue)
 
@@ -123,15 +125,7 @@ def _verdict(
 ) -> Verdict:
     if found is None:
         return Verdict(subject=subject, sureness=Sureness.SAID, state=state, gpus=gpus)
-    made = finished(found, subject, state=state, gpus=gpus)
-    if made.since_seconds is None:
-        told = [one.since_seconds for one in found.evidence if one.since_seconds is not None]
-        return _since(made, min(told) if told else since)
-    return made
-
-
-def _since(verdict: Verdict, since: float | None) -> Verdict:
-    return msgspec.structs.replace(verdict, since_seconds=since)
+    return msgspec.structs.replace(finished(found, subject, state=state, gpus=gpus), since_seconds=since)
 
 
 def job_behind(subject: Subject, view: ClusterView) -> Job | None:
@@ -216,7 +210,8 @@ def _pod(subject: Subject, view: ClusterView) -> Verdict:
             sift=view.sift,
         )
         found = unplaced(pod, context)
-    made = _verdict(found, subject, state="", gpus=pod.gpus, since=pod.created_seconds)
+    since = None if found is None else pod_since(pod, found)
+    made = _verdict(found, subject, state="", gpus=pod.gpus, since=since)
     return with_root(made, view.store)
 
 

@@ -7,14 +7,13 @@ from msgspec import structs
 from cockpit.catalogue import Gate, Permanence, gate_of, lasts
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.sentence import counted, one_line
-from cockpit.model.gang import Workload
 from cockpit.model.gpu import Mark
 from cockpit.model.job import Job, JobState
 from cockpit.model.job_reader import JobReader
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
-from cockpit.model.record import Kind, condition
+from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
@@ -26,8 +25,6 @@ WAITING_SECONDS = 600.0
 """What has waited this long is told; shorter waits are everyday life of a queue."""
 BLOCKED_SECONDS = 30.0
 """What waiting alone will not cure is told this soon."""
-ANSWER_SECONDS = 60.0
-"""A trouble that a controller tells within so long began with the wait itself."""
 FAILED_SECONDS = 3_600.0
 """Failures older than this are history, not news."""
 ENDING_SECONDS = 120.0
@@ -69,20 +66,19 @@ def _finding(
     if job.state == JobState.RUNNING:
         return (
             _crashes(job, verdict, jobs, now_seconds)
-            or _hangs(job, verdict, store, jobs, now_seconds)
+            or _hangs(job, verdict, now_seconds)
             or _idle(job, store, verdicts, now_seconds)
             or _starved(job, store)
         )
     if job.state in (JobState.QUEUED, JobState.PENDING, JobState.STARTING):
-        return _waits(job, verdict, store, jobs, now_seconds)
+        return _waits(job, verdict, now_seconds)
     if job.state == JobState.SUSPENDED and verdict.cause in (
         Cause.ADMISSION_CHECK,
         Cause.EVICTED_IN_A_LOOP,
     ):  # nobody meant it to
-        return _waits(job, verdict, store, jobs, now_seconds)
+        return _waits(job, verdict, now_seconds)
     if job.state == JobState.DEGRADED:
-        since = _last_change(job, jobs) or verdict.since_seconds
-        return _about(job, "job-degraded", verdict, (LOGS, WHY), since=since)
+        return _about(job, "job-degraded", verdict, (LOGS, WHY))
     if job.state == JobState.FINISHING:
         return _stuck_ending(job, verdict, jobs, now_seconds)
     if job.state in JobState.ENDED:
@@ -96,7 +92,7 @@ def _about(
     said: Verdict | str,
     remedies: tuple[KeyRemedy, ...],
     *,
-    since: float | None,
+    since: float | None = None,
     is_bad: bool = True,
     gpus: int = -1,
 ) -> Verdict:
@@ -105,7 +101,7 @@ def _about(
     return structs.replace(
         verdict,
         sentence=one_line(verdict.sentence or job.state),
-        since_seconds=since,
+        since_seconds=verdict.since_seconds if since is None else since,
         gpus=(job.gpus_wanted or job.gpus_allocated) if gpus < 0 else gpus,
         finding=finding,
         row=job.key,
@@ -114,50 +110,25 @@ def _about(
     )
 
 
-def _waits(
-    job: Job, verdict: Verdict, store: StoreReader, jobs: JobReader, now_seconds: float
-) -> Verdict | None:
-    workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
-    begun = _begun(job, workload)
-    if begun is None or now_seconds - begun < BLOCKED_SECONDS:
+def _waits(job: Job, verdict: Verdict, now_seconds: float) -> Verdict | None:
+    since = verdict.since_seconds
+    if since is None or now_seconds - since < BLOCKED_SECONDS:
         return None
     is_blocked = not waiting_cures(verdict)
-    if not is_blocked and now_seconds - begun < WAITING_SECONDS:
+    if not is_blocked and now_seconds - since < WAITING_SECONDS:
         return None
-    since = verdict.since_seconds
-    since = since if since is not None and begun + ANSWER_SECONDS < since <= now_seconds else begun
     # waiting in line for quota is how a queue works; pods that cannot be placed hold a gang up
     is_bad = is_blocked or job.state != JobState.QUEUED
-    return _about(job, "job-waits", verdict, (WHY, KILL), since=since, is_bad=is_bad)
-
-
-def _begun(job: Job, workload: Workload | None) -> float | None:
-    """Since when it waits for what it waits for now."""
-    if workload is None:
-        return job.created_seconds
-    evicted = condition(workload.conditions, "Evicted")
-    admitted = condition(workload.conditions, "Admitted")
-    if evicted is not None and evicted.status == "True":
-        return evicted.changed_seconds or job.created_seconds
-    if job.state != JobState.QUEUED and admitted is not None and admitted.status == "True":
-        # it queued first: what counts is the time since then
-        return admitted.changed_seconds or job.created_seconds
-    return job.created_seconds
-
-
-def _last_change(job: Job, jobs: JobReader) -> float | None:
-    """When the newest of its failed members ended, None where that is unknown."""
-    ends = [pod.finished_seconds for pod in jobs.members(job.key) if pod.phase == "Failed"]
-    return max((one for one in ends if one is not None), default=None)
+    return _about(job, "job-waits", verdict, (WHY, KILL), is_bad=is_bad)
 
 
 def _stuck_ending(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) -> Verdict | None:
     left: list[Pod] = [pod for pod in jobs.members(job.key) if pod.deleting_seconds is not None]
-    since = min((pod.deleting_seconds for pod in left if pod.deleting_seconds is not None), default=None)
-    if since is None or now_seconds - since < ENDING_SECONDS:
+    since = verdict.since_seconds
+    if not left or since is None or now_seconds - since < ENDING_SECONDS:
         return None
     allocated = sum(pod.gpus_allocated for pod in left)
-    return _about(job, "job-stuck", verdict, (WHY,), since=since, is_bad=bool(allocated), gpus=allocated)
+    return _about(job, "job-stuck", verdict, (WHY,), is_bad=bool(allocated), gpus=allocated)
 
 
 def _ended(job: Job, verdict: Verdict, now_seconds: float) -> Verdict | None:
@@ -179,25 +150,17 @@ def _crashes(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) ->
         return None
     if since is None or now_seconds - since < BLOCKED_SECONDS:
         return None
-    return _about(job, "job-degraded", verdict, (LOGS, WHY), since=since)
+    return _about(job, "job-degraded", verdict, (LOGS, WHY))
 
 
-def _hangs(
-    job: Job, verdict: Verdict, store: StoreReader, jobs: JobReader, now_seconds: float
-) -> Verdict | None:
+def _hangs(job: Job, verdict: Verdict, now_seconds: float) -> Verdict | None:
     """It runs, and its members say that it does not train; for a while, for one sample is no trouble."""
     if gate_of(verdict.cause) is not Gate.PROGRESS:
         return None
-    idle = [
-        since
-        for pod in jobs.members(job.key)
-        for card in store.gpus_of_pod(pod.namespace, pod.name)
-        if (since := store.idle_since(card.uuid)) is not None
-    ]
-    since = min(idle, default=verdict.since_seconds)
+    since = verdict.since_seconds
     if since is None or now_seconds - since < HANGS_SECONDS:
         return None
-    return _about(job, "job-hangs", verdict, (WHY, KILL), since=since)
+    return _about(job, "job-hangs", verdict, (WHY, KILL))
 
 
 def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) -> Verdict | None:

@@ -35,10 +35,8 @@ def _finding(pod: Pod, view: ClusterView) -> Verdict | None:
         return None
     if waiting_cures(verdict) and view.now_seconds - begun < WAITING_SECONDS:
         return None
-    since = verdict.since_seconds
     return structs.replace(
         verdict,
-        since_seconds=begun if since is None else max(begun, since),
         finding="pod-waits",
         row=pod.key,
         is_bad=True,

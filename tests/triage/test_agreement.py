@@ -1,0 +1,118 @@
+"""One object, one answer: its row, its page, *Now*, `cockpit why` and `cockpit triage` say the same of it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from cockpit.commands.output import plain
+from cockpit.model.finding import Finding
+from cockpit.model.job import JobState
+from cockpit.model.record import Kind
+from cockpit.triage.attention import needs_human
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import advised, explain, job_behind
+from cockpit.triage.verdicts import Verdicts
+from cockpit.triage.waiting_since import ANSWER_SECONDS
+from cockpit.views.why import lines
+from tests.triage.case import Case, read_cases
+from tests.triage.fresh import fresh
+from tests.triage.world import view_of
+
+READ_ON_DEMAND = (
+    "not-taken-by-queue-no-such-priority",  # which priority classes exist
+    "no-controller-managed-elsewhere",  # the job's own managedBy
+    "group-not-let-in-not-enqueued",  # the numbers of its queue
+    "group-queue-closed-queue-closed",  # the state of its queue
+    "waits-for-dependency-waits-for-dependency",  # what the job's own object says of its parts
+    "launcher-not-made-group-counts-the-launcher",  # the job's own launch policy
+    "claim-missing-claim-going",  # the claims of the namespace
+    "claim-missing-claim-missing",
+    "volume-elsewhere-other-zone",  # where the volume lies
+    "device-claim-missing-template-missing",  # templates of device claims
+    "device-elsewhere-claim-elsewhere",
+)
+"""Scripts of causes that a page tells by objects that are read for it alone. Their rows may say less of the
+same object; all others say the same."""
+_TURNS = ("Evicted", "Admitted")
+SAME = ("cause", "sentence", "sureness", "since_seconds", "then", "also", "root", "facts", "permanence")
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return [*read_cases(), *fresh(20261128, 60)]
+
+
+def _is_read(case: Case) -> bool:
+    return case.file.recorded.script in READ_ON_DEMAND
+
+
+def _rows(case: Case) -> tuple[ClusterView, Verdicts]:
+    """What rows are made from, once the last lines of crashes were read as *Now* reads them."""
+    view = view_of(case)
+    verdicts = Verdicts(view.store, view.jobs)
+    for uid, line in view.last_lines.items():
+        if (pod := view.store.get(Kind.POD, uid)) is not None:
+            verdicts.hear(pod, line)
+    return view, verdicts
+
+
+def _differences(found: Finding, page: Finding, fields: tuple[str, ...] = SAME) -> list[str]:
+    return [one for one in fields if getattr(found, one) != getattr(page, one)]
+
+
+def _compared(case: Case) -> Iterator[str]:
+    view, verdicts = _rows(case)
+    now_seconds = case.file.now
+    now = {row.row: row for row in needs_human(view.store, view.jobs, now_seconds, verdicts=verdicts)}
+    page = explain(case.file.subject, view)
+    told = advised(page, view)
+    if differences := _differences(told, page):
+        yield f"the page with offers: {differences}"
+    head = lines(told, view)
+    if page.is_trouble and head[1] != page.sentence:
+        yield f"the command says {head[1]!r}"
+    if plain(told)["sentence"] != page.sentence:
+        yield "JSON has another sentence"
+    job = job_behind(case.file.subject, view) if case.file.subject.kind in ("job", "gang") else None
+    if job is not None and (differences := _differences(verdicts.of(job, now_seconds), page)):
+        yield f"its row: {differences}: {verdicts.of(job, now_seconds).sentence!r}"
+    row = now.get(case.file.subject.key if job is None else job.key)
+    if row is not None and not row.others and (differences := _differences(row, page)):
+        yield f"Now: {differences}: {row.sentence!r}"
+
+
+def test_row_page_now_and_command_agree_in_every_case(cases: list[Case]) -> None:
+    wrong, rows = [], 0
+    for case in cases:
+        if not _is_read(case):
+            rows += 1
+            wrong += [f"{case.name}: {said}" for said in _compared(case)]
+    assert rows > 250
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_differs_by_reads_differs_still(cases: list[Case]) -> None:
+    """The list of reasons only shrinks: a script in it of which every case agrees is taken off."""
+    differing = {case.file.recorded.script for case in cases if _is_read(case) and any(_compared(case))}
+    assert differing == set(READ_ON_DEMAND)
+
+
+def test_since_is_how_long_the_subject_waits_whatever_the_newest_message_is(cases: list[Case]) -> None:
+    """No finding about a waiting job is younger than its newest turn: creation, eviction, admission, pods."""
+    wrong, waits = [], 0
+    for case in cases:
+        view, verdicts = _rows(case)
+        for job in view.jobs.jobs.values():
+            found = verdicts.of(job, case.file.now)
+            if job.state not in (JobState.QUEUED, JobState.PENDING, JobState.STARTING) or not found.cause:
+                continue
+            turns = [job.created_seconds, *(pod.created_seconds for pod in view.jobs.members(job.key))]
+            for workload in view.store.workloads_of(job.uid):
+                turns += [one.changed_seconds for one in workload.conditions if one.type in _TURNS]
+            known = [one for one in turns if one is not None]
+            waits += 1
+            is_turn = found.since_seconds is None or found.since_seconds in known
+            if not is_turn or (found.since_seconds or 0.0) > max(known, default=0.0) + ANSWER_SECONDS:
+                wrong.append(f"{case.name}: {job.name} since {found.since_seconds}, turns {known}")
+    assert waits > 150
+    assert not wrong, "\n".join(wrong)
