@@ -54,6 +54,7 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     restarts: int = 0
     started_seconds: float | None = None
     finished_seconds: float | None = None
+    crashed_seconds: float | None = None  # when a container of it ended last, of a pod that goes on
     is_ready: bool = False
     scheduled: str = ""  # status of PodScheduled
     scheduled_reason: str = ""

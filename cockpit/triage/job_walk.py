@@ -232,7 +232,9 @@ def _of_pods(walk: Walk) -> Blocker | None:
         if placed is not None and any(pod.disruption_reason == "PreemptionByScheduler" for pod in pods):
             placed = msgspec.structs.replace(placed, also=(*placed.also, Cause.PREEMPTED))
         blockers += [placed, half_placed(walk, unbound)]
-    late = [pod for pod in alive if pod.node and not is_up(pod)]
+    late = [
+        pod for pod in alive if pod.node and (not is_up(pod) or starting.crashes_on(pod, walk.now_seconds))
+    ]
     if late and not failed:
         blockers.append(_late(walk, late))
     if found := judged(blockers):

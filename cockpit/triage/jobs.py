@@ -18,6 +18,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
 from cockpit.triage.remedies import KILL, LOGS, OPEN, RECLAIM, WHY, KeyRemedy
+from cockpit.triage.starting import crashes_on
 from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 
@@ -63,6 +64,10 @@ def _finding(
     job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float
 ) -> Verdict | None:
     verdict = verdicts.of(job, now_seconds)
+    if verdict.cause in TOLD_BY_LOG and any(crashes_on(pod, now_seconds) for pod in jobs.members(job.key)):
+        since = verdict.since_seconds  # one row, between two crashes as well
+        is_old = since is not None and now_seconds - since >= BLOCKED_SECONDS
+        return _about(job, "job-degraded", verdict, (LOGS, WHY)) if is_old else None
     if job.state == JobState.RUNNING:
         return (
             _crashes(job, verdict, jobs, now_seconds)

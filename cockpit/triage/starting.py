@@ -22,6 +22,11 @@ from cockpit.triage.verdict import Evidence, Subject
 STUCK_SECONDS = 60.0
 """Beyond its grace period a pod that is still there is stuck."""
 
+CRASH_WINDOW_SECONDS = 600.0
+"""A container that crashed again and again is well so long after its last crash: twice the longest back-off,
+when a kubelet forgets it, too. Source: kubernetes pkg/kubelet/kubelet.go, MaxCrashLoopBackOff."""
+_MOST_ONCE = 1
+
 _PULLS = ("ImagePullBackOff", "ErrImagePull")
 _STARTING = ("", "ContainerCreating", "PodInitializing")
 _ABOUT_START = (
@@ -43,15 +48,17 @@ def not_running(
     line = (last_lines or {}).get(pod.uid, "")
     if pod.phase == "Failed":
         return ended(pod, line)
-    if pod.phase == "Succeeded" or (is_up(pod) and pod.deleting_seconds is None):
+    if pod.phase == "Succeeded":
         return None
+    if is_up(pod) and pod.deleting_seconds is None:
+        return crashing(pod, line, store) if crashes_on(pod, now_seconds) else None
     if pod.deleting_seconds is not None:
         return _terminating(pod, store, now_seconds)
     lost = lost_node(pod, store)
     if lost is not None:
         return lost
-    if pod.waiting_reason == CRASHING:
-        return crashing(pod, line)
+    if pod.waiting_reason == CRASHING or crashes_on(pod, now_seconds):
+        return crashing(pod, line, store)
     if pod.waiting_reason in _STARTING and not (pod.phase == "Running" and pod.waiting_reason == ""):
         return _starting(pod, store, trees)
     if pod.waiting_reason:
@@ -119,11 +126,36 @@ def _waiting(pod: Pod, store: StoreReader) -> Blocker:
     return _understood(pod, text, said)
 
 
-def crashing(pod: Pod, line: str) -> Blocker:
-    """Restarts, exit code and the last line that it wrote: the cause where the line is known."""
-    said = of_pod(pod, "lastState.terminated", f"{end_words(pod)}, {pod.restarts} restarts")
+def crashes_on(pod: Pod, now_seconds: float | None) -> bool:
+    """Whether it crashes again and again, also while it runs between two crashes or is made again."""
+    if pod.restarts <= _MOST_ONCE or not pod.exit_code or pod.is_finished:
+        return False
+    if pod.waiting_reason == CRASHING:
+        return True
+    at = pod.crashed_seconds
+    return at is not None and now_seconds is not None and now_seconds - at < CRASH_WINDOW_SECONDS
+
+
+def crashing(pod: Pod, line: str, store: StoreReader) -> Blocker:
+    """Restarts, in what time, exit code and the last line that it wrote: the cause where the line is known.
+    The first back-off is its beginning; without one it began with the pod."""
+    began = next(
+        (one.first_seconds for one in store.events_of(pod.uid) if one.reason == "BackOff"),
+        pod.started_seconds,
+    )
+    said = of_pod(pod, "lastState.terminated", f"{end_words(pod)}, {pod.restarts} restarts", began)
     times = f"crashed {pod.restarts} times" if pod.restarts else "keeps crashing"
+    if pod.restarts > _MOST_ONCE and pod.crashed_seconds is not None and pod.started_seconds is not None:
+        times += f" in {_span(pod.crashed_seconds - pod.started_seconds)}"
     return _of_end(pod, line, said, f"{times}: {end_words(pod)}")
+
+
+def _span(seconds: float) -> str:
+    """`9 min`, `3 h`, `4 days`."""
+    minutes = max(1, round(seconds / 60))
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"
 
 
 def ended(pod: Pod, line: str) -> Blocker:

@@ -17,15 +17,20 @@ STAYS_SECONDS = 20.0
 """So long a trouble must be gone before it is called resolved, where its kind has no time of its own."""
 STAYS_SECONDS_OF = {
     "write-broken-off": 0.0,  # it ends by a key
-    "job-degraded": 30.0,
-    "job-idle": 60.0,  # one busy round of telemetry is not the end of it
-    "job-starved": 120.0,
-    "node-not-ready": 60.0,  # a kubelet that is overloaded comes and goes
-    "node-gpus-lost": 60.0,
-    "node-xid": 60.0,
-    "node-silent": 60.0,
-    "node-hot": 120.0,
+    **dict.fromkeys(
+        (
+            *("job-degraded", "job-idle", "job-starved", "job-hangs", "pod-waits", "stream-denied"),
+            *("not-logged-in", "node-not-ready", "node-pressure", "node-gpus-lost", "node-xid"),
+            *("node-silent", "node-hot"),
+        ),
+        120.0,
+    ),
 }
+"""Of what alternates by its nature: a kubelet that is overloaded, a hot card, a stream, a crash."""
+ALTERNATES_SECONDS = 300.0
+"""What came back is known to alternate, and is over once it was gone for so long."""
+AWAY_SECONDS = 3.0
+"""What was missed for less did not go: a list was being read again."""
 GOES_SILENTLY = frozenset({"job-failed", "stream-denied", "write-broken-off"})
 """Findings that end by becoming old or by what we may read: nothing was mended."""
 MEASURED = frozenset({"job-idle", "job-starved", "job-hangs", "node-xid", "node-silent", "node-hot"})
@@ -47,13 +52,15 @@ IsKnown = Callable[[Verdict], bool]
 
 class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A finding over time. `first_seconds` is since when this host knows of it; `gone_seconds` since when it
-    is no longer found, and `is_resolved` once that is long enough."""
+    is no longer found, and `is_resolved` once that is long enough. `times` is how often it came."""
 
     found: Verdict
     first_seconds: float
     last_seconds: float
     gone_seconds: float | None = None
     is_resolved: bool = False
+    times: int = 1
+    begun_seconds: float | None = None
     acknowledged: Acknowledgement | None = None
 
     @property
@@ -62,9 +69,8 @@ class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def since_seconds(self) -> float:
-        """Since when: told by the objects, else since it was seen first."""
-        told = self.found.since_seconds
-        return self.first_seconds if told is None else told
+        """Since when: told by the objects when it came first, else since it was seen first."""
+        return self.first_seconds if self.begun_seconds is None else self.begun_seconds
 
     @property
     def is_quiet(self) -> bool:
@@ -74,7 +80,7 @@ class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def is_since_told(self) -> bool:
         """False where nothing but our own watching says since when."""
-        return self.found.since_seconds is not None
+        return self.begun_seconds is not None
 
 
 def key_of(found: Verdict) -> ProblemKey:
@@ -176,7 +182,15 @@ class Troubles:
         else:
             first = before.first_seconds
         self._resolved.pop(key, None)
-        self._troubles[key] = Trouble(found=found, first_seconds=first, last_seconds=now_seconds)
+        begun, times = found.since_seconds, 1
+        if before is not None:
+            gone = before.gone_seconds
+            times = before.times + (gone is not None and now_seconds - gone >= AWAY_SECONDS)
+            if times > 1:  # it alternates: this is not its beginning
+                begun = before.begun_seconds
+        self._troubles[key] = Trouble(
+            found=found, first_seconds=first, last_seconds=now_seconds, times=times, begun_seconds=begun
+        )
 
     def _miss(
         self,
@@ -191,7 +205,7 @@ class Troubles:
         if gone is None or not (before.is_resolved or is_sighted(before.found)):
             gone = now_seconds
         is_there = exists(before.found)
-        stays = STAYS_SECONDS_OF.get(before.found.finding, STAYS_SECONDS) if is_there else 0.0
+        stays = _stays(before) if is_there else 0.0
         is_silent = before.found.finding in GOES_SILENTLY or not (
             before.is_resolved or is_mended(before.found)
         )
@@ -276,6 +290,11 @@ class Troubles:
             if self._resolved.get(one.key) == one:
                 del self._resolved[one.key]
         self._ended.difference_update(taken_back)
+
+
+def _stays(trouble: Trouble) -> float:
+    own = STAYS_SECONDS_OF.get(trouble.found.finding, STAYS_SECONDS)
+    return max(own, ALTERNATES_SECONDS) if own and trouble.times > 1 else own
 
 
 def _seen(one: Trouble, resolved_seconds: float | None) -> SeenProblem:

@@ -11,6 +11,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.blocker import Blocker, is_up
+from cockpit.triage.on_demand import TOLD_BY_LOG
 
 ANSWER_SECONDS: Final = 60.0
 """Pods that a controller makes within so long were waited for from the beginning of the wait itself."""
@@ -21,6 +22,8 @@ def job_since(job: Job, found: Blocker, pods: Iterable[Pod], store: StoreReader)
     """Epoch seconds, None where nothing tells it. A wait begins with the job, its eviction, its admission, or
     with its pods where they were made again after it had run; what broke is as old as its first failure."""
     told = _told(found)
+    if found.cause in TOLD_BY_LOG and told is not None and any(pod.restarts > 1 for pod in pods):
+        return told  # it ran before, and does so between two crashes
     if job.state in _WAITS:
         return _begun(job, pods, store)
     if job.state == JobState.DEGRADED:

@@ -47,7 +47,9 @@ def since_left_row(happened: tuple[Happened, ...], left_seconds: float) -> Troub
         finding=SINCE_LEFT.rstrip(":"),
         remedies=(KeyRemedy("list", "enter", "open"), KeyRemedy("dismiss", "a", "acknowledge")),
     )
-    return Trouble(found=found, first_seconds=left_seconds, last_seconds=left_seconds)
+    return Trouble(
+        found=found, first_seconds=left_seconds, last_seconds=left_seconds, begun_seconds=left_seconds
+    )
 
 
 def sentence(row: Trouble, now_seconds: float) -> str:
@@ -58,6 +60,8 @@ def sentence(row: Trouble, now_seconds: float) -> str:
         return f"resolved {f'{minutes} min ago' if minutes else 'just now'}: {told}"
     if row.acknowledged is not None:
         return f"{known_words(row.acknowledged, now_seconds)} · {told}"
+    if row.times > 1:
+        told = f"{told} · {row.times} times in {fmt.age(now_seconds - row.since_seconds)}"
     seen_seconds = now_seconds - row.first_seconds
     return (
         told if row.is_since_told or seen_seconds >= BRIEF_SECONDS else f"{told} · {_seen_for(seen_seconds)}"

@@ -1,10 +1,16 @@
 """One object, one answer: its row, its page, *Now*, `cockpit why` and `cockpit triage` say the same of it."""
 
+import argparse
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from cockpit.catalogue import ROWS
+from cockpit.cli import build_parser
 from cockpit.commands.output import plain
+from cockpit.commands.triage import table_lines
 from cockpit.model.finding import Finding
 from cockpit.model.job import JobState
 from cockpit.model.record import Kind
@@ -13,11 +19,13 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain, job_behind
 from cockpit.triage.verdicts import Verdicts
 from cockpit.triage.waiting_since import ANSWER_SECONDS
+from cockpit.views.cause_page import cause_lines, cause_tree
 from cockpit.views.why import lines
 from tests.triage.case import Case, read_cases
 from tests.triage.fresh import fresh
 from tests.triage.world import view_of
 
+ROOT = Path(__file__).resolve().parents[2]
 READ_ON_DEMAND = (
     "not-taken-by-queue-no-such-priority",  # which priority classes exist
     "no-controller-managed-elsewhere",  # the job's own managedBy
@@ -115,4 +123,35 @@ def test_since_is_how_long_the_subject_waits_whatever_the_newest_message_is(case
             if not is_turn or (found.since_seconds or 0.0) > max(known, default=0.0) + ANSWER_SECONDS:
                 wrong.append(f"{case.name}: {job.name} since {found.since_seconds}, turns {known}")
     assert waits > 150
+    assert not wrong, "\n".join(wrong)
+
+
+_TERMS = re.compile(r"C0 and C1|C1, CR")
+"""Sets of control characters."""
+_CODE = re.compile(r"\b[A-E](?!10\b|30\b|40\b)\d{1,2}\b")
+"""As causes were once numbered. A10, A30 and A40 are cards."""
+
+
+def _helps(parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield parser.format_help()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _helps(command)
+
+
+def test_no_code_of_a_cause_is_shown_anywhere(cases: list[Case]) -> None:
+    shown = {f"help {at}": text for at, text in enumerate(_helps(build_parser()))}
+    shown |= {str(path): path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
+    shown |= {f"--explain {row.cause}": "\n".join(cause_lines(row)) + str(cause_tree(row)) for row in ROWS}
+    for case in cases:
+        view, verdicts = _rows(case)
+        told = advised(explain(case.file.subject, view), view)
+        found = needs_human(view.store, view.jobs, case.file.now, verdicts=verdicts)
+        items = [plain(one) for one in (told, *found)]
+        shown[case.name] = "\n".join([*lines(told, view), *table_lines(found, case.file.now), str(items)])
+    assert len(shown) > 450
+    wrong = [
+        f"{name}: {code}" for name, text in shown.items() for code in _CODE.findall(_TERMS.sub("", text))
+    ]
     assert not wrong, "\n".join(wrong)

@@ -122,6 +122,7 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
         restarts=restarts,
         started_seconds=seconds(status.start_time),
         finished_seconds=finished if phase in ("Succeeded", "Failed") else None,
+        crashed_seconds=None if phase in ("Succeeded", "Failed") else finished,
         is_ready=is_ready,
         scheduled=scheduled,
         scheduled_reason=scheduled_reason,

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from cockpit.model.remembered import Acknowledgement, SeenProblem
 from cockpit.triage import troubles
 from cockpit.triage.troubles import (
+    ALTERNATES_SECONDS,
+    AWAY_SECONDS,
     FIRST_SIGHT_SECONDS,
     GOES_SILENTLY,
     RESOLVED_SECONDS,
@@ -275,3 +277,42 @@ def test_what_goes_before_everything_was_listed_was_no_trouble_of_its_own() -> N
     assert see([finding("a")], NOW + 1, is_settled=True) == ["a"], "its cause has come"
     assert it.taken_back() == () and [one.subject_key for one in it.unwritten()] == ["a"]
     assert see([], NOW + 2, is_settled=True) == ["a"], "from now on rows do not flap"
+
+
+@pytest.mark.parametrize(
+    ("kind", "on_seconds", "off_seconds"),
+    [
+        ("node-hot", 10, 50),  # a card that throttles now and then
+        ("node-not-ready", 40, 60),
+        ("job-degraded", 5, 95),
+        ("job-waits", 30, 15),  # an image between two back-offs
+        ("stream-denied", 15, 100),
+        ("job-idle", 60, 60),
+        ("node-xid", 119, 119),
+    ],
+)
+def test_what_alternates_is_one_row_with_one_since_and_a_count(
+    kind: str, on_seconds: int, off_seconds: int
+) -> None:
+    it, times, since = Troubles(), [], set()
+    cycle = on_seconds + off_seconds
+    for second in range(600):
+        turn, moment = divmod(second, cycle)
+        told = [finding(finding=kind, since_seconds=NOW + turn * cycle)] if moment < on_seconds else []
+        (row,) = look(it, told, NOW + second)
+        assert not row.is_resolved, second
+        times.append(row.times)
+        since.add(row.since_seconds)
+    assert since == {NOW}
+    assert times == sorted(times) and times[-1] == 1 + 599 // cycle
+    healed = NOW + 600
+    look(it, [], healed)
+    rows = look(it, [], healed + ALTERNATES_SECONDS + 1)
+    assert all(row.is_resolved for row in rows)
+
+
+def test_a_look_that_missed_it_is_no_second_time() -> None:
+    it = Troubles()
+    look(it, [finding()], NOW)
+    look(it, [], NOW + 1)
+    assert look(it, [finding()], NOW + 1 + AWAY_SECONDS / 2)[0].times == 1
