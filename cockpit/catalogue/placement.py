@@ -169,9 +169,7 @@ ROWS = (
         _USER,
         Permanence.ACTS,
         _VOLUMES,
-        of_pod(
-            r'persistentvolumeclaim "(?P<claim>[^"]+)" not found', "its volume claim {claim} does not exist"
-        ),
+        of_pod(r'persistentvolumeclaim "(?P<claim>[^"]+)" not found', "volume claim {claim} does not exist"),
         of_pod(
             r'persistentvolumeclaim "(?P<claim>[^"]+)" is being deleted',
             "its volume claim {claim} is being deleted",
@@ -214,7 +212,7 @@ ROWS = (
             r"ResourceClaim not created yet|resource controller to create the resourceclaim",
             "its device claim was not made yet",
         ),
-        of_pod(r'resourceclaim "(?P<claim>[^"]+)" not found', "its device claim {claim} does not exist"),
+        of_pod(r'resourceclaim "(?P<claim>[^"]+)" not found', "device claim {claim} does not exist"),
         of_pod(
             r'resource claim template "(?P<template>[^"]+)": .*not found',
             "device claim template {template} does not exist",

@@ -75,7 +75,7 @@ SENTENCES = [
     ),
     (
         '0/4 nodes are available: persistentvolumeclaim "data" not found.',
-        "its volume claim data does not exist",
+        "volume claim data does not exist",
     ),
     ("no nodes available to schedule pods", "the cluster has no node at all"),
     ("Scheduling is blocked due to non-empty scheduling gates", "held by a scheduling gate"),
