@@ -52,7 +52,8 @@ IsKnown = Callable[[Verdict], bool]
 
 class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A finding over time. `first_seconds` is since when this host knows of it; `gone_seconds` since when it
-    is no longer found, and `is_resolved` once that is long enough. `times` is how often it came."""
+    is no longer found, and `is_resolved` once that is long enough. `times` is how often it came, and
+    `begun_seconds` of what came again what the objects said when it came first."""
 
     found: Verdict
     first_seconds: float
@@ -70,7 +71,7 @@ class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def since_seconds(self) -> float:
         """Since when: told by the objects when it came first, else since it was seen first."""
-        return self.first_seconds if self.begun_seconds is None else self.begun_seconds
+        return self.first_seconds if self._told_seconds is None else self._told_seconds
 
     @property
     def is_quiet(self) -> bool:
@@ -80,7 +81,11 @@ class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def is_since_told(self) -> bool:
         """False where nothing but our own watching says since when."""
-        return self.begun_seconds is not None
+        return self._told_seconds is not None
+
+    @property
+    def _told_seconds(self) -> float | None:
+        return self.begun_seconds if self.times > 1 else self.found.since_seconds
 
 
 def key_of(found: Verdict) -> ProblemKey:
@@ -186,7 +191,7 @@ class Troubles:
         if before is not None:
             gone = before.gone_seconds
             times = before.times + (gone is not None and now_seconds - gone >= AWAY_SECONDS)
-            if times > 1:  # it alternates: this is not its beginning
+            if times > 1:  # this is not its beginning
                 begun = before.begun_seconds
         self._troubles[key] = Trouble(
             found=found, first_seconds=first, last_seconds=now_seconds, times=times, begun_seconds=begun

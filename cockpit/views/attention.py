@@ -47,9 +47,7 @@ def since_left_row(happened: tuple[Happened, ...], left_seconds: float) -> Troub
         finding=SINCE_LEFT.rstrip(":"),
         remedies=(KeyRemedy("list", "enter", "open"), KeyRemedy("dismiss", "a", "acknowledge")),
     )
-    return Trouble(
-        found=found, first_seconds=left_seconds, last_seconds=left_seconds, begun_seconds=left_seconds
-    )
+    return Trouble(found=found, first_seconds=left_seconds, last_seconds=left_seconds)
 
 
 def sentence(row: Trouble, now_seconds: float) -> str:
