@@ -126,7 +126,7 @@ async def test_what_goes_stays_for_its_time_and_then_reads_resolved(tmp_path: Pa
         assert "▲" in row(app, "gpu-h100-19"), "rows do not flap"
         app.pass_time(STAYS_SECONDS_OF["node-not-ready"] + 120)
         await app.again(pilot)
-        assert "✓" in row(app, "gpu-h100-19") and "resolved 3 min ago" in row(app, "gpu-h100-19")
+        assert "✓" in row(app, "gpu-h100-19") and "resolved 4 min ago" in row(app, "gpu-h100-19")
         app.pass_time(RESOLVED_SECONDS)
         await app.again(pilot)
         assert row(app, "gpu-h100-19") == ""
