@@ -10,6 +10,7 @@ from typing import NamedTuple
 from cockpit.catalogue import creation, placement, progress, queue, start
 from cockpit.catalogue.cause import Cause
 from cockpit.catalogue.precedence import STORIES, YIELDS
+from cockpit.catalogue.rests_on import RESTS_ON, ListOf
 from cockpit.catalogue.row import CatalogueRow, Gate, TextPlace, Wording
 from cockpit.model.finding import Finding, Permanence
 
@@ -21,12 +22,14 @@ __all__ = [
     "CatalogueRow",
     "Cause",
     "Gate",
+    "ListOf",
     "Permanence",
     "TextPlace",
     "Understood",
     "Wording",
     "gate_of",
     "lasts",
+    "lists_behind",
     "permanence_of",
     "understand",
     "yields",
@@ -72,6 +75,12 @@ def gate_of(cause: str) -> Gate | None:
     """Where a cause holds a job; None for what the catalogue does not know."""
     row = BY_CAUSE.get(cause)
     return None if row is None else row.gate
+
+
+def lists_behind(cause: str) -> tuple[ListOf, ...]:
+    """The lists on which a conclusion about the cause rests."""
+    found = RESTS_ON.get(cause)
+    return RESTS_ON.get(gate_of(cause) or "", ()) if found is None else found
 
 
 def permanence_of(cause: str) -> Permanence:

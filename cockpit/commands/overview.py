@@ -7,11 +7,11 @@ from cockpit.attach import Attachment
 from cockpit.commands.output import grid
 from cockpit.gangs.sentence import counted
 from cockpit.model.batch import Phase
+from cockpit.model.listing import listing
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.model.right import cannot
-from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import pools_of
 from cockpit.triage.attention import needs_human
 from cockpit.triage.idle_jobs import gpu_gap
@@ -28,7 +28,8 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     namespaces = attachment.namespaces
     jobs = [one for one in attachment.jobs.jobs.values() if one.namespace in namespaces]
     session = attachment.session
-    are_nodes_known, knows_pods = (is_readable(store, kind) for kind in (Kind.NODE, Kind.POD))
+    are_nodes_known = listing(store, Kind.NODE).has_all
+    knows_pods = all(listing(store, Kind.POD, one).has_all for one in namespaces.names or ("",))
     return {
         "kind": "overview",
         "context": session.context if session else "",
@@ -57,12 +58,6 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
             if _is_odd(status.phase)
         },
     }
-
-
-def is_readable(store: StoreReader, kind: str) -> bool:
-    """False where the kind may not be listed: what its table lacks is not known."""
-    status = store.status(kind)
-    return status is None or status.phase is not Phase.DENIED
 
 
 def _is_odd(phase: Phase) -> bool:

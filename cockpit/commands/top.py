@@ -11,9 +11,9 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS, item, refuse_view, tables, telemetry
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
-from cockpit.commands.overview import is_readable
 from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.model.listing import listing
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.model.right import cannot
@@ -74,7 +74,7 @@ def page(
     source = tables()[view](attachment, state, now_seconds)
     refuse_view(source, state)
     count = min(len(source), options.limit) if options.limit else len(source)
-    found = fleet(attachment.store) if is_readable(attachment.store, Kind.NODE) else None
+    found = fleet(attachment.store) if listing(attachment.store, Kind.NODE).has_all else None
     if options.output == "table":
         lines = table_lines(source) if len(source) else [f"no {view}"]
         # the titles are one line

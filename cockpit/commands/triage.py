@@ -21,6 +21,7 @@ from cockpit.commands.why import NEEDS_A_HUMAN
 from cockpit.errors import NoConnection
 from cockpit.model.record import Kind
 from cockpit.triage.attention import needs_human
+from cockpit.triage.known import quiet
 from cockpit.triage.on_demand import rows_of
 from cockpit.triage.remedies import remedy_text
 from cockpit.triage.verdict import Verdict
@@ -78,7 +79,9 @@ def page(options: argparse.Namespace, live: Live, found: Sequence[Verdict], now_
     """The lines of one round; as JSON one line a round when watched."""
     if options.output == "table":
         end = [""] if options.watch else []
-        return [*table_lines(found, now_seconds), *end]
+        one = live.attachment
+        lines = table_lines(found, now_seconds) if found else [quiet(one.store, one.namespaces)]
+        return [*lines, *end]
     tree = _tree(found, live.attachment, now_seconds)
     if options.watch and options.output == "json":
         return [json.dumps(tree, ensure_ascii=False)]
@@ -87,8 +90,6 @@ def page(options: argparse.Namespace, live: Live, found: Sequence[Verdict], now_
 
 def table_lines(found: Sequence[Verdict], now_seconds: float) -> list[str]:
     """For a person."""
-    if not found:
-        return ["nothing needs a human"]
     rows = [[one.glyph, *_words(one, now_seconds)] for one in found]
     return grid(["", "since", "what", "why", "remedy"], rows)
 

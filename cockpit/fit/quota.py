@@ -11,6 +11,7 @@ from cockpit.fit.shape import Part
 from cockpit.k8s.admission.quota_tree import FlavorResource, Forest, Quota
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
+from cockpit.model.listing import Incomplete, listing
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 
@@ -126,6 +127,9 @@ def shortage(store: StoreReader, parts: Sequence[Part], queue: str) -> Shortage 
     if local is None:
         return None
     found: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
+    queues = listing(store, Kind.CLUSTER_QUEUE)
+    if found is None and isinstance(queues, Incomplete):
+        return None
     if found is None:
         words = f"queue {queue} leads to {local.cluster_queue or 'no cluster queue'}, which is not there"
         return Shortage(queue, "", 0, 0, "", words)

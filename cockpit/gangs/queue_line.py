@@ -15,9 +15,10 @@ from cockpit.gangs.engine import Engine, Queue
 from cockpit.gangs.standing import WaitingView
 from cockpit.model.gang import ClusterQueue, PodGroup, SchedulerQueue
 from cockpit.model.job import JobObject
+from cockpit.model.listing import listing
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.model.store_reader import StoreReader, sees_all
+from cockpit.model.store_reader import StoreReader
 
 _ENDED = ("Finished", "Completed", "Failed", "Succeeded")
 
@@ -75,7 +76,7 @@ def counted_queues(engine: Engine, store: StoreReader) -> list[ClusterQueue]:
     queues: list[ClusterQueue] = list(store.records(engine.cluster_queues).values())
     if not any(isinstance(queue, SchedulerQueue) for queue in queues):
         return queues
-    if not (sees_all(store, Kind.POD_GROUP) and sees_all(store, Kind.POD)):
+    if not (listing(store, Kind.POD_GROUP).has_all and listing(store, Kind.POD).has_all):
         return queues
     groups = _groups(engine, store)
     return [
@@ -106,7 +107,7 @@ def _groups(engine: Engine, store: StoreReader) -> dict[str, list[QueuedGroup]]:
         if not engine.scheduler or pod.scheduler == engine.scheduler:
             pods.setdefault(f"{pod.namespace}/{name}", []).append(pod)
     found: dict[str, list[QueuedGroup]] = {}
-    is_counted = sees_all(store, Kind.POD)
+    is_counted = listing(store, Kind.POD).has_all
     for group in mine:
         members = tuple(pods.get(group.key, ()))
         queue = group.queue or engine.default_queue

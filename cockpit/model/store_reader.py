@@ -140,9 +140,3 @@ class StoreReader(Protocol):
 
     def workloads_of(self, owner_uid: str, /) -> tuple[Workload, ...]:
         """Workloads that stand for a job object, oldest first."""
-
-
-def sees_all(store: StoreReader, kind: str) -> bool:
-    """True where every object of the kind in the cluster is known, or no stream tells of the kind."""
-    status = store.status(kind)
-    return status is None or status.is_whole

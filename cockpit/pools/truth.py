@@ -1,8 +1,6 @@
 """What the pool rules read: the part of the store that they need, so that tests can hand in a small one."""
 
-from collections.abc import Iterable
-
-from cockpit.model.batch import Phase
+from cockpit.model.listing import listing
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
@@ -27,11 +25,5 @@ def gpus_allocated(truth: StoreReader, node: str) -> int:
 def is_use_known(truth: StoreReader) -> bool:
     """False where not every pod of the cluster is seen, or not every claim where nodes offer GPUs to claims:
     what looks idle may be in use."""
-    status = truth.status(Kind.POD)
-    if status is not None and not status.is_whole:
-        return False
-    claims = truth.status(Kind.DEVICE_CLAIM)
-    if claims is None or claims.is_whole or claims.phase is Phase.ABSENT:
-        return True
-    nodes: Iterable[Node] = truth.records(Kind.NODE).values()
-    return all(node.gpus_by_claim is None for node in nodes)
+    knows_claims = not truth.has_claimable_gpus or listing(truth, Kind.DEVICE_CLAIM).has_all
+    return knows_claims and listing(truth, Kind.POD).has_all

@@ -23,6 +23,7 @@ from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
+from cockpit.triage.known import quiet
 from cockpit.triage.left_over import BROKEN_OFF
 from cockpit.triage.troubles import Trouble
 from cockpit.views import heat
@@ -185,7 +186,8 @@ class NowScreen(Place):
                 return f"Connecting: {kind} are not listed yet."
             if not status.is_current:
                 return why_empty(kind, status)
-        return "Nothing needs a human now."
+        told = quiet(cluster.store, self.state.namespaces)
+        return f"{told[0].upper()}{told[1:]}."
 
     def _name_fleet(self) -> None:
         """The title over the map, and beside it why the map is empty or its readings are missing."""

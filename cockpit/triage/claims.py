@@ -5,6 +5,7 @@ from typing import Any
 
 from cockpit.catalogue import Cause, Permanence
 from cockpit.fit.surroundings import Surroundings
+from cockpit.model.listing import Complete, listing
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -54,9 +55,8 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
                 evidence=(of_event(event),),
             )
     for claim in pod.traits.wishes.device_claims:
-        status = store.status(Kind.DEVICE_CLAIM)
-        is_known = status is not None and status.is_current
-        is_gone = is_known and store.by_key(Kind.DEVICE_CLAIM, f"{pod.namespace}/{claim}") is None
+        own = listing(store, Kind.DEVICE_CLAIM, pod.namespace)
+        is_gone = isinstance(own, Complete) and own.lacks(f"{pod.namespace}/{claim}")
         if is_gone or is_absent(trees, "ResourceClaim", pod.namespace, claim):
             yield draft(
                 Cause.DEVICE_CLAIM_MISSING,

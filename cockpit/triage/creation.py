@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from cockpit.catalogue import TextPlace, understand
+from cockpit.catalogue import ListOf, TextPlace, lists_behind, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
 from cockpit.gangs.engine_of_job import admitted_by, needed_by
@@ -25,6 +25,7 @@ from cockpit.triage import composed, operators
 from cockpit.triage.blocker import Blocker, draft, is_up, joined, not_understood, of_event
 from cockpit.triage.claims import is_absent, tree_named
 from cockpit.triage.cluster_view import NO_TREES, Trees
+from cockpit.triage.known import gaps, with_gaps
 from cockpit.triage.verdict import Evidence, Subject
 from cockpit.triage.walk import Walk
 
@@ -149,7 +150,11 @@ def not_made(
     found = without_launcher(job, pods, store) or composed.not_made(job.namespace, job.name, trees)
     if found is None and not pods:
         found = of_events(_of_unknown_children(job, store))
-    return found or _untouched(job, pods, store, now_seconds, trees)
+    if found is None:
+        found = _untouched(job, pods, store, now_seconds, trees)
+        if not found.cause:  # a refusal would be an event
+            found = with_gaps(found, gaps(store, (ListOf(Kind.EVENT), ListOf(Kind.POD)), job.namespace))
+    return found
 
 
 def _of_unknown_children(job: Job, store: StoreReader) -> list[Event]:
@@ -208,7 +213,8 @@ def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Blo
         return None
     late = [pod for pod in pods if not is_up(pod)]
     if not late:
-        return Blocker(cause="", sentence="waits for its launcher to be made")
+        made = Blocker(cause="", sentence="waits for its launcher to be made")
+        return with_gaps(made, gaps(store, lists_behind(Cause.LAUNCHER_NOT_MADE), job.namespace))
     first = next((pod for pod in late if pod.node), late[0])
     also = (Cause.NOT_READY,) if first.node and first.phase == "Running" else ()
     name = first.name

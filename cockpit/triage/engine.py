@@ -4,11 +4,13 @@ from collections.abc import Callable
 
 import msgspec
 
+from cockpit.catalogue import ListOf
 from cockpit.gangs import registry
 from cockpit.model.event import Event
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, creation, job_walk, node_walk, starting, wanted
 from cockpit.triage.blocker import Blocker, finished, is_up
@@ -20,6 +22,7 @@ from cockpit.triage.expected_start import expected_start
 from cockpit.triage.gang_standing import standing
 from cockpit.triage.idle_jobs import idle_words, mark_words
 from cockpit.triage.judgement import judged
+from cockpit.triage.known import not_found, nothing_seen, qualified
 from cockpit.triage.past_runs import runs_seen
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.placing import unplaced
@@ -94,10 +97,11 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdi
     found = job_walk.judge(walk)
     if found is not None and not pods and job.state not in (*JobState.ENDED, JobState.FINISHING):
         found = judged([found, *of_templates(job, view)])
-    found = found or _idle(job, view)
+    found = found or _idle(job, view) or _nothing_seen(job, view)
     made = _verdict(
         found,
         subject or Subject("job", job.namespace, job.name),
+        view.store,
         state=job.state,
         gpus=job.gpus_wanted or job.gpus_allocated,
         since=None if found is None else job_since(job, found, pods, view.store),
@@ -120,12 +124,22 @@ def _idle(job: Job, view: ClusterView) -> Blocker | None:
     return Blocker(cause="", sentence=sentence, since_seconds=judged.since_seconds)
 
 
+def _nothing_seen(job: Job, view: ClusterView) -> Blocker | None:
+    """That its pods, or the object that would tell of its end, are not all known."""
+    kinds: tuple[str, ...] = (Kind.POD,)
+    if job.kind != "Pod" and creation.object_of(job, view.store) is None:
+        kinds += registry.controller_tables()
+    seen = nothing_seen(view.store, map(ListOf, kinds), job.namespace)
+    return Blocker(cause="", sentence=seen) if seen else None
+
+
 def _verdict(
-    found: Blocker | None, subject: Subject, *, state: str, gpus: int, since: float | None
+    found: Blocker | None, subject: Subject, store: StoreReader, *, state: str, gpus: int, since: float | None
 ) -> Verdict:
     if found is None:
         return Verdict(subject=subject, sureness=Sureness.SAID, state=state, gpus=gpus)
-    return msgspec.structs.replace(finished(found, subject, state=state, gpus=gpus), since_seconds=since)
+    made = finished(qualified(found, store, subject.namespace), subject, state=state, gpus=gpus)
+    return msgspec.structs.replace(made, since_seconds=since)
 
 
 def job_behind(subject: Subject, view: ClusterView) -> Job | None:
@@ -168,7 +182,7 @@ def _job(subject: Subject, view: ClusterView) -> Verdict:
     if pod is not None:  # no row: as it is written it asks for no GPU
         of_pod = _pod(Subject("pod", pod.namespace, pod.name), view)
         return msgspec.structs.replace(of_pod, subject=subject)
-    return _absent(subject)
+    return not_found(subject, view.store, (Kind.POD, *registry.controller_tables()))
 
 
 def _pod_without_row(subject: Subject, view: ClusterView) -> Pod | None:
@@ -194,7 +208,7 @@ def _events_below(subject: Subject, view: ClusterView) -> list[Event]:
 def _pod(subject: Subject, view: ClusterView) -> Verdict:
     pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
     if pod is None:
-        return _absent(subject)
+        return not_found(subject, view.store, (Kind.POD,))
     if pod.node or pod.is_finished:
         found = starting.not_running(pod, view.store, view.now_seconds, view.last_lines, view.trees)
     else:
@@ -211,14 +225,8 @@ def _pod(subject: Subject, view: ClusterView) -> Verdict:
         )
         found = unplaced(pod, context)
     since = None if found is None else pod_since(pod, found)
-    made = _verdict(found, subject, state="", gpus=pod.gpus, since=since)
+    made = _verdict(found, subject, view.store, state="", gpus=pod.gpus, since=since)
     return with_root(made, view.store)
-
-
-def _absent(subject: Subject) -> Verdict:
-    return Verdict(
-        subject=subject, sentence=f"no {subject.kind} of that name is known here", sureness=Sureness.UNKNOWN
-    )
 
 
 _EXPLAINED: dict[str, Callable[[Subject, ClusterView], Verdict]] = {

@@ -16,10 +16,11 @@ from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.node_affinity import NodeTerms
 from cockpit.k8s.tolerations import HARD, is_tolerated
 from cockpit.model.job_reader import JobReader
+from cockpit.model.listing import listing
 from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.model.store_reader import StoreReader, sees_all
+from cockpit.model.store_reader import StoreReader
 from cockpit.triage.idle_jobs import IdleJobs, TelemetryGap, gpu_gap, unmeasured
 from cockpit.triage.packing import NodeKind, Packing, PodKind, pack
 
@@ -134,7 +135,7 @@ def fleet_load(store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds
         resting += job.gpus_allocated * known.is_open(job, store, now_seconds)
     if idle is None and not gaps and (gap := gpu_gap(store)) is not None:
         gaps[gap] = 0
-    seen = sees_all(store, Kind.POD), sees_all(store, Kind.NODE)
+    seen = listing(store, Kind.POD).has_all, listing(store, Kind.NODE).has_all
     return FleetLoad(models, idle, unsure, *seen, tuple(sorted(gaps.items())), resting)
 
 

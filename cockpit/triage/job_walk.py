@@ -13,6 +13,7 @@ from cockpit.jobs.row import growth_of
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.gang import Workload
 from cockpit.model.job import JobObject, JobState
+from cockpit.model.listing import Complete, listing
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
@@ -43,6 +44,8 @@ def judge(walk: Walk) -> Blocker | None:
     gang = walk.gang
     if gang is not None and gang.is_waiting and not any(_stays(pod, gang) for pod in walk.pods):
         return _lingering(walk, judged(held_by_gang(walk, gang)))
+    if not walk.pods and job.state not in (JobState.SUSPENDED, JobState.QUEUED) and (found := _unseen(walk)):
+        return found
     if job.state == JobState.STARTING and not walk.pods:
         return Blocker(cause="", sentence="admitted: its pods are about to be made")
     if job.state in (JobState.SUSPENDED, JobState.QUEUED) and not walk.pods:
@@ -53,6 +56,14 @@ def judge(walk: Walk) -> Blocker | None:
         held = creation.suspended(job, walk.store, walk.now_seconds, walk.trees)
         return joined(held, "", _left(walk))
     return _of_pods(walk)
+
+
+def _unseen(walk: Walk) -> Blocker | None:
+    """That its pods may be there: they are not listed. What refused them is told all the same."""
+    pods = listing(walk.store, Kind.POD, walk.job.namespace)
+    if isinstance(pods, Complete) or pods.has_all:
+        return None
+    return creation.refused((walk.job.uid,), walk.store) or draft("", f"its pods are not seen: {pods.words}")
 
 
 def _stays(pod: Pod, gang: GangStanding) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, ListOf
 from cockpit.gangs.sentence import counted
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
@@ -20,8 +20,11 @@ from cockpit.triage import node_signs
 from cockpit.triage.blocker import Blocker, draft, finished, of_pod
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.gpu_stack import stack_trouble
+from cockpit.triage.known import not_found, nothing_seen, qualified
 from cockpit.triage.verdict import Evidence, Subject, Verdict
 
+NODE_LISTS = (ListOf(Kind.NODE, is_wide=True), ListOf(Kind.POD, is_wide=True), ListOf(Kind.GPU, is_wide=True))
+"""Lists that tell of a node's trouble."""
 JOINING_SECONDS = 900.0
 """So long after it was made a node may take to get ready, or to show again the GPUs that pods hold."""
 
@@ -34,26 +37,13 @@ def of_node(subject: Subject, view: ClusterView) -> Verdict:
     """What is wrong with a node."""
     node: Node | None = view.store.by_key(Kind.NODE, subject.name)
     if node is None:
-        return Verdict(
-            subject=subject, sentence="no node of that name is known here", sureness=Sureness.UNKNOWN
-        )
+        return not_found(subject, view.store, (Kind.NODE,))
     found = judge(node, view.store, view.now_seconds) or node_signs.judge(
         node, view.store, view.now_seconds, view.around.budgets, view.ended_drains
     )
     if found is None:
-        return Verdict(subject=subject, sentence=nothing_seen(view.store), sureness=Sureness.SAID)
+        return Verdict(subject=subject, sentence=nothing_seen(view.store, NODE_LISTS), sureness=Sureness.SAID)
     return finished(found, subject, gpus=gpus_expected(node, view.store))
-
-
-def nothing_seen(store: StoreReader) -> str:
-    """What is said where no trouble is seen: "" where the lists that would tell of one are complete and
-    current, else which of them are not."""
-    unsure = [
-        kind
-        for kind in (Kind.NODE, Kind.POD)
-        if (status := store.status(kind)) is not None and not (status.is_whole and status.is_current)
-    ]
-    return f"no trouble is seen, but not all is known: {' and '.join(unsure)}" if unsure else ""
 
 
 def of_card(subject: Subject, view: ClusterView) -> Verdict:
@@ -95,7 +85,12 @@ def _troubles(view: ClusterView) -> Iterator[Verdict]:
 
 
 def judge(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
-    """The worst that is wrong with a node, None where nothing is."""
+    """The worst that is wrong with a node, None where nothing is seen."""
+    found = _worst(node, store, now_seconds)
+    return None if found is None else qualified(found, store)
+
+
+def _worst(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
     if node.deleting_seconds is not None:
         return None
     name = f"Node {node.name}"

@@ -13,9 +13,9 @@ from cockpit.catalogue.cause import Cause
 from cockpit.fit.shape import Shape
 from cockpit.gangs import registry, scheduler
 from cockpit.gangs.sentence import counted
-from cockpit.model.batch import Phase
 from cockpit.model.event import Event
 from cockpit.model.gpu_share import GpuShare
+from cockpit.model.listing import Incomplete, listing
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -37,21 +37,9 @@ def unplaced(pod: Pod, context: PlacementContext) -> Blocker:
     """Why the pod has no node: what lasts longest, and behind it what blocks besides."""
     found = judged(_blockers(pod, context))
     assert found is not None  # each way ends with one
-    if not context.knows_nodes and found.sureness is Sureness.SAID and found.evidence:
-        why = f"why it waits cannot be told in full: {_why_no_nodes(context.store)}"
-        count = scheduler.parse(found.evidence[0].value).nodes
-        of_nodes = "" if count is None else f" of {counted(count, 'node')}"
-        sentence = f"{why}; the scheduler says{of_nodes}: {found.sentence}"
-        found = structs.replace(found, sentence=sentence, funnel=None)
     if context.now_seconds is None:
         return found
     return took_its_place(found, pod, context.store)
-
-
-def _why_no_nodes(store: StoreReader) -> str:
-    status = store.status(Kind.NODE)
-    is_denied = status is not None and status.phase is Phase.DENIED
-    return "you may not list nodes" if is_denied else "nodes are not listed"
 
 
 def _blockers(pod: Pod, context: PlacementContext) -> list[Blocker]:
@@ -99,8 +87,14 @@ def _of_nodes(shape: Shape, context: PlacementContext, *, is_too_large: bool = F
 def _without_group(pod: Pod, store: StoreReader) -> Blocker | None:
     """It names a group of pods that does not exist: no scheduler takes it up."""
     name = registry.group_of_pod(pod)
-    groups = store.status(Kind.POD_GROUP)
-    if not name or groups is None or store.pod_groups_named(f"{pod.namespace}/{name}"):
+    groups = listing(store, Kind.POD_GROUP, pod.namespace)
+    is_told = store.status(Kind.POD_GROUP) is not None  # else nothing was asked for groups yet
+    if (
+        not name
+        or not is_told
+        or isinstance(groups, Incomplete)
+        or not groups.lacks(f"{pod.namespace}/{name}")
+    ):
         return None
     return draft(
         Cause.GANG_MISSING,

@@ -7,6 +7,7 @@ from cockpit.gangs.sentence import counted
 from cockpit.gangs.wording import say
 from cockpit.model.job import Job
 from cockpit.model.pool import Pool
+from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.pools.demand import NO_DEMAND, PoolDemand, demand_by_pool
 from cockpit.pools.failures import failures_of
@@ -14,7 +15,8 @@ from cockpit.pools.index import pools_of
 from cockpit.pools.owner import FailureClass, PoolFailure
 from cockpit.triage.blocker import draft, finished
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.node_walk import by_node, nothing_seen, of_node
+from cockpit.triage.known import not_found, nothing_seen
+from cockpit.triage.node_walk import NODE_LISTS, by_node, of_node
 from cockpit.triage.verdict import Evidence, Subject, Verdict
 
 _FULL, _FAILED = Cause.POOL_AT_MAXIMUM, Cause.NO_MACHINE
@@ -26,9 +28,7 @@ def of_pool(subject: Subject, view: ClusterView) -> Verdict:
     pools = pools_of(view.store)
     pool = next((one for one in pools if one.name == subject.name), None)
     if pool is None:
-        return Verdict(
-            subject=subject, sentence="no pool of that name is known here", sureness=Sureness.UNKNOWN
-        )
+        return not_found(subject, view.store, (Kind.NODE, Kind.POOL))
     by_pool = demand_by_pool(view.store, pools)
     demand = (by_pool or {}).get(pool.name, NO_DEMAND)
     failures = failures_of(pool, view.store, view.now_seconds)
@@ -43,7 +43,7 @@ def of_pool(subject: Subject, view: ClusterView) -> Verdict:
         verdict = of_node(Subject("node", "", name), view)
         if verdict.is_trouble:
             return by_node(verdict, subject, gpus=pool.gpus_total)
-    sentence = _standing(pool, demand) or nothing_seen(view.store)
+    sentence = _standing(pool, demand) or nothing_seen(view.store, NODE_LISTS)
     if failures:
         sentence = say("no pod waits for it; it did not grow: {why}", why=failures[0].sentence)
     return Verdict(subject=subject, sentence=sentence, sureness=Sureness.SAID)

@@ -1,6 +1,6 @@
 """Queues: why one takes no jobs, or what its head waits for."""
 
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, ListOf
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Queue
 from cockpit.gangs.queue_line import waiting
@@ -8,6 +8,7 @@ from cockpit.model.gang import SchedulerQueue
 from cockpit.model.sureness import Sureness
 from cockpit.triage.blocker import draft, finished
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.known import not_found, nothing_seen
 from cockpit.triage.verdict import Evidence, Subject, Verdict
 
 
@@ -15,16 +16,15 @@ def of_queue(subject: Subject, view: ClusterView) -> Verdict:
     """What keeps a queue from admitting jobs."""
     queue = _named(subject, view)
     if queue is None:
-        return Verdict(
-            subject=subject, sentence="no queue of that name is known here", sureness=Sureness.UNKNOWN
-        )
+        return not_found(subject, view.store, registry.queue_tables())
     engine = registry.engine_of_queue(queue)
     state = engine.queue_state(queue)
     held = engine.held_in_vain(queue, view.store) if state.takes_jobs else None
     if held is not None:
         return finished(held, subject)
+    lists = tuple(ListOf(one, is_wide=True) for one in (engine.local_queues, engine.cluster_queues) if one)
     if state.takes_jobs or state.state == "unknown":
-        return Verdict(subject=subject, sureness=Sureness.SAID)
+        return Verdict(subject=subject, sentence=nothing_seen(view.store, lists), sureness=Sureness.SAID)
     waits = len(waiting(view.store, queue))
     kind = "Queue" if isinstance(queue, SchedulerQueue) else type(queue).__name__
     said = Evidence(f"{kind} {queue.key}", "state", state.why)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from cockpit.fit.shape import Part
 from cockpit.model.job import Job, JobObject
+from cockpit.model.listing import listing
 from cockpit.model.record import Kind
-from cockpit.model.store_reader import sees_all
 from cockpit.triage import creation, filters
 from cockpit.triage.blocker import Blocker
 from cockpit.triage.cluster_view import ClusterView
@@ -17,8 +17,9 @@ from cockpit.triage.wanted import wanted_of
 
 def of_templates(job: Job, view: ClusterView) -> list[Blocker]:
     """A blocker for each part of the job that the nodes would not take; [] where its templates are not known,
-    or where nodes are not."""
-    if not sees_all(view.store, Kind.NODE) or not view.store.records(Kind.NODE):
+    or where nodes or its pods are not."""
+    sees_pods = listing(view.store, Kind.POD, job.namespace).has_all
+    if not sees_pods or not listing(view.store, Kind.NODE).has_all or not view.store.records(Kind.NODE):
         return []
     return [held for part in _parts(job, view) for held in _of_part(part, view)]
 

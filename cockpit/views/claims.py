@@ -1,6 +1,7 @@
 """What is known of devices by claim (DRA), in words: the kinds may be denied, or not be read yet."""
 
 from cockpit.model.batch import Phase
+from cockpit.model.listing import listing
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -8,16 +9,9 @@ from cockpit.model.store_reader import StoreReader
 _UNREAD = "ResourceClaims of its pods are not known"
 
 
-def knows_claims(store: StoreReader) -> bool:
-    """False where claims of the cluster are denied or not read yet: devices may be allocated unseen."""
-    status = store.status(Kind.DEVICE_CLAIM)
-    return status is None or status.is_whole or status.phase is Phase.ABSENT
-
-
 def may_have_gpus(node: Node, store: StoreReader) -> bool:
     """True where pods of a node have devices by claim, and nobody tells what the node offers to claims."""
-    status = store.status(Kind.DEVICE_SLICE)
-    if status is None or status.is_whole or status.phase is Phase.ABSENT:
+    if listing(store, Kind.DEVICE_SLICE).has_all:
         return False
     return any(pod.traits.device_claims for pod in store.pods_on(node.name))
 

@@ -17,7 +17,7 @@ from cockpit.jobs.render import queue_of
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.views.fleet import sees_all_pods
+from cockpit.pools.truth import is_use_known
 
 
 def fit_report(
@@ -30,7 +30,7 @@ def fit_report(
     gang = planned_gang(manifest, namespace)
     if not gang:
         return []
-    if not sees_all_pods(store):
+    if not is_use_known(store):
         return ["cannot tell whether it fits now: not all pods are visible"]
     queue = queue_of(manifest)
     levels = required_levels(manifest) if queue else ()
@@ -57,7 +57,7 @@ def fit_on_node(
     would help."""
     gang, snapshot = planned_gang(manifest, namespace), ClusterSnapshot(store, surroundings)
     node = snapshot.nodes.get(name)
-    if node is None or len(gang) != 1 or not sees_all_pods(store):
+    if node is None or len(gang) != 1 or not is_use_known(store):
         return fit_report(manifest, store, surroundings, namespace)
     answer = fit(store, gang, surroundings=surroundings)
     resource, offered = answer.shape.gpu_resource, dict(node.allocatable).get(answer.shape.gpu_resource)

@@ -11,9 +11,9 @@ from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.truth import is_use_known
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
-from cockpit.views.claims import knows_claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
     duties = sum(one.duties for one in parts)
     watts = [one.watts for one in parts if one.watts is not None]
     memory = [one.memory for one in parts if one.memory is not None]
-    unseen = 0 if sees_all_pods(store) else free
+    unseen = 0 if is_use_known(store) else free
     return Fleet(
         nodes=len(nodes),
         gpu_nodes=len(parts),
@@ -264,15 +264,6 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
         contradicted=sum(one.contradicted for one in parts),
         sampled_seconds=max((one.sampled for one in parts if one.sampled is not None), default=None),
     )
-
-
-def sees_all_pods(store: StoreReader) -> bool:
-    """False while nobody can say what is free: pods of other namespaces, or all, are not known (yet), or
-    claims are not where nodes offer GPUs to them."""
-    status = store.status(Kind.POD)
-    if store.has_claimable_gpus and not knows_claims(store):
-        return False
-    return status is None or status.is_whole
 
 
 def _why_none(store: StoreReader) -> Reading:

@@ -12,9 +12,9 @@ from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.truth import is_use_known
 from cockpit.views import cards, doubts, physical
 from cockpit.views import format as fmt
-from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.node_cards import cards_of, is_dead
 from cockpit.views.order import Value
@@ -66,7 +66,7 @@ def rows_of(node: Node, store: StoreReader) -> list[GpuRow]:
 def _claimable(node: Node, store: StoreReader) -> Iterator[Gpu]:
     """Cards without telemetry that the API server knows by their slices (DRA), with who has them by claim."""
     known = {physical.card_key(card) for card in store.gpus_on(node.name)}
-    is_told = sees_all_pods(store)
+    is_told = is_use_known(store)
     by_others = store.requests_on(node.name).gpus > sum(pod.gpus_claimed for pod in store.pods_on(node.name))
     for device, pods in store.devices_on(node.name):
         if device.is_part or not device.is_usable or device.uuid in known:

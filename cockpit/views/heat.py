@@ -17,9 +17,9 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.throttle import HARMFUL
 from cockpit.model.xid import xid_class
+from cockpit.pools.truth import is_use_known
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
-from cockpit.views.fleet import sees_all_pods
 from cockpit.views.order import natural
 
 FREE, LOST, NOT_COLLECTED, STALE, IMPLAUSIBLE = -1, -2, -3, -4, -5
@@ -141,7 +141,7 @@ class _Shades:
         self._metric = metric
         self._store = store
         self._namespaces = namespaces
-        self._sees_all = sees_all_pods(store)
+        self._sees_all = is_use_known(store)
         self._most_watts = 0.0
         self._names = _named(store, metric) if metric in _NAMED else {}
         if metric is Metric.POWER:

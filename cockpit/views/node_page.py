@@ -6,6 +6,7 @@ from cockpit_widgets.types import Pair, Tone
 
 from cockpit.fit.surroundings import Budget
 from cockpit.model.batch import Phase, StreamStatus
+from cockpit.model.listing import listing
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
@@ -15,10 +16,10 @@ from cockpit.pools import registry
 from cockpit.pools.drain_mark import mark_of, progress
 from cockpit.pools.keepers import keeper_words
 from cockpit.pools.stage import node_stage
+from cockpit.pools.truth import is_use_known
 from cockpit.views import cards, devices, doubts, gpus, physical
 from cockpit.views import format as fmt
-from cockpit.views.claims import claims_trouble, knows_claims, may_have_gpus
-from cockpit.views.fleet import sees_all_pods
+from cockpit.views.claims import claims_trouble, may_have_gpus
 from cockpit.views.lazy_table import LazyTable
 from cockpit.views.node_cards import cards_of, is_dead
 from cockpit.views.states import node_cell, telemetry_trouble, why_empty
@@ -163,7 +164,7 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
     is_split = physical.is_split(node, known)
     model = cards.short_model(node.gpu_model)
     words = [f"{fmt.count(physical.cards_promised(node, known) if is_split else shown)} {model}".strip()]
-    allocated_words = allocated if sees_all_pods(store) else "?"
+    allocated_words = allocated if is_use_known(store) else "?"
     if node.gpu_allocatable is None:
         words.append("not advertised yet")
     elif is_dead(node):
@@ -177,7 +178,7 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
         words.append("by claim (DRA)")
     missing = (shown or 0) - (0 if is_dead(node) else node.gpu_allocatable or 0)
     pairs = [Pair("GPUs", " · ".join(words), "warn" if missing > 0 else "")]
-    if node.gpus_by_claim is not None and not knows_claims(store):
+    if node.gpus_by_claim is not None and not listing(store, Kind.DEVICE_CLAIM).has_all:
         pairs.append(Pair("claims", claims_trouble(store), "warn"))
     whole = physical.whole_cards(known)
     duty = fmt.duty_cell(cards.fold(whole, cards.duty, cards.mean), is_allocated=allocated > 0)

@@ -13,10 +13,10 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.drain_mark import mark_of, progress
 from cockpit.pools.stage import node_stage
+from cockpit.pools.truth import is_use_known
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
 from cockpit.views.claims import may_have_gpus
-from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.node_cards import cards_of, is_dead
 from cockpit.views.order import Value
@@ -43,7 +43,7 @@ class NodeRow:
     @cached_property
     def allocated_text(self) -> str:
         """The same as a word; more may be allocated where not every pod is seen."""
-        return str(self.allocated) if sees_all_pods(self.store) else "?"
+        return str(self.allocated) if is_use_known(self.store) else "?"
 
     @cached_property
     def stage(self) -> str:

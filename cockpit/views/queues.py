@@ -11,7 +11,9 @@ from cockpit.gangs.engine import Engine
 from cockpit.gangs.queue_line import counted_queues, waiting
 from cockpit.gangs.standing import QueueState, WaitingView
 from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.model.batch import Phase
 from cockpit.model.gang import ClusterQueue, LocalQueue, QueueShare, QuotaRow, SchedulerQueue
+from cockpit.model.listing import Complete, listing
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
@@ -148,8 +150,11 @@ def _rows(engine: Engine, store: StoreReader) -> list[QueueRow]:
         return [QueueRow(one, None) for one in locals_]
     clusters: dict[str, ClusterQueue] = {one.name: one for one in counted_queues(engine, store)}
     status = store.status(engine.cluster_queues)
-    is_known = status is not None and status.is_current
-    not_told = "" if is_known else why_empty("cluster queues", status)
+    known = listing(store, engine.cluster_queues)
+    if status is None or status.phase is Phase.ABSENT:
+        not_told = why_empty("cluster queues", status)
+    else:
+        not_told = "" if isinstance(known, Complete) else status.message or known.words
     found = [QueueRow(one, clusters.get(one.cluster_queue), not_told) for one in locals_]
     named = {one.cluster_queue for one in locals_}
     return found + [QueueRow(None, one) for name, one in clusters.items() if name not in named]

@@ -56,7 +56,7 @@ def bound_pods(bed: Bed, prefix: str) -> list[str]:
 
 def unlock(terminal: Terminal) -> None:
     """`:write`, with its one confirmation."""
-    terminal.until("· ro", "Nothing needs a human now", f"{NODES + 2} nodes")
+    terminal.until("· ro", "Nothing needs a human", f"{NODES + 2} nodes")
     assert "new job" not in terminal.screen(), "read-only, and yet a key that writes is offered"
     terminal.keys(":")
     terminal.until("Command palette")

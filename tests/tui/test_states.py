@@ -61,9 +61,7 @@ async def test_an_empty_table_says_why(phase: Phase, message: str, objects: int,
             await visit(pilot, key)
             said = unwrapped(app)
             if key == "1":
-                expected = (
-                    "Nothing needs a human now." if phase is Phase.LIVE else wanted.format(kind=Kind.NODE)
-                )
+                expected = "Nothing needs a human." if phase is Phase.LIVE else wanted.format(kind=Kind.NODE)
             else:
                 expected = wanted.format(kind=KIND_OF[key])
             assert expected in said, f"{name}\n{looking.text(app)}"

@@ -11,6 +11,7 @@ from cockpit.gangs.manifests import Attached, copied, mapping
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.gang import ClusterQueue
+from cockpit.model.listing import listing
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -97,8 +98,7 @@ def unused_quota(queue: ClusterQueue) -> int | None:
 
 def free_gpus(store: StoreReader) -> int | None:
     """GPUs that no pod holds on nodes that take pods; None where not every pod is known."""
-    status = store.status(Kind.POD)
-    if status is None or not status.is_whole:
+    if not listing(store, Kind.POD).has_all:
         return None
     nodes: list[Node] = [one for one in store.records(Kind.NODE).values() if one.gpu_allocatable]
     return sum(

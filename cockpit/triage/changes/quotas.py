@@ -8,6 +8,7 @@ import msgspec
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
+from cockpit.model.listing import Incomplete, listing
 from cockpit.model.record import Kind, Record, condition
 from cockpit.triage.changes.in_line import turn_of
 from cockpit.triage.changes.offer import (
@@ -91,9 +92,11 @@ def _resumed_queue(desk: Desk) -> ChangeOffers:
 def created(desk: Desk) -> ChangeOffers:
     """The LocalQueue that is named, where only one ClusterQueue could stand behind it."""
     name, space = desk.wanted.queue, desk.wanted.namespace
-    queues: Mapping[str, ClusterQueue] = desk.view.store.records(Kind.CLUSTER_QUEUE)
+    store = desk.view.store
+    queues: Mapping[str, ClusterQueue] = store.records(Kind.CLUSTER_QUEUE)
     open_ = [one for one in queues.values() if is_open(one)]
-    if desk.local is not None or len(open_) != 1:
+    lists = listing(store, Kind.LOCAL_QUEUE, space), listing(store, Kind.CLUSTER_QUEUE)
+    if desk.local is not None or len(open_) != 1 or any(isinstance(one, Incomplete) for one in lists):
         return
     behind = open_[0].name
     local = LocalQueue(uid=f"new {name}", name=name, namespace=space, cluster_queue=behind)

@@ -11,8 +11,9 @@ from cockpit.catalogue import Gate, gate_of
 from cockpit.catalogue.lifting import Lift, lift_of
 from cockpit.fit.gang import fit
 from cockpit.model.finding import Change, Finding
+from cockpit.model.listing import listing
 from cockpit.model.record import Kind
-from cockpit.model.store_reader import StoreReader, sees_all
+from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage.changes.absent import claims, failed_worker
 from cockpit.triage.changes.begun import of_begun
@@ -220,4 +221,4 @@ def _together(route: Route) -> Change:
 
 def _sees_all(store: StoreReader) -> bool:
     """Without every pod and every node nobody knows what is free."""
-    return sees_all(store, Kind.POD) and sees_all(store, Kind.NODE)
+    return listing(store, Kind.POD).has_all and listing(store, Kind.NODE).has_all

@@ -445,8 +445,7 @@ def test_without_the_right_to_list_nodes_the_scheduler_is_quoted_and_nothing_is_
     view = ClusterView(store=cluster.store, jobs=cluster.index, now_seconds=NOW)
     verdict = advised(explain(Subject("pod", waits.namespace, waits.name), view), view)
     assert verdict.sentence == (
-        "why it waits cannot be told in full: you may not list nodes; the scheduler says of 23 nodes: "
-        "needs 1 GPU: 5 nodes lack free GPUs, 18 are ruled out by the node selector"
+        "needs 1 GPU: 5 nodes lack free GPUs, 18 are ruled out by the node selector; nodes are denied"
     )
     assert verdict.sureness is Sureness.SAID
     assert (verdict.funnel, verdict.changes, verdict.cause) == (None, (), "selector")

@@ -185,4 +185,4 @@ def test_nothing_is_wrong_is_said_only_where_the_lists_are_whole_and_current() -
         store.apply(Batch(kind=Kind.POD, status=msgspec.structs.replace(whole, phase=phase)))
         for subject in (Subject("node", "", "n"), Subject("pool", "", "gpu-p5")):
             is_well = explain(subject, view).sentence == ""
-            assert is_well is (phase in (Phase.LIVE, Phase.POLLED)), (phase, subject)
+            assert is_well is (phase in (Phase.LIVE, Phase.ABSENT)), (phase, subject)

@@ -14,7 +14,7 @@ from cockpit.pools.truth import is_use_known
 from cockpit.store.store import Store
 from cockpit.views import gpus, nodes, pods
 from cockpit.views.fit import fit_report
-from cockpit.views.fleet import fleet, sees_all_pods
+from cockpit.views.fleet import fleet
 from cockpit.views.node_page import facts
 from cockpit.views.view_state import ViewState
 from tests.unit.views.builders import GIB, NOW, card, node, pod, store, texts
@@ -94,7 +94,7 @@ def test_the_fleet_counts_them() -> None:
 @pytest.mark.parametrize("phase", [Phase.DENIED, Phase.CONNECTING])
 def test_where_claims_are_not_known_nothing_is_free_and_nothing_is_none(phase: Phase) -> None:
     made = claimed(phase=phase)
-    assert not sees_all_pods(made)
+    assert not is_use_known(made)
     assert (fleet(made).free, fleet(made).unseen) == (0, 4)
     assert texts(nodes.table(made, WHOLE, NOW), "gpus") == ["?/4"]
     assert texts(pods.table(made, WHOLE, NOW), "gpus") == ["?", "?"]
@@ -139,7 +139,7 @@ def test_a_pool_is_not_called_idle_where_claims_are_not_known() -> None:
 def test_claims_that_nobody_uses_make_nothing_unknown() -> None:
     made = store(node(), pod("own", gpus=2))
     told(made, Kind.DEVICE_CLAIM, Phase.DENIED)
-    assert sees_all_pods(made)
+    assert is_use_known(made)
     assert fleet(made).free == 6
 
 
