@@ -79,9 +79,10 @@ def listing(store: StoreReader, kind: str, namespace: str = "") -> Listing:
     spaces = sorted({space for one in streams if (space := _namespace_of(one))})
     told = [one for one in streams if not namespace or _namespace_of(one) in ("", namespace)]
     gaps = {gap for one in told if (gap := _gap_of(one)) is not None}
-    if not told or (spaces and not namespace and gaps != {Gap.DENIED}):
-        denied = {_namespace_of(one) for one in streams if _gap_of(one) is Gap.DENIED}
-        return Incomplete(kind, Gap.PARTIAL, tuple(one for one in spaces if one not in denied))
+    denied = {_namespace_of(one) for one in streams if _gap_of(one) is Gap.DENIED}
+    readable = tuple(one for one in spaces if one not in denied)
+    if not told or (readable and not namespace):
+        return Incomplete(kind, Gap.PARTIAL, readable)
     if not gaps:
         return Complete(store, kind)
     worst = min(gaps, key=list(Gap).index)

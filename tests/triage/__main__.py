@@ -16,6 +16,7 @@ from tests.real import commit, seed_of
 from tests.triage import company, judge, offer_plays, recorder, table
 from tests.triage.case import CASES, Case, read_cases, report_case, write_case
 from tests.triage.fresh import fresh
+from tests.triage.half_known import all_claims
 from tests.triage.night import night
 from tests.triage.offer_plays import OfferPlay, by_row, played_embedded, played_on_beds
 from tests.triage.recorder import Asked
@@ -132,6 +133,12 @@ def _fresh(seed: int, count: int) -> int:
     return 0 if judge.reaches_bars(found) else 1
 
 
+def _absence() -> int:
+    count, found = all_claims(read_cases())
+    print(*found, f"{count} cells, {len(found)} of them claim what they cannot know", sep="\n")
+    return 1 if found else 0
+
+
 def _company(seed: int, count: int) -> int:
     drawn_ = company.situations(seed, count)
     bare = {one.bare.name: one.bare for one in drawn_}
@@ -226,6 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     beside = commands.add_parser("company", help="judge each cause beside three drawn neighbours")
     beside.add_argument("--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit")
     beside.add_argument("--count", type=int, default=200)
+    commands.add_parser("absence", help="each case with each of its lists denied, in part, polled, stale")
     nights = commands.add_parser("nightshift", help="what Now says of nights with many incidents")
     nights.add_argument("--seeds", type=int, default=20)
     nights.add_argument("--terminals", type=int, default=2, help="so many of them walked in a terminal, too")
@@ -248,6 +256,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fresh(given.seed, given.count)
     if given.command == "company":
         return _company(given.seed, given.count)
+    if given.command == "absence":
+        return _absence()
     if given.command == "offers":
         return _offers(given)
     if given.command == "nightshift":

@@ -1,17 +1,19 @@
 """A case as it is seen by those who know less: a kind denied, not read yet, listed in some namespaces only,
 polled a while ago, or stale; and what may be said of it then."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
 
 from cockpit.catalogue import lists_behind
 from cockpit.gangs.sentence import SENTENCE_LIMIT
+from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
 from cockpit.model.listing import Gap
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
+from cockpit.store.store import Store
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.triage.verdict import Verdict
@@ -78,6 +80,8 @@ def seen(case: Case, cell: Cell) -> ClusterView:
         around = msgspec.structs.replace(view.around, **{field: None}) if field else view.around
         return msgspec.structs.replace(view, trees=trees, around=around)
     store = view.store
+    assert isinstance(store, Store)
+    assert isinstance(view.jobs, JobIndex)
     records = tuple(store.records(cell.kind).values())
     streams = [one for one in store.statuses().values() if one.kind == cell.kind]
     space = case.file.subject.namespace
@@ -126,3 +130,23 @@ def is_named(sentence: str, cell: Cell) -> bool:
 def told(case: Case, view: ClusterView) -> Verdict:
     """Of what the case is about."""
     return explain(case.file.subject, view)
+
+
+def claims(case: Case, whole: Verdict, cell: Cell) -> list[str]:
+    """A line for each fault of what is said of the case by those who know less."""
+    half = told(case, seen(case, cell))
+    return [
+        f"{case.name}, {cell.kind} {cell.gap.value}: {one}: {half.sentence!r} for {whole.sentence!r}"
+        for one in faults(whole, half, cell)
+    ]
+
+
+def all_claims(cases: Iterable[Case]) -> tuple[int, list[str]]:
+    """How many cells all cases have, and the faults of all of them."""
+    found, count = [], 0
+    for case in cases:
+        whole = told(case, view_of(case))
+        for cell in cells(case):
+            count += 1
+            found += claims(case, whole, cell)
+    return count, found

@@ -1,0 +1,91 @@
+"""With less than all lists complete no verdict claims what it cannot know: drawn here, whole by
+`python -m tests.triage absence`."""
+
+import random
+
+import msgspec
+import pytest
+
+from cockpit.catalogue import Gate, gate_of, lists_behind
+from cockpit.fit.surroundings import UNKNOWN
+from cockpit.model.listing import Gap
+from cockpit.model.namespaces import EVERY
+from cockpit.model.record import Kind
+from cockpit.model.sureness import Sureness
+from cockpit.triage.attention import needs_human
+from cockpit.triage.engine import explain
+from cockpit.triage.known import quiet
+from cockpit.triage.verdict import Subject
+from cockpit.views.why import page
+from tests.triage.case import Case, read_cases
+from tests.triage.half_known import Cell, cells, claims, faults, is_named, seen, told
+from tests.triage.world import view_of
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return read_cases()
+
+
+def test_no_verdict_claims_what_a_list_that_is_not_whole_may_refute(cases: list[Case]) -> None:
+    rng = random.Random(26)
+    found, gaps = [], set()
+    for case in cases:
+        whole = told(case, view_of(case))
+        drawn = rng.sample(list(cells(case)), 2)
+        gaps |= {one.gap for one in drawn}
+        found += [text for cell in drawn for text in claims(case, whole, cell)]
+    assert gaps == set(Gap)
+    assert not found, "\n".join(found)
+
+
+def test_what_is_proved_names_the_lists_that_it_rests_on(cases: list[Case]) -> None:
+    """But for claims that do not exist: these are read whole when they are asked about, or not at all."""
+    bare = {
+        verdict.cause
+        for case in cases
+        if (verdict := told(case, view_of(case))).sureness is Sureness.PROVED
+        if not lists_behind(verdict.cause)
+    }
+    assert bare <= {"claim-missing", "claim-unbound", "volume-not-mounted", "between-attempts"}
+    assert all(lists_behind(cause) for cause in ("gpus-short", "taint", "quota-in-use", "half-placed"))
+    assert gate_of("gpus-short") is Gate.PLACEMENT
+
+
+def test_a_check_sees_a_proof_a_silence_and_another_cause(cases: list[Case]) -> None:
+    """The checks themselves can fail."""
+    case = next(one for one in cases if one.file.top == "taint")
+    whole, cell = told(case, view_of(case)), Cell(Kind.NODE, Gap.STALE)
+    assert list(faults(whole, whole, cell)) == ["proved"]
+    other = next(one for one in cases if one.file.top == "image-not-pulled")
+    assert list(faults(whole, told(other, view_of(other)), cell)) != []
+    assert list(faults(whole, told(case, seen(case, cell)), cell)) == []
+
+
+@pytest.mark.parametrize("gap", Gap)
+def test_what_runs_is_not_called_well_where_its_pods_are_not_known(cases: list[Case], gap: Gap) -> None:
+    """On its page, for a node, and in the list of what needs a human."""
+    case = next(one for one in cases if one.file.top == "quota-in-use")
+    view = seen(case, Cell(Kind.POD, gap))
+    for node in view.store.records(Kind.NODE).values():
+        verdict = explain(Subject("node", "", node.name), view)
+        if not verdict.is_trouble:
+            assert is_named(verdict.sentence, Cell(Kind.POD, gap)), verdict.sentence
+            assert "nothing is wrong" not in page(verdict, view).head[0]
+    assert is_named(quiet(view.store, EVERY), Cell(Kind.POD, gap))
+
+
+def test_now_and_the_page_say_what_the_verdict_says(cases: list[Case]) -> None:
+    rng = random.Random(26)
+    for case in rng.sample([one for one in cases if one.file.subject.kind == "job"], 40):
+        view = seen(case, cell := rng.choice(list(cells(case))))
+        verdict = explain(case.file.subject, view)
+        if verdict.sentence:
+            assert page(verdict, view).head[0] == verdict.sentence, cell
+        rows = needs_human(view.store, view.jobs, view.now_seconds)
+        mine = [row for row in rows if row.subject == verdict.subject and row.cause]
+        watched = explain(
+            case.file.subject, msgspec.structs.replace(view, around=UNKNOWN, trees={}, last_lines={})
+        )
+        told_there = {row.sentence for row in mine if row.cause == watched.cause and not row.others}
+        assert told_there <= {watched.sentence}, cell
