@@ -76,6 +76,8 @@ def listing(store: StoreReader, kind: str, namespace: str = "") -> Listing:
     streams = [one for one in store.statuses().values() if one.kind == kind]
     if not streams:
         return Complete(store, kind)
+    wide = {one.scope for one in streams if not _namespace_of(one)}  # beside which no namespace of it counts
+    streams = [one for one in streams if one.scope in wide or one.scope.rpartition("/")[0] not in wide]
     spaces = sorted({space for one in streams if (space := _namespace_of(one))})
     told = [one for one in streams if not namespace or _namespace_of(one) in ("", namespace)]
     gaps = {gap for one in told if (gap := _gap_of(one)) is not None}

@@ -61,6 +61,8 @@ def test_a_namespace_is_known_whole_where_others_are_not() -> None:
         assert isinstance(known, Incomplete)
         assert not known.has_all
         assert known.words == "only pods of team-a are listed"
+    both = store_with(("team-a", Phase.LIVE, 1), ("", Phase.STALE, 1))
+    assert listing(both, Kind.POD) == Incomplete(Kind.POD, Gap.STALE)
     denied = store_with(("team-a", Phase.DENIED, 0), ("team-b", Phase.DENIED, 0))
     assert listing(denied, Kind.POD) == Incomplete(Kind.POD, Gap.DENIED)
 
