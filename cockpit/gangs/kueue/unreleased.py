@@ -11,8 +11,9 @@ from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
+from cockpit.model.listing import listing
 from cockpit.model.record import Kind
-from cockpit.model.store_reader import StoreReader, sees_all
+from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 
 _DEPTH = 4
@@ -102,7 +103,7 @@ def _is_unreleased(workload: Workload, store: StoreReader) -> bool:
     marks = ("Evicted", "QuotaReserved")
     if workload.is_finished or workload.owner is None or not all(is_true(workload, one) for one in marks):
         return False
-    return sees_all(store, Kind.POD) and not _may_have_pods(workload, store)
+    return listing(store, Kind.POD).has_all and not _may_have_pods(workload, store)
 
 
 def _may_have_pods(workload: Workload, store: StoreReader) -> bool:
