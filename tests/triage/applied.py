@@ -205,6 +205,9 @@ def _written(change: Change, ground: OfferGround) -> None:
             "volumeName": f"of-{target.name}",
         },
     }
+    if not ground.kubectl:  # nobody binds claims on an embedded cluster
+        claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+        volume["spec"]["claimRef"] = {"name": target.name, "namespace": target.namespace}
     api.create(served.path("persistentvolumes"), volume)
     api.create(served.path("persistentvolumeclaims", target.namespace), claim)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from cockpit.model.finding import Change
 from cockpit.sim.actors.kubelet.actor import MARK
 from cockpit.sim.clock import DemoClock
 from cockpit.sim.cluster import EmbeddedCluster
@@ -96,6 +97,11 @@ def page(found: Sequence[OfferPlay], seed: int) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def starting(one: Judgement) -> list[Change]:
+    """Offers that are said to start the job; what only takes the first blocker away is not done."""
+    return [change for change in one.verdict.changes if change.is_checked]
+
+
 def _of(one: Judgement, words: str, told: str) -> OfferPlay:
     return OfferPlay(one.case.name, row_of(one.case.file.recorded.script), words, told)
 
@@ -128,7 +134,7 @@ def _on_bed(one: Asked, ground: BedGround, number: int) -> tuple[list[OfferPlay]
         expected = one.script.play(stage)
         case = case_of(one.script, one.seed, expected, stage.objects(), time.time(), "bed")
         (verdict,) = judged([case])
-        offers = verdict.verdict.changes
+        offers = starting(verdict)
         if number >= len(offers):
             return [], len(offers)
         where = OfferGround(ground.api, ground.served, ground.kubeconfig, ground.kubectl)
@@ -146,7 +152,7 @@ def played_embedded(cases: Sequence[Case]) -> Iterator[OfferPlay]:
     for one in judged(cases):
         row = row_of(one.case.file.recorded.script)
         why_not = NOT_IMITATED.get(row) or _strange_scheduler(one.case)
-        for offer in one.verdict.changes:
+        for offer in starting(one):
             if why_not:
                 yield _of(one, offer.words, f"not applied: {why_not}")
                 continue

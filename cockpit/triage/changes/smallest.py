@@ -10,6 +10,7 @@ import msgspec
 from cockpit.catalogue import Gate, gate_of
 from cockpit.catalogue.lifting import Lift, lift_of
 from cockpit.fit.gang import fit
+from cockpit.fit.what_if import WhatIf
 from cockpit.model.finding import Change, Finding
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind
@@ -75,15 +76,24 @@ def changes_for(
         found = failed_worker(verdict.subject, view)
         if found or wanted is None:
             return found
-    blockers = _blockers(verdict, wanted)
-    desk = Desk(wanted, view, blockers, answer=demand.answer)
-    if wanted.queue and (parts := turn_of(desk, desk.base).parts) != wanted.parts:
-        desk = Desk(msgspec.structs.replace(wanted, parts=parts), view, blockers)
-    routes = _routes(desk, most, _MOST_STEPS)
-    fewest = min(map(len, routes), default=0)
-    chosen = {tuple(sorted(one.change.kind for one in route)): route for route in reversed(routes)}
-    starting = [_together(route) for route in reversed(chosen.values()) if len(route) == fewest]
+    desk = desk_of(verdict, view, wanted)
+    starting = [_together(route) for route in routes(desk, most)]
     return tuple(starting[:most]) or tuple(islice(_first_steps(desk), _MOST_FIRST))
+
+
+def desk_of(verdict: Finding, view: ClusterView, wanted: Wanted) -> Desk:
+    """What the offers of the verdict's subject are made from: its members on the nodes of its flavors."""
+    blockers = _blockers(verdict, wanted)
+    parts = turn_of(Desk(wanted, view), WhatIf(parts=wanted.parts, queue=wanted.queue)).parts
+    return Desk(msgspec.structs.replace(wanted, parts=parts), view, blockers)
+
+
+def routes(desk: Desk, most: int = MOST_OFFERS) -> list[Route]:
+    """Changes that start the subject one after the other, as few as it takes: of each kind the smallest."""
+    found = _routes(desk, most, _MOST_STEPS)
+    fewest = min(map(len, found), default=0)
+    chosen = {tuple(sorted(one.change.kind for one in route)): route for route in reversed(found)}
+    return [route for route in reversed(chosen.values()) if len(route) == fewest]
 
 
 def _blockers(verdict: Finding, wanted: Wanted) -> tuple[Finding, ...]:
@@ -127,7 +137,7 @@ def _routes(desk: Desk, most: int, steps: int) -> list[Route]:
         return found
     for first in _firsts(desk, offers)[:_MOST_FIRST]:
         kinds = {route[0].change.kind for route in found}
-        for rest in _routes(_after(desk, first), 2, steps - 1):
+        for rest in _routes(after(desk, first), 2, steps - 1):
             is_lost = first.tree is None and first.change.kind in _ON_ITS_OBJECTS
             if first.change.kind not in kinds and not (is_lost and any(one.is_anew for one in rest)):
                 found.append((first, *rest))
@@ -160,7 +170,7 @@ def _firsts(desk: Desk, offers: Sequence[ChangeOffer]) -> list[ChangeOffer]:
     return [*known, *(one for one in partial_lines(desk) if one.change.command not in commands)]
 
 
-def _after(desk: Desk, offer: ChangeOffer) -> Desk:
+def after(desk: Desk, offer: ChangeOffer) -> Desk:
     """The desk as it would be after the change."""
     is_anew = desk.is_anew or offer.is_anew
     turn = turn_of(desk, offer.then, is_last=is_anew)
@@ -198,10 +208,13 @@ def _first_steps(desk: Desk) -> Iterator[Change]:
 
 def _together(route: Route) -> Change:
     """One change of several. What the API server asks for comes first; a job is made anew before anything
-    lets it in: an engine that unsuspends it meanwhile may take the new one for the old one's end."""
+    lets it in: an engine that unsuspends it meanwhile may take the new one for the old one's end. A copy
+    under another name is made last, of all that was done."""
 
     def turn(one: ChangeOffer) -> int:
-        return 0 if gate_of(one.mends) is Gate.CREATION and not one.is_anew else 1 if one.is_anew else 2
+        if one.is_anew:
+            return 1 if one.tree is not None else 3
+        return 0 if gate_of(one.mends) is Gate.CREATION else 2
 
     steps = [one.change for one in sorted(route, key=turn)]
     if len(steps) == 1:

@@ -1,0 +1,102 @@
+"""Offers where a second wall stands behind the first: they go through both, or say what comes next."""
+
+import random
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from cockpit.fit.shape import Part
+from cockpit.model.record import Kind
+from cockpit.triage.changes.gates import left_after
+from cockpit.triage.changes.in_line import WaitingPods
+from cockpit.triage.changes.offer import ChangeOffer, Desk
+from cockpit.triage.changes.smallest import after, changes_for, desk_of, routes
+from cockpit.triage.engine import explain
+from cockpit.triage.wanted import Demand
+from tests.triage.case import Case, read_cases
+from tests.triage.offer_plays import played_embedded
+from tests.triage.walls import WALLS, second_walls
+from tests.triage.world import view_of
+
+SEED, PLAYED = 31, 6
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[tuple[str, Case]]:
+    return list(second_walls(read_cases()))
+
+
+def smaller(offer: ChangeOffer, desk: Desk) -> Iterator[ChangeOffer]:
+    """The same offer with smaller numbers: less quota, fewer nodes, or a larger part of the job left."""
+    then, kind = offer.then, offer.change.kind
+    queues = [record for table, record in then.records if table == Kind.CLUSTER_QUEUE]
+    if kind in ("more_nodes", "scale_pool", "ask_nodes", "raise_maximum"):
+        for count in range(len(then.records)):
+            yield offer._replace(then=msgspec.structs.replace(then, records=then.records[:count]))
+    elif kind == "raise_quota" and queues and desk.queue is not None:
+        (queue,) = queues
+        for at, (row, was) in enumerate(zip(queue.quotas, desk.queue.quotas, strict=False)):
+            low, high = was.nominal, row.nominal - 1
+            while low <= high:
+                middle = (low + high) // 2
+                less = msgspec.structs.replace(row, nominal=middle)
+                rows = (*queue.quotas[:at], less, *queue.quotas[at + 1 :])
+                record = msgspec.structs.replace(queue, quotas=rows)
+                yield offer._replace(
+                    then=msgspec.structs.replace(then, records=((Kind.CLUSTER_QUEUE, record),))
+                )
+                low = middle + 1
+    elif kind == "fewer_members" and len(then.parts) == 1:
+        (part,) = then.parts
+        for count in range(part.count + 1, desk.wanted.parts[0].count):
+            parts = (Part(part.role, count, part.shape),)
+            yield offer._replace(then=msgspec.structs.replace(then, parts=parts))
+
+
+def test_every_offer_starts_or_says_what_comes_next(pairs: list[tuple[str, Case]]) -> None:
+    offered = starting = 0
+    for _, case in pairs:
+        view = view_of(case)
+        subject = case.file.subject
+        changes = changes_for(explain(subject, view), view)
+        for change in changes:
+            assert change.is_checked != bool(change.leaves), (case.name, change)
+            for step in change.steps or (change,):
+                ended = step.command if step.kind in ("suspend", "kill") else ()
+                assert subject.key not in ended, (case.name, change.words)
+        offered += bool(changes)
+        starting += any(change.is_checked for change in changes)
+    assert len(pairs) > 300 and {wall for wall, _ in pairs} == set(WALLS)
+    assert offered > 0.75 * len(pairs) and starting > 0.7 * len(pairs), (offered, starting, len(pairs))
+
+
+def test_no_smaller_number_would_have_done(pairs: list[tuple[str, Case]]) -> None:
+    tried = 0
+    for _, case in pairs:
+        view = view_of(case)
+        verdict = explain(case.file.subject, view)
+        wanted = Demand(case.file.subject, view).wanted
+        for route in () if wanted is None or not verdict.cause else routes(desk_of(verdict, view, wanted)):
+            desk = desk_of(verdict, view, wanted)
+            for before in route[:-1]:
+                desk = after(desk, before)
+            waiting = WaitingPods(desk)
+            assert next(left_after(desk, route[-1], waiting), None) is None
+            for less in smaller(route[-1], desk):
+                words = (case.name, [one.change.words for one in route], less.then)
+                assert next(left_after(desk, less, waiting), None) is not None, words
+                tried += 1
+    assert tried > 200
+
+
+def test_what_starts_starts(pairs: list[tuple[str, Case]]) -> None:
+    started = 0
+    for _, case in random.Random(SEED).sample(pairs, len(pairs)):
+        for one in played_embedded([case]):
+            if one.is_applied:
+                assert one.is_started, f"{one.case}: {one.words}: {one.outcome}"
+                started += 1
+        if started >= PLAYED:
+            break
+    assert started >= PLAYED
