@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from cockpit.fit.shape import Part
+from cockpit.model.gang import ClusterQueue
 from cockpit.model.record import Kind
 from cockpit.triage.changes.gates import left_after
 from cockpit.triage.changes.in_line import WaitingPods
@@ -30,7 +31,7 @@ def pairs() -> list[tuple[str, Case]]:
 def smaller(offer: ChangeOffer, desk: Desk) -> Iterator[ChangeOffer]:
     """The same offer with smaller numbers: less quota, fewer nodes, or a larger part of the job left."""
     then, kind = offer.then, offer.change.kind
-    queues = [record for table, record in then.records if table == Kind.CLUSTER_QUEUE]
+    queues = [record for _, record in then.records if isinstance(record, ClusterQueue)]
     if kind in ("more_nodes", "scale_pool", "ask_nodes", "raise_maximum"):
         for count in range(len(then.records)):
             yield offer._replace(then=msgspec.structs.replace(then, records=then.records[:count]))
@@ -76,9 +77,12 @@ def test_no_smaller_number_would_have_done(pairs: list[tuple[str, Case]]) -> Non
     for _, case in pairs:
         view = view_of(case)
         verdict = explain(case.file.subject, view)
-        wanted = Demand(case.file.subject, view).wanted
-        for route in () if wanted is None or not verdict.cause else routes(desk_of(verdict, view, wanted)):
-            desk = desk_of(verdict, view, wanted)
+        demand = Demand(case.file.subject, view)
+        if demand.wanted is None or not verdict.cause:
+            continue
+        first = desk_of(verdict, view, demand)
+        for route in routes(first):
+            desk = first
             for before in route[:-1]:
                 desk = after(desk, before)
             waiting = WaitingPods(desk)

@@ -138,9 +138,9 @@ def _at_queue(
             yield draft(
                 Cause.QUEUE_UNUSABLE, "queue {queue}: {why}", names={"queue": one.name, "why": state.why}
             )
-    yield from _of_its_spec(desk, queue, workload, trees)
     for lack in turn.lacks:
         yield _shortage(lack, turn)
+    yield from _of_its_spec(desk, queue, workload, trees)
     levels = registry.required_levels(offer.tree or desk.wanted.tree or {})
     if any(levels) and offer.mends != Cause.TOPOLOGY_FULL:
         level = next(filter(None, levels))

@@ -2,7 +2,7 @@
 that no node has room for take seats."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -22,6 +22,7 @@ from cockpit.model.record import Kind
 from cockpit.model.scheduling import Toleration
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.offer import Desk
+from cockpit.triage.pod_shape import shape_of_pod
 
 _HAVE_WAITING_PODS: Final = (JobState.PENDING, JobState.DEGRADED)
 _STRICT: Final = "StrictFIFO"
@@ -202,16 +203,4 @@ def _waits(pod: Pod) -> bool:
 
 def _shape(pod: Pod) -> Shape:
     """What it takes of a node, and which nodes it may go to; not which pods it minds."""
-    wishes = pod.traits.wishes
-    return Shape(
-        requests=tuple(sorted(_amounts(pod))),
-        node_selector=wishes.node_selector,
-        node_terms=wishes.node_terms,
-        tolerations=wishes.tolerations,
-    )
-
-
-def _amounts(pod: Pod) -> Iterator[tuple[str, int]]:
-    given: Mapping[str, int] = {"cpu": pod.cpu_millicores, "memory": pod.memory_bytes}
-    given = {**given, **dict(pod.traits.resources or ((pod.gpu_resource, pod.gpus),))}
-    yield from ((name, amount) for name, amount in given.items() if name and amount)
+    return msgspec.structs.replace(shape_of_pod(pod), near=(), keeps_away=(), host_ports=(), claims=())

@@ -25,6 +25,7 @@ from cockpit.triage.changes.offer import (
     merge_patch,
     short,
 )
+from cockpit.triage.pod_shape import shape_of_pod
 
 ENDING_KINDS: Final = frozenset(
     (
@@ -113,8 +114,7 @@ class _Rooms:
         look = self._looks[name]
         free = dict(zip(self._asked, self._snapshot.free(look.node, self._asked), strict=True))
         for pod in pods:
-            given = {"cpu": pod.cpu_millicores, "memory": pod.memory_bytes, "pods": 1}
-            given.update(pod.traits.resources or {pod.gpu_resource: pod.gpus})
+            given = {**dict(shape_of_pod(pod).requests), "pods": 1}
             for resource in free:
                 free[resource] += given.get(resource, 0)
         room = min(max(0, free[resource]) // each for resource, each in self._asked.items())

@@ -10,7 +10,6 @@ import msgspec
 from cockpit.catalogue import Gate, gate_of
 from cockpit.catalogue.lifting import Lift, lift_of
 from cockpit.fit.gang import fit
-from cockpit.fit.what_if import WhatIf
 from cockpit.model.finding import Change, Finding
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind
@@ -76,16 +75,21 @@ def changes_for(
         found = failed_worker(verdict.subject, view)
         if found or wanted is None:
             return found
-    desk = desk_of(verdict, view, wanted)
+    desk = desk_of(verdict, view, demand)
     starting = [_together(route) for route in routes(desk, most)]
     return tuple(starting[:most]) or tuple(islice(_first_steps(desk), _MOST_FIRST))
 
 
-def desk_of(verdict: Finding, view: ClusterView, wanted: Wanted) -> Desk:
-    """What the offers of the verdict's subject are made from: its members on the nodes of its flavors."""
-    blockers = _blockers(verdict, wanted)
-    parts = turn_of(Desk(wanted, view), WhatIf(parts=wanted.parts, queue=wanted.queue)).parts
-    return Desk(msgspec.structs.replace(wanted, parts=parts), view, blockers)
+def desk_of(verdict: Finding, view: ClusterView, demand: Demand) -> Desk:
+    """What the offers of the verdict's subject are made from: its members on the nodes of its flavors. Only
+    where something is wanted."""
+    wanted = demand.wanted
+    assert wanted is not None
+    desk = Desk(wanted, view, _blockers(verdict, wanted), answer=demand.answer)
+    parts = turn_of(desk, desk.base).parts
+    if parts == wanted.parts:
+        return desk
+    return Desk(msgspec.structs.replace(wanted, parts=parts), view, desk.blockers)
 
 
 def routes(desk: Desk, most: int = MOST_OFFERS) -> list[Route]:
