@@ -76,11 +76,11 @@ ROOTS: Final[Mapping[str, tuple[RootFact, ...]]] = {
     Cause.OTHER_RESOURCE_SHORT: (_POOL, _REQUEST),
     Cause.NO_VICTIMS: (_POOL, _REQUEST),
     Cause.MAY_NOT_PREEMPT: (_POOL, _REQUEST),
-    Cause.POD_LIMIT: (_POOL,),
-    Cause.NODES_NOT_READY: (_POOL,),
-    Cause.CORDONED: (_POOL,),
-    Cause.TAINT: (_POOL, RootFact("taint", "taint")),
-    Cause.SELECTOR: (RootFact("label", "selector"),),
+    Cause.POD_LIMIT: (_POOL, _REQUEST),
+    Cause.NODES_NOT_READY: (_POOL, _REQUEST),
+    Cause.CORDONED: (_POOL, _REQUEST),
+    Cause.TAINT: (_POOL, RootFact("taint", "taint"), _REQUEST),
+    Cause.SELECTOR: (RootFact("label", "selector"), _REQUEST),
     Cause.RESOURCE_NOT_OFFERED: (RootFact("resource", "resource"),),
     Cause.OTHER_GPU_UNIT: (RootFact("resource", "resource"),),
     Cause.CLAIM_UNBOUND: (RootFact("StorageClass", "storage_class"), _CLAIM),
@@ -107,5 +107,5 @@ ROOTS: Final[Mapping[str, tuple[RootFact, ...]]] = {
 }
 """By cause: the first of these whose fact is known is the root. What is not here is the subject's own."""
 
-HOLDERS: Final[frozenset[str]] = frozenset({"pool", "queue", "namespace"})
+HOLDERS: Final[frozenset[str]] = frozenset({"pool", "queue", "namespace", "request"})
 """Kinds of objects that have several troubles at a time: they are one root for each cause."""

@@ -63,6 +63,10 @@ def waiting_cures(verdict: Verdict) -> bool:
 def _finding(
     job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float
 ) -> Verdict | None:
+    if job.state == JobState.STARTING and not job.workload_uid and job.created_seconds is not None:
+        is_young = now_seconds - job.created_seconds < WAITING_SECONDS
+        if is_young and verdicts.takes_its_course(job, now_seconds):
+            return None  # by far the most of a fleet that comes up
     verdict = verdicts.of(job, now_seconds)
     if verdict.cause in TOLD_BY_LOG and any(crashes_on(pod, now_seconds) for pod in jobs.members(job.key)):
         since = verdict.since_seconds  # one row, between two crashes as well

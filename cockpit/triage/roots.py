@@ -15,8 +15,8 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.verdict import Subject, Verdict
 
-Root = tuple[str, str, str]
-"""Kind and key of an object, and the cause where its kind may have several troubles at a time."""
+Root = tuple[Subject, str]
+"""An object, and the cause where its kind may have several troubles at a time."""
 
 
 def with_root(verdict: Verdict, store: StoreReader, queue: str = "") -> Verdict:
@@ -75,49 +75,41 @@ def _takes_jobs(queue: LocalQueue | ClusterQueue) -> bool:
 
 def one_each(found: Iterable[Verdict], store: StoreReader, jobs: JobReader) -> list[Verdict]:
     """One row for each root, with how many jobs wait or broke because of it."""
-    rows = list(found)
-    own = {_own(row): _root(row, store, jobs) for row in rows}
     by_root: dict[Root, list[Verdict]] = {}
-    for row in rows:
-        root = _root(row, store, jobs)
-        for _ in range(_HOPS):  # a job that stands behind another shares what that one waits for
-            further = own.get(root, root)
-            if further == root:
-                break
-            root = further
-        by_root.setdefault(root, []).append(row)
+    for row in found:
+        by_root.setdefault(_root(row, store, jobs), []).append(row)
+    told_in = {row.subject: root for root, some in by_root.items() for row in some if row.subject != root[0]}
+    for root in [root for root in by_root if root[0] in told_in]:
+        # what stands behind a job shares what that one waits for
+        if (further := told_in[root[0]]) in by_root:
+            by_root[further] += by_root.pop(root)
     return [_told(root, some) for root, some in by_root.items()]
-
-
-_HOPS = 4
-
-
-def _own(row: Verdict) -> Root:
-    return row.subject.kind, row.subject.key, ""
 
 
 def _root(row: Verdict, store: StoreReader, jobs: JobReader) -> Root:
     root = row.root
     if root is None:
-        return _own(row)
+        return row.subject, ""
     if root.kind == "pod":
         pod: Pod | None = store.by_key(Kind.POD, root.key)
         owner = None if pod is None else jobs.job_of_pod(pod)
         if owner is not None:
-            return "job", f"{owner.namespace}/{owner.name}", ""
-    return root.kind, root.key, row.cause if root.kind in HOLDERS else ""
+            return Subject("job", owner.namespace, owner.name), ""
+    return root, row.cause if root.kind in HOLDERS else ""
 
 
 def _told(root: Root, some: Sequence[Verdict]) -> Verdict:
     """The trouble of the root itself goes before what comes of it; of several jobs the oldest stands for all,
     for the row is not to jump from one to another."""
-    itself = [row for row in some if _own(row) == root]
+    itself = [row for row in some if row.subject == root[0]]
     first = min(itself or some, key=lambda row: (row.since_seconds or 0.0, row.key))
     others = [row for row in some if row is not first]
+    if not itself:  # what several share is not mended at one of them
+        first = structs.replace(first, remedies=tuple(one for one in first.remedies if not one.is_write))
     if not others:
         return first
     count = sum(1 for row in others if row.subject.kind == "job")
-    tail = _tail(root[0], count, is_itself=bool(itself))
+    tail = _tail(root[0].kind, count, is_itself=bool(itself))
     ages = [row.since_seconds for row in some if row.since_seconds is not None]
     return structs.replace(
         first,

@@ -447,11 +447,19 @@ def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], par
         cause=cause,
         sentence=sentence,
         sureness=Sureness.SAID,
+        facts=_asked(sifted),
         evidence=(said,),
         funnel=sifted.funnel,
         since_seconds=said.since_seconds,
         also=tuple(one for one in known[1:] if one in _besides(told, sifted)),
     )
+
+
+def _asked(sifted: Sifted) -> tuple[tuple[str, str], ...]:
+    """What every pod asks for of which the scheduler says the same."""
+    if not sifted.resource:
+        return ()
+    return (("asked", amount_words(sifted.resource, dict(sifted.shape.requests)[sifted.resource])),)
 
 
 _MOST_SPECIFIC = (

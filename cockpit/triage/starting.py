@@ -68,6 +68,15 @@ def not_running(
     return _starting(pod, store, trees)
 
 
+def starts(pod: Pod, store: StoreReader) -> bool:
+    """Whether it is on a node that is ready, waits for no more than its container, and no event warns."""
+    if pod.phase != "Pending" or not pod.node or pod.waiting_reason not in _STARTING:
+        return False
+    node: Node | None = store.by_key(Kind.NODE, pod.node)
+    is_well = node is not None and node.ready == "True" and pod.deleting_seconds is None
+    return is_well and not any(event.type == "Warning" for event in store.events_of(pod.uid))
+
+
 def lost_node(pod: Pod, store: StoreReader) -> Blocker | None:
     """The node that the pod is on is not ready: nothing that its kubelet said last can be relied on."""
     node: Node | None = store.by_key(Kind.NODE, pod.node)

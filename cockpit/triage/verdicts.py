@@ -19,6 +19,7 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import of_job
 from cockpit.triage.funnels import LOOKS, Funnels
 from cockpit.triage.on_demand import OnDemand
+from cockpit.triage.starting import starts
 from cockpit.triage.verdict import Verdict
 
 JOBS = 64
@@ -43,6 +44,7 @@ class Verdicts:
         self._store = store
         self._jobs = jobs
         self._kept: dict[str, _Kept] = {}
+        self._starting: dict[str, tuple[Job, float]] = {}  # when each was seen to take its course
         self._funnels = Funnels(store)
         self._resting = 0  # how many of those kept rest on the room of nodes
         self._moment: tuple[int, float] | None = None
@@ -56,6 +58,18 @@ class Verdicts:
                 return kept.verdict
             self._jobs_left -= 1
         return self._reach(job, kept, now_seconds)
+
+    def takes_its_course(self, job: Job, now_seconds: float) -> bool:
+        """Whether all its pods start on nodes that are ready and no component says that anything is wrong:
+        nothing has to be judged."""
+        kept = self._starting.get(job.key)
+        if kept is None or kept[0] is not job or not 0.0 <= now_seconds - kept[1] < RIPE_SECONDS:
+            pods = self._jobs.members(job.key)
+            if len(pods) < (job.wanted or 1) or not all(starts(pod, self._store) for pod in pods):
+                self._starting.pop(job.key, None)
+                return False
+            self._starting[job.key] = (job, now_seconds)
+        return True
 
     def view(self, now_seconds: float) -> ClusterView:
         """The cluster as these verdicts see it."""
@@ -109,6 +123,8 @@ class Verdicts:
     def _forget(self) -> None:
         """Rows that are gone, once they are as many as those that stand."""
         rows = self._jobs.jobs
+        if len(self._starting) > 2 * len(rows) + JOBS:
+            self._starting = {key: kept for key, kept in self._starting.items() if key in rows}
         if len(self._kept) > 2 * len(rows) + JOBS:
             self._kept = {key: kept for key, kept in self._kept.items() if key in rows}
             self._resting = sum(1 for one in self._kept.values() if one.room != _NOT_ON_ROOM)

@@ -294,6 +294,7 @@ async def complaints(*faults: Fault) -> list[str]:
     await ground.cluster.engine.advance(SOON_SECONDS)
     rows = await ground.rows()
     missed = [str(wide) for wide in told if sum(_is_about(row, wide) for row in rows) != 1]
+    missed += [f"changes one victim: {row}" for row in rows if any(it.is_write for it in row.remedies)]
     other = [str(row) for row in rows if not any(_is_about(row, wide) for wide in told)]
     return missed + other
 
