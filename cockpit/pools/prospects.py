@@ -1,14 +1,17 @@
 """Which pools may still grow for pods that wait, and what keeps the others from it."""
 
 import enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
+
+import msgspec
 
 from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
+from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.match import groups
@@ -47,17 +50,35 @@ class Prospect(NamedTuple):
         )
 
 
-_KEPT: "WeakKeyDictionary[StoreReader, tuple[int, tuple[Prospect, ...]]]" = WeakKeyDictionary()
+class _Index:
+    """Of one state of what pools rest on: the pools, and which of them serve a shape."""
+
+    def __init__(self, basis: tuple[object, ...], every: tuple[Prospect, ...]) -> None:
+        self.basis, self.every = basis, every
+        self.serving: dict[Shape, tuple[Prospect, ...] | None] = {}
+
+
+_INDEXES: "WeakKeyDictionary[StoreReader, _Index]" = WeakKeyDictionary()
+_KINDS: Final = (Kind.NODE, Kind.POOL, Kind.MACHINE, Kind.AUTOSCALER, Kind.OWNER_EVENT)
+_STANDS_SECONDS: Final = 10.0
+"""So long what is told by the clock, or by the pods of DaemonSets, stands."""
+_MOST_SHAPES: Final = 1_024
 
 
 def prospects(store: StoreReader, now_seconds: float | None) -> tuple[Prospect, ...]:
-    """Of every pool, by name; the same for one state of the store."""
-    kept = _KEPT.get(store)
-    if kept is None or kept[0] != store.revision:
+    """Of every pool, by name."""
+    return _index(store, now_seconds).every
+
+
+def _index(store: StoreReader, now_seconds: float | None) -> _Index:
+    now = now_seconds or 0.0
+    basis = (now // _STANDS_SECONDS, *(tuple(store.records(kind).values()) for kind in _KINDS))
+    kept = _INDEXES.get(store)
+    if kept is None or kept.basis != basis:  # records that have not changed are the same objects
         found = groups(nodes_of(store), objects_of(store))
-        made = tuple(_prospect(one.name, one.owner, one.nodes, store, now_seconds or 0.0) for one in found)
-        kept = _KEPT[store] = (store.revision, made)
-    return kept[1]
+        every = tuple(_prospect(one.name, one.owner, one.nodes, store, now) for one in found)
+        kept = _INDEXES[store] = _Index(basis, every)
+    return kept
 
 
 def _prospect(
@@ -87,7 +108,20 @@ def serving(
 ) -> tuple[Prospect, ...] | None:
     """Pools of which one more node would take a pod of the shape; None where that is known of none, and not
     known of some."""
-    snapshot = ClusterSnapshot(store, around)
-    every = [(one, may_serve(one.owner, one.nodes, shape, snapshot)) for one in prospects(store, now_seconds)]
-    found = tuple(one for one, may in every if may)
-    return None if not found and any(may is None for _, may in every) else found
+    index, alike = _index(store, now_seconds), _alike(shape, store)
+    if shape.claims or alike not in index.serving:
+        snapshot = ClusterSnapshot(store, around)
+        every = [(one, may_serve(one.owner, one.nodes, shape, snapshot)) for one in index.every]
+        found = tuple(one for one, may in every if may)
+        is_unknown = not found and any(may is None for _, may in every)
+        if len(index.serving) >= _MOST_SHAPES:
+            index.serving.clear()
+        index.serving[alike] = None if is_unknown else found
+    return index.serving[alike]
+
+
+def _alike(shape: Shape, store: StoreReader) -> Shape:
+    """The shape without whose pod it is, where no pod minds any other."""
+    if shape.near or shape.keeps_away or any(pod.traits.keeps_away for pod in store.restrictive_pods()):
+        return shape
+    return msgspec.structs.replace(shape, namespace="", labels=())

@@ -17,11 +17,12 @@ from cockpit.model.pool import PoolObject, PoolRequirement
 from cockpit.model.record import Kind
 from cockpit.model.scheduling import NodeTerm, Requirement, Toleration
 from cockpit.pools.next_nodes import may_serve
+from cockpit.pools.prospects import PoolGrowth, prospects, serving
 from cockpit.store.store import Store
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
 from cockpit.triage.verdict import Subject, Verdict
-from tests.unit.triage.objects import NOW, Tree, node, view_of
+from tests.unit.triage.objects import NOW, Tree, decoded, node, view_of
 from tests.unit.triage.test_group_refusals import BACKOFF, FULL, SELECTOR, TAINT, said
 from tests.unit.triage.test_lost_gpus import pod
 
@@ -296,3 +297,19 @@ def test_how_many_gpus_is_not_guessed() -> None:
     assert may_serve(nodepool(ZONES), (), shape, ClusterSnapshot(Store())) is None
     mine = msgspec.structs.replace(shape, node_selector=(("karpenter.sh/nodepool", "gpu"),))
     assert may_serve(nodepool(ZONES), (), mine, ClusterSnapshot(Store())) is True
+
+
+def test_what_pools_become_is_judged_once_for_what_it_rests_on() -> None:
+    groups = [AT_ZERO, BUSY]
+    view = view_of([tree for one in groups for tree in full_nodes(one)], pools=map(deployed, groups))
+    store: Any = view.store
+    shape = Shape(requests=(("nvidia.com/gpu", 8),))
+    first, served = prospects(store, NOW), serving(shape, store, NOW)
+    assert [one.name for one in served or ()] == ["busy", "manual"]
+    store.apply(Batch(kind=Kind.POD, removed=("team-a-holds-busy-0",)))
+    store.apply(Batch(kind=Kind.POD, changed=tuple(decoded(pod("other", 1)))))
+    assert prospects(store, NOW + 1) is first and serving(shape, store, NOW + 1) is served
+    store.apply(Batch(kind=Kind.AUTOSCALER, changed=(status(groups, NOW - 700),)))
+    assert {one.growth for one in prospects(store, NOW + 1)} == {PoolGrowth.STOPPED}
+    other = msgspec.structs.replace(shape, requests=(("nvidia.com/gpu", 9),))
+    assert serving(other, store, NOW + 1) == ()
