@@ -12,6 +12,8 @@ from tests.contract.shapes import pod
 
 PAUSE_SECONDS = 0.15
 MOST_PODS = 24
+MOST_EVENTS = 200
+"""More go, the oldest first: what the app holds is to grow by a leak alone."""
 SPACES = ("team-a", "team-b")
 
 
@@ -22,6 +24,7 @@ class Moving:
         self._api = api
         self._rng = rng
         self._pods: list[str] = []
+        self._events: list[str] = []
         self._made = 0
         self._lock = threading.RLock()
         self._goes = asyncio.Event()
@@ -123,3 +126,6 @@ class Moving:
             "message": text,
         }
         self._api.create(f"/api/v1/namespaces/{space}/events", event)
+        self._events.append(f"/api/v1/namespaces/{space}/events/soak-{self._made}")
+        if len(self._events) > MOST_EVENTS:
+            self._api.delete(self._events.pop(0))
