@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from cockpit.catalogue import creation, placement, progress, queue, start
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.precedence import STORIES, YIELDS
 from cockpit.catalogue.rests_on import RESTS_ON, ListOf
 from cockpit.catalogue.row import CatalogueRow, Gate, TextPlace, Wording
 from cockpit.model.finding import Finding, Permanence
@@ -17,7 +16,6 @@ from cockpit.model.finding import Finding, Permanence
 __all__ = [
     "BY_CAUSE",
     "ROWS",
-    "STORIES",
     "YIELDS",
     "CatalogueRow",
     "Cause",
@@ -28,6 +26,7 @@ __all__ = [
     "Understood",
     "Wording",
     "gate_of",
+    "is_story",
     "lasts",
     "lists_behind",
     "permanence_of",
@@ -94,7 +93,13 @@ def lasts(found: Finding) -> Permanence:
     return permanence_of(found.cause) if found.permanence is None else found.permanence
 
 
+def is_story(cause: str) -> bool:
+    """Whether it is what several objects do to each other."""
+    row = BY_CAUSE.get(cause)
+    return row is not None and row.is_story
+
+
 def yields(general: str, special: str) -> bool:
-    """Whether one cause says less than another that holds besides."""
-    to, back = YIELDS.get(general, ()), YIELDS.get(special, ())
+    """Whether one cause says less than another that holds as well."""
+    to, back = (BY_CAUSE[cause].yields_to if cause in BY_CAUSE else () for cause in (general, special))
     return special in to or (gate_of(special) in to and general not in back and gate_of(general) not in back)

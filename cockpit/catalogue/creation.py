@@ -148,6 +148,10 @@ ROWS = (
         mender=Mender.USER,
         permanence=Permanence.PASSES,
         source="kueue pkg/controller/jobframework/reconciler.go",
+        yields_to=(
+            Gate.CREATION,
+            Gate.QUEUE,
+        ),
     ),
     CatalogueRow(
         cause=Cause.NOT_TAKEN_BY_QUEUE,
@@ -285,6 +289,11 @@ ROWS = (
         mender=Mender.USER,
         permanence=Permanence.PASSES,
         source=_MPI,
+        yields_to=(
+            Gate.START,
+            Gate.PROGRESS,
+            Gate.PLACEMENT,
+        ),
     ),
     CatalogueRow(
         cause=Cause.RUNTIME_MISSING,
@@ -311,6 +320,11 @@ ROWS = (
         mender=Mender.USER,
         permanence=Permanence.PASSES,
         source=_JOB,
+        yields_to=(
+            Gate.START,
+            Gate.PROGRESS,
+            Cause.PREEMPTED,
+        ),
     ),
     CatalogueRow(
         cause=Cause.NAMESPACE_GOING,

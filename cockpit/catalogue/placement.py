@@ -23,8 +23,12 @@ def _row(  # noqa: PLR0917 - the columns of a table
     source: str,
     *wordings: Wording,
     where: str = _CONDITION,
+    yields_to: tuple[Cause | Gate, ...] = (),
 ) -> CatalogueRow:
-    return row(cause, Gate.PLACEMENT, meaning, remedy, mender, permanence, source, where, *wordings)
+    return row(
+        *(cause, Gate.PLACEMENT, meaning, remedy, mender, permanence, source, where, *wordings),
+        yields_to=yields_to,
+    )
 
 
 ROWS = (
@@ -39,6 +43,13 @@ ROWS = (
             r"(?P<nodes>\d+) node\(s\) didn't have enough resources: [^.;]*\bGPUs?\b",
             "no node has enough GPUs free",
         ),
+        yields_to=(
+            Cause.GPUS_IN_PIECES,
+            Cause.HOLDERS_TERMINATING,
+            Cause.NO_VICTIMS,
+            Cause.MAY_NOT_PREEMPT,
+            Cause.VICTIMS_ENDING,
+        ),
     ),
     _row(
         Cause.RESOURCE_NOT_OFFERED,
@@ -47,6 +58,10 @@ ROWS = (
         _USER,
         Permanence.NEVER,
         _FIT,
+        yields_to=(
+            Cause.OTHER_GPU_UNIT,
+            Cause.GPU_STACK_DOWN,
+        ),
     ),
     _row(
         Cause.OTHER_RESOURCE_SHORT,
@@ -58,6 +73,11 @@ ROWS = (
         of_pod(
             r"(?P<nodes>\d+) node\(s\) didn't have enough resources: (?P<resource>[^.;]+)",
             "no node has enough {resource} free",
+        ),
+        yields_to=(
+            Cause.NO_VICTIMS,
+            Cause.MAY_NOT_PREEMPT,
+            Cause.VICTIMS_ENDING,
         ),
     ),
     _row(
@@ -378,6 +398,11 @@ ROWS = (
         Permanence.PASSES,
         "kubernetes PreEnqueue plugins",
         where="Pod condition PodScheduled, reason NotReadyForScheduling",
+        yields_to=(
+            Gate.PLACEMENT,
+            Gate.QUEUE,
+            Gate.CREATION,
+        ),
     ),
     _row(
         Cause.NOT_LOOKED_AT,
@@ -387,6 +412,11 @@ ROWS = (
         Permanence.PASSES,
         "kubernetes pkg/scheduler/backend/queue",
         where="Pod without condition PodScheduled",
+        yields_to=(
+            Gate.PLACEMENT,
+            Gate.QUEUE,
+            Gate.CREATION,
+        ),
     ),
     _row(
         Cause.GPUS_IN_PIECES,

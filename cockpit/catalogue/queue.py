@@ -12,9 +12,15 @@ _NATIVE = "kubernetes KEP-4671"
 
 
 def _kueue(  # noqa: PLR0917 - the columns of a table
-    cause: Cause, meaning: str, remedy: str, mender: Mender, permanence: Permanence, where: str
+    cause: Cause,
+    meaning: str,
+    remedy: str,
+    mender: Mender,
+    permanence: Permanence,
+    where: str,
+    is_story: bool = False,
 ) -> CatalogueRow:
-    return row(cause, Gate.QUEUE, meaning, remedy, mender, permanence, _KUEUE, where)
+    return row(cause, Gate.QUEUE, meaning, remedy, mender, permanence, _KUEUE, where, is_story=is_story)
 
 
 _QUOTA = "Workload QuotaReserved=False"
@@ -91,6 +97,7 @@ ROWS = (
         Mender.USER,
         Permanence.PASSES,
         "Workload QuotaReserved=False WaitingForPodsReady",
+        is_story=True,
     ),
     _kueue(
         Cause.TOPOLOGY_FULL,
@@ -139,6 +146,7 @@ ROWS = (
         Mender.ADMIN,
         Permanence.PASSES,
         "position in the queue; ClusterQueue queueingStrategy",
+        is_story=True,
     ),
     CatalogueRow(
         cause=Cause.GANG_FINDS_NO_ROOM,
@@ -165,6 +173,10 @@ ROWS = (
             ),
             of_pod(r"can possibly be assigned", "waits for the rest of its group", is_consequence=True),
         ),
+        yields_to=(
+            Gate.PLACEMENT,
+            Gate.CREATION,
+        ),
     ),
     CatalogueRow(
         cause=Cause.GANG_MEMBERS_MISSING,
@@ -190,6 +202,7 @@ ROWS = (
                 r"waiting for minCount pods", "its group does not have all its pods yet", is_consequence=True
             ),
         ),
+        yields_to=(Gate.CREATION,),
     ),
     CatalogueRow(
         cause=Cause.GANG_REFUSED,
@@ -212,6 +225,11 @@ ROWS = (
                 "its group cannot be placed as a whole",
                 is_consequence=True,
             ),
+        ),
+        yields_to=(
+            Gate.PLACEMENT,
+            Gate.CREATION,
+            Gate.QUEUE,
         ),
     ),
     CatalogueRow(
@@ -248,6 +266,10 @@ ROWS = (
                 "its group asks for {number} {resource} more than is free",
             ),
             of_pod(r"resource gap:", "its group asks for more than is free"),
+        ),
+        yields_to=(
+            Gate.PLACEMENT,
+            Gate.CREATION,
         ),
     ),
     CatalogueRow(
@@ -300,6 +322,7 @@ ROWS = (
                 r"waiting for preemption to complete", "waits for preempted pods to end", is_consequence=True
             ),
         ),
+        yields_to=(Gate.PLACEMENT,),
     ),
     CatalogueRow(
         cause=Cause.SEVERAL_SCHEDULERS,
@@ -340,6 +363,7 @@ ROWS = (
         mender=Mender.USER,
         permanence=Permanence.ACTS,
         source="https://github.com/kubeflow/mpi-operator/issues/574",
+        is_story=True,
     ),
     CatalogueRow(
         cause=Cause.PREEMPTED,

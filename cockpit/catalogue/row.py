@@ -55,7 +55,9 @@ class Wording(msgspec.Struct, frozen=True):
 
 
 class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause. `where` names the fields that show it; `remedy` is a sentence."""
+    """One cause. `where` names the fields that show it; `remedy` is a sentence. `yields_to` are causes, or
+    all of a gate that are not general themselves, beside which it is only what follows from them. `is_story`:
+    it is what several objects do to each other, so that the own cause of one of them is told before."""
 
     cause: Cause
     gate: Gate
@@ -66,6 +68,8 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
     permanence: Permanence
     source: str
     wordings: tuple[Wording, ...] = ()
+    yields_to: tuple[Cause | Gate, ...] = ()
+    is_story: bool = False
 
 
 @cache  # compiled when they are first asked for: not while the cockpit starts
@@ -108,6 +112,8 @@ def row(  # noqa: PLR0917 - the columns of a table
     source: str,
     where: str,
     *wordings: Wording,
+    yields_to: tuple[Cause | Gate, ...] = (),
+    is_story: bool = False,
 ) -> CatalogueRow:
     """A row by its columns, in the order in which a gate's table has them."""
     return CatalogueRow(
@@ -120,4 +126,6 @@ def row(  # noqa: PLR0917 - the columns of a table
         permanence=permanence,
         source=source,
         wordings=wordings,
+        yields_to=yields_to,
+        is_story=is_story,
     )

@@ -59,6 +59,10 @@ ROWS = (
         Permanence.PASSES,
         _LIFECYCLE,
         "event Pulling without Pulled",
+        yields_to=(
+            Gate.START,
+            Gate.PROGRESS,
+        ),
     ),
     row(
         Cause.CONFIG_MISSING,
@@ -261,6 +265,10 @@ ROWS = (
         Permanence.PASSES,
         _LIFECYCLE,
         "waiting PodInitializing; initContainerStatuses",
+        yields_to=(
+            Gate.START,
+            Gate.PROGRESS,
+        ),
     ),
     row(
         Cause.CRASHES,
@@ -274,6 +282,14 @@ ROWS = (
         in_log(
             r"(?:CUDA out of memory|CUDA error: out of memory|OutOfMemoryError: CUDA)",
             "GPU memory is used up",
+        ),
+        yields_to=(
+            Gate.PROGRESS,
+            Cause.CANNOT_START,
+            Cause.PREEMPTED,
+            Cause.EVICTED_BY_KUBELET,
+            Cause.REFUSED_BY_KUBELET,
+            Cause.DEVICES_UNAVAILABLE,
         ),
     ),
     row(
@@ -322,6 +338,10 @@ ROWS = (
         of_kubelet(
             r"^Unhealthy: Readiness probe (?:failed|errored)[^:]*: (?P<why>.*)",
             "readiness probe fails: {why}",
+        ),
+        yields_to=(
+            Gate.START,
+            Gate.PROGRESS,
         ),
     ),
     row(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from cockpit.catalogue import STORIES, Permanence, lasts, yields
+from cockpit.catalogue import Permanence, is_story, lasts, yields
 from cockpit.model.sureness import Sureness
 from cockpit.triage.blocker import Blocker
 
@@ -30,7 +30,7 @@ def judged(blockers: Iterable[Blocker | None]) -> Blocker | None:
 def _rank(one: Blocker, among: list[Blocker]) -> tuple[int, Permanence, bool, int]:
     says_less = any(other is not one and yields(one.cause, other.cause) for other in among)
     generality = 2 if not one.cause else 1 if says_less else 0
-    return generality, lasts(one), one.cause in STORIES, _SURE.index(one.sureness)
+    return generality, lasts(one), is_story(one.cause), _SURE.index(one.sureness)
 
 
 def _each_once(blockers: Iterable[Blocker]) -> Iterable[Blocker]:
