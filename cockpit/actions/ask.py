@@ -69,7 +69,7 @@ def plan_ask(planning: Planning, pool: Pool, terms: AskTerms, store: StoreReader
         lines += asked.lines
         if wish.pods > terms.nodes:
             free = counted(wish.pods - terms.nodes, "free node")
-            lines.append(f"the pool has {free}: as many ask besides, so that {terms.nodes} come")
+            lines.append(f"the pool has {free}: as many ask as well, so that {terms.nodes} come")
     elif owner is not None:
         lines += registry.holder(owner, ()).machine_lines(owner)
     lines.append(f"undo: {withdraw_line(pool, planning.context)}")

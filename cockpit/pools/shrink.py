@@ -161,7 +161,7 @@ def unmarking_calls(owner: PoolObject, chosen: Sequence[Machine], store: StoreRe
         if not found:
             where = f" (node {one.node})" if one.node else ""
             raise BadInput(
-                f"{one.kind.lower()} {one.key}{where} is marked by somebody else to be deleted first:"
+                f"{one.kind.lower()} {one.key}{where} is marked by another to be deleted first:"
                 f" remove its annotation {holder.mark_of(one)}, or drain the node first"
             )
         calls += found

@@ -449,8 +449,8 @@ def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Tr
         since = None if mark is None else mark.changed_seconds
         return draft(
             Cause.SUSPENDED_BY_HAND,
-            "suspended: it starts when somebody resumes it",
+            "suspended: it starts once it is resumed",
             evidence=(said,),
             since_seconds=since,
         )
-    return draft(Cause.SUSPENDED_BY_HAND, "suspended: it starts when somebody resumes it", evidence=(said,))
+    return draft(Cause.SUSPENDED_BY_HAND, "suspended: it starts once it is resumed", evidence=(said,))

@@ -21,7 +21,7 @@ _SEED: Final = 1
 """The same state gives the same range: a row must not flicker."""
 
 _ELSE: Final = {
-    Holdup.SUSPENDED: "somebody has to resume it",
+    Holdup.SUSPENDED: "it has to be resumed",
     Holdup.MAKER: "its pods cannot be made yet",
     Holdup.OTHER: "room is not what holds it",
 }

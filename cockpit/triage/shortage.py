@@ -25,7 +25,7 @@ from cockpit.triage.other_pods import of_company
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.room import amount, amount_words, of_gpus, of_others, too_few_seats
 from cockpit.triage.roots import pool_of
-from cockpit.triage.verdict import Evidence, Subject
+from cockpit.triage.verdict import Evidence, Funnel, Subject
 
 _CAUSES = {
     "selector": Cause.SELECTOR,
@@ -42,6 +42,17 @@ _CAUSES = {
     "gpus": Cause.GPUS_SHORT,
 }
 _MOST_NAMES = 3
+
+
+def ruled_out(funnel: Funnel, cause: str) -> int | None:
+    """How many nodes the filter of that cause takes out; None where the funnel has no such step."""
+    left = funnel.nodes
+    for step in funnel.steps:
+        if _CAUSES.get(step.filter) == cause:
+            return left - step.nodes
+        left = step.nodes
+    return None
+
 
 Parts = Sequence[tuple[int, str]]
 

@@ -238,7 +238,7 @@ def _change(page: PoolPage) -> list[Pair]:
     elif held.is_old:
         told = "who asked for it is being read" if moves else None
     elif ladder is not None and not ladder.is_over and not held.trouble:
-        told = "asked for by no cockpit: its owner grows it, or somebody set its size"
+        told = "asked for by no cockpit: its owner grows it, or a person set its size"
     if told is not None:
         return [Pair("change", told, "dim")]
     if held.trouble and moves and not held.is_old:

@@ -8,6 +8,7 @@ from cockpit_widgets.types import Cell, Column, ToneLine
 
 from cockpit.catalogue import BY_CAUSE, yields
 from cockpit.catalogue.row import Mender
+from cockpit.gangs.sentence import counted
 from cockpit.k8s.waiting_reasons import waiting_reason
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
@@ -17,6 +18,7 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import job_behind
 from cockpit.triage.idle_jobs import unmark_words
 from cockpit.triage.node_signs import SIGN_REMEDIES
+from cockpit.triage.shortage import ruled_out
 from cockpit.triage.verdict import BETWEEN_COMMANDS, Change, Evidence, Expected, Funnel, Verdict
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable
@@ -103,10 +105,16 @@ def _head(verdict: Verdict, now_seconds: float) -> list[str]:
         for cause in verdict.also
         if cause in BY_CAUSE and cause not in told and not any(yields(cause, other) for other in told)
     )
-    text += (ToneLine(f"Besides: {row.meaning}.", "warn") for row in more)
+    text += (ToneLine(f"Then also: {row.meaning}{_counted(row.cause, verdict)}.", "warn") for row in more)
     if verdict.funnel is not None and verdict.funnel.steps:
         text.append(funnel_line(verdict.funnel))
     return text
+
+
+def _counted(cause: str, verdict: Verdict) -> str:
+    """How many nodes of the funnel are out for that cause, "" where it has no such step."""
+    out = None if verdict.funnel is None else ruled_out(verdict.funnel, cause)
+    return f" ({out} of {counted(verdict.funnel.nodes, 'node')})" if out and verdict.funnel else ""
 
 
 _MENDERS = {

@@ -8,10 +8,12 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from cockpit.catalogue import Cause
+from cockpit.catalogue import BY_CAUSE, Cause
+from cockpit.model.finding import FilterStep, Funnel
 from cockpit.triage.engine import explain
 from cockpit.triage.queue_walk import of_queue
 from cockpit.triage.verdict import Subject, Verdict
+from cockpit.views.why import lines
 from tests.triage.case import Case, Tree
 from tests.triage.field_reports import FOLDER, reports
 from tests.triage.world import view_of
@@ -297,3 +299,16 @@ def test_the_words_of_a_scheduler_that_divides_cards_are_understood(
     words: tuple[str, ...], says: str
 ) -> None:
     assert asked("pod", "shares/share-a", Played("14", words, _nothing)).sentence == says
+
+
+# ---- what holds as well
+
+
+@pytest.mark.parametrize(("steps", "says"), [(("selector", "ready"), " (3 of 9 nodes)"), (("selector",), "")])
+def test_nodes_that_are_out_as_well_are_counted(steps: tuple[str, ...], says: str) -> None:
+    left = {"selector": 7, "ready": 4}
+    funnel = Funnel(nodes=9, steps=tuple(FilterStep(one, one, left[one]) for one in steps))
+    cause = Cause.NODES_NOT_READY
+    found = Verdict(cause=Cause.GPUS_SHORT, sentence="needs 8 GPUs", funnel=funnel, also=(cause,))
+    told = [one for one in lines(found, view_of(reports(NOW_SECONDS))) if one.startswith("Then also")]
+    assert told == [f"Then also: {BY_CAUSE[cause].meaning}{says}."]

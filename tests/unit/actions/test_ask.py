@@ -82,7 +82,7 @@ def test_a_free_node_is_filled_besides() -> None:
     plan = asked(pool(), AskTerms(nodes=2), nodes=(free,))
     job = next(one.body for one in plan.calls if one.path.endswith("/jobs"))
     assert job["spec"]["parallelism"] == 3
-    assert "the pool has 1 free node: as many ask besides, so that 2 come" in plan.lines
+    assert "the pool has 1 free node: as many ask as well, so that 2 come" in plan.lines
 
 
 def test_machines_of_unknown_size_are_asked_for_all_the_same() -> None:

@@ -207,7 +207,7 @@ def test_somebody_elses_mark_on_a_busy_node_refuses_a_shrink_and_stays() -> None
     busy, before = world._nodes()[0], _size(world)
     world._bind(busy)
     _mark(world, busy, "true")
-    with pytest.raises(BadInput, match=rf"machine capi/m-{busy} .node {busy}. is marked by somebody else"):
+    with pytest.raises(BadInput, match=rf"machine capi/m-{busy} .node {busy}. is marked by another"):
         _to_the_end(world, before - 1)
     assert (_closed(world), _marks(world), _size(world)) == ([], [f"{MACHINES}/m-{busy}"], before)
 

@@ -102,7 +102,7 @@ def test_who_asked_is_told_when_the_change_is_over_and_given_back(grows: Cluster
 def test_a_growth_that_no_cockpit_asked_for_says_so(grows: Cluster, capsys: Capture) -> None:
     told = run(capsys, "pool", "show", "h100")[1]
     assert "asked ? ── accepted" in told
-    assert "asked for by no cockpit: its owner grows it, or somebody set its size" in told
+    assert "asked for by no cockpit: its owner grows it, or a person set its size" in told
     assert shown(capsys)["ladder"]["asked_by"] is None
 
 

@@ -285,7 +285,7 @@ def test_missing_members_are_counted(cluster: Cluster) -> None:
 def test_suspended_by_a_person_held_in_kueue_and_just_submitted_are_three_things(cluster: Cluster) -> None:
     job = mpijob(is_suspended=True)
     cluster.put(job)
-    assert why(cluster) == "suspended: it starts when somebody resumes it"
+    assert why(cluster) == "suspended: it starts once it is resumed"
     cluster.put(workload(job, 4, 2, is_active=False))
     assert (row(cluster).state, why(cluster)) == (
         JobState.SUSPENDED,

@@ -131,7 +131,7 @@ def test_an_aborted_job_is_suspended_and_can_be_resumed(cluster: Cluster) -> Non
     cluster.drop(*pods)
     cluster.put(job("Aborted", reason="AbortJob"))
     row = cluster.index.jobs[KEY]
-    assert (row.state, cluster.why(KEY)) == ("suspended", "suspended: it starts when somebody resumes it")
+    assert (row.state, cluster.why(KEY)) == ("suspended", "suspended: it starts once it is resumed")
     assert is_suspended(row)
     plan = plan_resume(row, tree("Aborted"), cluster.store)
     (call,) = plan.calls

@@ -180,4 +180,4 @@ def test_what_neither_seats_nor_quota_hold_gets_no_time() -> None:
     wanted = wanted_of(WAITS, asleep)
     assert wanted is not None and wanted.holdup is Holdup.SUSPENDED
     found = expected_start(WAITS, asleep, past(60.0))
-    assert found is not None and found.why == "unknown: somebody has to resume it"
+    assert found is not None and found.why == "unknown: it has to be resumed"

@@ -120,7 +120,7 @@ GROWING = Lease(
 @pytest.mark.parametrize(
     ("held", "asked", "said"),
     [
-        (LeaseRead(), "?", "asked for by no cockpit: its owner grows it, or somebody set its size"),
+        (LeaseRead(), "?", "asked for by no cockpit: its owner grows it, or a person set its size"),
         (NOT_READ, "…", "who asked for it is being read"),
         (LeaseRead(trouble="denied"), "?", "by whom is not known: denied"),
         (LeaseRead(trouble="denied", is_old=True), "…", "who asked for it is being read"),
