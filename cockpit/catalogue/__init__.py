@@ -16,7 +16,6 @@ from cockpit.model.finding import Finding, Permanence
 __all__ = [
     "BY_CAUSE",
     "ROWS",
-    "YIELDS",
     "CatalogueRow",
     "Cause",
     "Gate",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cockpit.catalogue import YIELDS, CatalogueRow, Permanence
+from cockpit.catalogue import CatalogueRow, Permanence
 from cockpit.catalogue.root_facts import ROOTS
 
 _LASTS = {
@@ -51,7 +51,7 @@ def cause_tree(row: CatalogueRow) -> dict[str, Any]:
 
 def _yields_to(row: CatalogueRow) -> list[str]:
     """Causes; of a gate all that it has, by its words."""
-    return [str(one) for one in YIELDS.get(row.cause, ())]
+    return [str(one) for one in row.yields_to]
 
 
 def _roots(row: CatalogueRow) -> list[str]:
