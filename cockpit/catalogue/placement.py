@@ -25,9 +25,9 @@ def _row(  # noqa: PLR0917 - the columns of a table
     where: str = _CONDITION,
     yields_to: tuple[Cause | Gate, ...] = (),
 ) -> CatalogueRow:
+    gate = Gate.PLACEMENT
     return row(
-        *(cause, Gate.PLACEMENT, meaning, remedy, mender, permanence, source, where, *wordings),
-        yields_to=yields_to,
+        cause, gate, meaning, remedy, mender, permanence, source, where, *wordings, yields_to=yields_to
     )
 
 
