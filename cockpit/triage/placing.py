@@ -37,6 +37,8 @@ def unplaced(pod: Pod, context: PlacementContext) -> Blocker:
     """Why the pod has no node: what lasts longest, and behind it what blocks besides."""
     found = judged(_blockers(pod, context))
     assert found is not None  # each way ends with one
+    if not context.knows_nodes:
+        found = structs.replace(found, funnel=None)
     if context.now_seconds is None:
         return found
     return took_its_place(found, pod, context.store)

@@ -115,6 +115,8 @@ def faults(whole: Verdict, half: Verdict, cell: Cell) -> Iterator[str]:
     rests = {one.kind for one in lists_behind(half.cause) if one.is_wide or cell.gap is not Gap.PARTIAL}
     if half.sureness is Sureness.PROVED and (cell.kind in rests or half.cause not in known):
         yield "proved"
+    if cell.kind == Kind.NODE and cell.gap in (Gap.DENIED, Gap.UNREAD) and half.funnel is not None:
+        yield "counts nodes"
     is_same = (half.cause, half.sentence) == (whole.cause, whole.sentence)
     if is_same or is_named(half.sentence, cell):
         return
