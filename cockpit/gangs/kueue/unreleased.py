@@ -103,7 +103,8 @@ def _is_unreleased(workload: Workload, store: StoreReader) -> bool:
     marks = ("Evicted", "QuotaReserved")
     if workload.is_finished or workload.owner is None or not all(is_true(workload, one) for one in marks):
         return False
-    return listing(store, Kind.POD).has_all and not _may_have_pods(workload, store)
+    is_read = store.status(Kind.POD) is not None  # has_all holds as well where no stream of pods is there
+    return is_read and listing(store, Kind.POD).has_all and not _may_have_pods(workload, store)
 
 
 def _may_have_pods(workload: Workload, store: StoreReader) -> bool:
