@@ -58,8 +58,7 @@ async def run_telemetry(
     that a person named, `patience_seconds` how long a whole answer may take. `read_page` reads through the
     pod proxy, for want of a Prometheus. `asks` is told whom it asks now; the rest is the poller's.
     """
-    pause = _FIRST_PAUSE_SECONDS
-    empty_rounds = EMPTY_ROUNDS
+    pause, empty_rounds = _FIRST_PAUSE_SECONDS, EMPTY_ROUNDS
     known: tuple[Gpu, ...] = ()
     reach = partial(open_target, get_proxied=get_proxied, patience_seconds=patience_seconds)
     while True:

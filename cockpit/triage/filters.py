@@ -16,9 +16,8 @@ from cockpit.model.sureness import Sureness
 from cockpit.pools.prospects import serving
 from cockpit.triage import shortage
 from cockpit.triage.blocker import Blocker, draft
-from cockpit.triage.funnel import Sifted
+from cockpit.triage.funnel import Sifted, amount
 from cockpit.triage.placement_context import PlacementContext
-from cockpit.triage.room import amount
 
 MOST_MENDED: Final = 4
 """So many lines of a shape are mended in thought: a template with more faults is rare."""

@@ -8,6 +8,7 @@ from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.model.node import Node
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.verdict import FilterStep, Funnel
 
@@ -56,11 +57,22 @@ class Room(NamedTuple):
         return {name: max(0, free) for name, free in zip(self.names, self.look.free, strict=True)}
 
 
+def amount(node: Node, resource: str) -> int:
+    """What the node offers of a resource; of a record that lists no amounts its GPUs."""
+    if node.allocatable:
+        for name, count in node.allocatable:  # asked for every node
+            if name == resource:
+                return count
+        return 0
+    return (node.gpu_allocatable or 0) if node.gpu_resource in ("", resource) else 0
+
+
 class Sifted(NamedTuple):
     """`stopped` is the id of the first filter that no node passes, "" where some node passes all.
 
     `dropped` are the nodes that each filter took out; `rooms` those that only room decides about. `looks`
-    are all of them by name, each with the mark of its room.
+    are all of them by name, each with the mark of its room. `largest` is the most devices of its
+    resource that a node has which the selector leaves.
     """
 
     funnel: Funnel
@@ -69,6 +81,7 @@ class Sifted(NamedTuple):
     rooms: Sequence[Room]
     shape: Shape
     looks: Mapping[str, tuple[int, NodeFit]]
+    largest: int = 0
 
     @property
     def resource(self) -> str:
@@ -121,7 +134,15 @@ def sift(
         needed=asked.get(resource) if resource else None,
         resource=resource,
     )
-    return Sifted(funnel, stopped, dropped, rooms, shape, marked)
+    return Sifted(funnel, stopped, dropped, rooms, shape, marked, _largest(looks, dropped, resource))
+
+
+def _largest(looks: Sequence[NodeFit], dropped: Mapping[str, Sequence[NodeFit]], resource: str) -> int:
+    """0 where no resource is asked for, or no node has it."""
+    if not resource:
+        return 0
+    out = {id(look) for step in ("selector", "offers") for look in dropped.get(step, ())}
+    return max((amount(look.node, resource) for look in looks if id(look) not in out), default=0)
 
 
 def _unmoved(snapshot: ClusterSnapshot, before: Sifted) -> dict[str, tuple[int, NodeFit]]:

@@ -9,22 +9,12 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.triage.blocker import Blocker, draft, of_pod
-from cockpit.triage.funnel import Room, Sifted
+from cockpit.triage.funnel import Room, Sifted, amount
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.verdict import Subject
 
 _GRACE_SECONDS = 60.0
 _GIB = 1 << 30
-
-
-def amount(node: Node, resource: str) -> int:
-    """What the node offers of a resource; of a record that lists no amounts its GPUs."""
-    if node.allocatable:
-        for name, count in node.allocatable:  # asked for every node
-            if name == resource:
-                return count
-        return 0
-    return (node.gpu_allocatable or 0) if node.gpu_resource in ("", resource) else 0
 
 
 def of_others(sifted: Sifted, context: PlacementContext) -> Blocker:

@@ -20,10 +20,10 @@ from cockpit.triage.blocker import (
     joined,
     not_understood,
 )
-from cockpit.triage.funnel import Sifted
+from cockpit.triage.funnel import Sifted, amount
 from cockpit.triage.other_pods import of_company
 from cockpit.triage.placement_context import PlacementContext
-from cockpit.triage.room import amount, amount_words, of_gpus, of_others, too_few_seats
+from cockpit.triage.room import amount_words, of_gpus, of_others, too_few_seats
 from cockpit.triage.roots import pool_of
 from cockpit.triage.verdict import Evidence, Funnel, Subject
 
@@ -122,10 +122,7 @@ def _never(sifted: Sifted) -> Blocker | None:
     if not resource:
         return None
     each = dict(sifted.shape.requests)[resource]
-    out = ("selector", "offers")
-    nodes = [look.node for step, looks in sifted.dropped.items() if step not in out for look in looks]
-    nodes += [one.look.node for one in sifted.rooms]
-    largest = max((amount(one, resource) for one in nodes), default=0)
+    largest = sifted.largest
     if not largest or largest >= each:
         return None
     names: dict[str, object] = {"asked": amount_words(resource, each), "largest": largest}
