@@ -217,8 +217,10 @@ def _together(route: Route) -> Change:
 
     def turn(one: ChangeOffer) -> int:
         if one.is_anew:
-            return 1 if one.tree is not None else 3
-        return 0 if gate_of(one.mends) is Gate.CREATION else 2
+            return 1 if one.tree is not None else 4
+        if one.change.kind == "resume" or gate_of(one.mends) is Gate.CREATION:
+            return 0
+        return 3 if one.change.kind == "other_queue" else 2  # no job is moved to a queue that is stopped
 
     steps = [one.change for one in sorted(route, key=turn)]
     if len(steps) == 1:
