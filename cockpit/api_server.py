@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from cockpit.gangs.engine import Topologies
     from cockpit.kube.log_fan_in import LogFanIn
     from cockpit.model.broken_write import BrokenWrite
+    from cockpit.model.finding import Subject
     from cockpit.model.pool import Pool, StandingRead
     from cockpit.model.scaler import ScalersRead
     from cockpit.triage.cluster_view import ClusterView
-    from cockpit.triage.verdict import Subject
 
 YAML_CELLS = 110
 """Longer values of a manifest are folded."""

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from cockpit.actions.verbs.verb import Verb
     from cockpit.local_state.audit import Audit
     from cockpit.local_state.history import LocalHistory
+    from cockpit.model.finding import Finding
     from cockpit.model.job import Job
     from cockpit.pools.forecast import PoolExperience
-    from cockpit.triage.verdict import Verdict
 
 CALM_SECONDS = 0.5
 """So long after the big lists are in the collector puts them aside: what they hold is to be seen first."""
@@ -401,7 +401,7 @@ class CockpitApp(OrderlyApp):
         """Where this host keeps what training runs reached, and how pools grew."""
         return self.files().history
 
-    def announce(self, news: "tuple[Verdict, ...]") -> None:
+    def announce(self, news: "tuple[Finding, ...]") -> None:
         """New problems, each once: a toast, and the bell where the configuration wants it."""
         first, more = news[0], len(news) - 1
         also = f" and {more} more" if more else ""

@@ -8,8 +8,8 @@ from cockpit.actions.verbs.kinds import KINDS
 from cockpit.actions.verbs.registry import verb_of
 from cockpit.actions.verbs.verb import Verb
 from cockpit.errors import BadInput
+from cockpit.model.finding import Change
 from cockpit.model.namespaces import EVERY
-from cockpit.triage.verdict import Change
 
 CLONE_ID: Final = CLONE.id
 

@@ -20,18 +20,18 @@ from cockpit.kube.log_fan_in import read_once
 from cockpit.kube.objects import get_object, list_trees
 from cockpit.kube.resource import NAMESPACES, PODS, Resource
 from cockpit.kube.session import ApiSession
+from cockpit.model.finding import Subject
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.log import LogSource
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, label
-from cockpit.triage.blocker import is_up
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.composed import COMPOSED
 from cockpit.triage.creation import object_of
 from cockpit.triage.engine import decided_by, job_behind
-from cockpit.triage.verdict import Subject
+from cockpit.triage.evidence import is_up
 from cockpit.triage.wanted import wanted_of
 
 MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)

@@ -16,11 +16,11 @@ from cockpit.kube.objects import list_trees
 from cockpit.kube.resource import EVENTS, Resource
 from cockpit.local_state.redact_objects import Redaction
 from cockpit.local_state.save import save_lines
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.namespace_notes import is_confined
-from cockpit.triage.verdict import Subject, Verdict
 
 MOST_LISTED: Final = 5_000
 _ITS_OWN: Final = (
@@ -36,7 +36,7 @@ _AROUND: Final = (VOLUMES, CLASSES, PRIORITIES)
 Tree = dict[str, Any]
 
 
-async def write_report(path: str, verdict: Verdict, attachment: Attachment, view: ClusterView) -> str:
+async def write_report(path: str, verdict: Finding, attachment: Attachment, view: ClusterView) -> str:
     """Write the file; a remark on what it holds. Raises BadInput where it cannot be made, NoConnection."""
     objects, missing = await _objects(attachment, verdict.subject)
     hidden = Redaction(_public_keys())
@@ -54,7 +54,7 @@ async def write_report(path: str, verdict: Verdict, attachment: Attachment, view
     )
 
 
-def _case(verdict: Verdict, hidden: Redaction, now_seconds: float) -> Tree:
+def _case(verdict: Finding, hidden: Redaction, now_seconds: float) -> Tree:
     """As `case.json`: the cause is what was said, until somebody knows better."""
     one = verdict.subject
     return {

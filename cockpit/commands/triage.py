@@ -19,12 +19,12 @@ from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.top import Sleep
 from cockpit.commands.why import NEEDS_A_HUMAN
 from cockpit.errors import NoConnection
+from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
 from cockpit.triage.attention import needs_human
 from cockpit.triage.known import quiet
 from cockpit.triage.on_demand import rows_of
 from cockpit.triage.remedies import remedy_text
-from cockpit.triage.verdict import Verdict
 from cockpit.views import format as fmt
 
 NEEDED = (*NEEDS["overview"], Kind.EVENT)
@@ -59,11 +59,11 @@ async def watch(
             await sleep(options.interval)
 
 
-async def _found(live: Live, now_seconds: float) -> tuple[Verdict, ...]:
+async def _found(live: Live, now_seconds: float) -> tuple[Finding, ...]:
     """What needs a human, with what the rows rest on and nobody watches read first."""
     one = live.attachment
 
-    def look() -> tuple[Verdict, ...]:
+    def look() -> tuple[Finding, ...]:
         return needs_human(one.store, one.jobs, now_seconds, one.namespaces, verdicts=one.verdicts)
 
     await live.judge_idle_jobs()
@@ -75,7 +75,7 @@ async def _found(live: Live, now_seconds: float) -> tuple[Verdict, ...]:
     return found
 
 
-def page(options: argparse.Namespace, live: Live, found: Sequence[Verdict], now_seconds: float) -> list[str]:
+def page(options: argparse.Namespace, live: Live, found: Sequence[Finding], now_seconds: float) -> list[str]:
     """The lines of one round; as JSON one line a round when watched."""
     if options.output == "table":
         end = [""] if options.watch else []
@@ -88,18 +88,18 @@ def page(options: argparse.Namespace, live: Live, found: Sequence[Verdict], now_
     return [tree_text(tree, options.output)] + (["---"] if options.watch else [])
 
 
-def table_lines(found: Sequence[Verdict], now_seconds: float) -> list[str]:
+def table_lines(found: Sequence[Finding], now_seconds: float) -> list[str]:
     """For a person."""
     rows = [[one.glyph, *_words(one, now_seconds)] for one in found]
     return grid(["", "since", "what", "why", "remedy"], rows)
 
 
-def _words(one: Verdict, now_seconds: float) -> tuple[str, ...]:
+def _words(one: Finding, now_seconds: float) -> tuple[str, ...]:
     since = fmt.since(one.since_seconds, now_seconds)
     return since, one.title, one.sentence, remedy_text(one.remedies)
 
 
-def _tree(found: Sequence[Verdict], attachment: Attachment, now_seconds: float) -> dict[str, Any]:
+def _tree(found: Sequence[Finding], attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     session = attachment.session
     return {
         "kind": "triage",
@@ -110,7 +110,7 @@ def _tree(found: Sequence[Verdict], attachment: Attachment, now_seconds: float) 
     }
 
 
-def item(row: Verdict) -> dict[str, Any]:
+def item(row: Finding) -> dict[str, Any]:
     """A row as a tree."""
     return {
         "finding": row.finding,

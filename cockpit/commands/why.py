@@ -24,13 +24,13 @@ from cockpit.commands.settings import attach_options, known_of_pools, settings_i
 from cockpit.errors import BadInput, Refused
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import state_folder
+from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.record import Kind
 from cockpit.model.remembered import PastRun
 from cockpit.nearest import nearest_words
 from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
-from cockpit.triage.verdict import Change, Subject, Verdict
 from cockpit.views.why import lines
 
 NEEDS_A_HUMAN: Final = 3
@@ -141,7 +141,7 @@ def _needs(kind: str) -> tuple[str, ...]:
     return (first, *(one for one in every if one != first))
 
 
-def _tree(verdict: Verdict, attachment: Attachment, now_seconds: float) -> dict[str, Any]:
+def _tree(verdict: Finding, attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     """The verdict whole: nothing is shortened."""
     session = attachment.session
     tree = {key: value for key, value in plain(verdict).items() if key not in _OF_A_ROW}

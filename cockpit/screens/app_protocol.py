@@ -15,6 +15,7 @@ from textual.worker import WorkType
 from cockpit.actions.address import Addressed
 from cockpit.api_server import ApiServer
 from cockpit.clock import Clock
+from cockpit.model.finding import Finding
 from cockpit.model.job_reader import JobReader
 from cockpit.model.lease import LeaseRead
 from cockpit.model.namespaces import Namespaces
@@ -31,7 +32,6 @@ from cockpit.steady import Work
 from cockpit.telemetry.focus import Focus
 from cockpit.triage.since_left import Happened
 from cockpit.triage.troubles import Trouble
-from cockpit.triage.verdict import Verdict
 from cockpit.views.now import HeaderSource
 from cockpit.views.view_state import ViewState
 
@@ -174,10 +174,10 @@ class TroubleWatch(Protocol):
     def look(self) -> tuple[Trouble, ...]:
         """What stands on *Now*."""
 
-    def acknowledge(self, found: Verdict, note: str, seconds: float | None, who: str, /) -> None:
+    def acknowledge(self, found: Finding, note: str, seconds: float | None, who: str, /) -> None:
         """Somebody knows of it, for so long; None: until it changes."""
 
-    def take_back(self, found: Verdict, /) -> None:
+    def take_back(self, found: Finding, /) -> None:
         """It needs a human after all."""
 
     @property
@@ -234,7 +234,7 @@ class PoolMemory(Protocol):
 class RowsInSight(Protocol):
     """What is read besides for rows on screen (`cockpit.screens.row_reads`)."""
 
-    def show(self, found: Iterable[Verdict], /) -> None:
+    def show(self, found: Iterable[Finding], /) -> None:
         """These are the rows of *Now*."""
 
     def show_jobs(self, keys: Iterable[str], /) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from textual.screen import Screen
 
+from cockpit.model.finding import Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.gpu import Gpu
 from cockpit.model.job import Job
@@ -13,7 +14,6 @@ from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.screens.app_protocol import Inspection
 from cockpit.triage.queue_walk import queue_subject
-from cockpit.triage.verdict import Subject
 
 if TYPE_CHECKING:
     from cockpit.screens.place import Place

@@ -14,6 +14,7 @@ from cockpit.apart import apart
 from cockpit.clock import Clock
 from cockpit.errors import BadInput
 from cockpit.model.batch import Phase
+from cockpit.model.finding import Finding
 from cockpit.model.job import JobState
 from cockpit.model.namespaces import EVERY
 from cockpit.model.record import Kind
@@ -29,7 +30,6 @@ from cockpit.screens.app_protocol import Cluster
 from cockpit.triage.past_runs import ended_runs
 from cockpit.triage.since_left import Happened, since_left
 from cockpit.triage.troubles import MEASURED, Trouble, Troubles, key_of
-from cockpit.triage.verdict import Verdict
 from cockpit.views.fleet import fleet
 from cockpit.views.load import MINUTES, load_sample, minute_of
 
@@ -69,7 +69,7 @@ class WatchHost(Protocol):
     def files(self) -> Files:
         """Those of the cluster that is connected; nothing is opened."""
 
-    def announce(self, news: tuple[Verdict, ...]) -> None:
+    def announce(self, news: tuple[Finding, ...]) -> None:
         """There are new problems."""
 
     def looked_up(self) -> None:
@@ -111,7 +111,7 @@ class NowWatch:
         began, now_seconds = clock.monotonic(), clock.cluster_now()
         if is_listed(cluster):
             self._troubles.sighted(now_seconds)
-        found: tuple[Verdict, ...] = ()
+        found: tuple[Finding, ...] = ()
         if not are_nodes_coming(cluster):
             found = needs_human(
                 cluster.store, cluster.jobs, now_seconds, cluster.namespaces, verdicts=cluster.verdicts
@@ -207,7 +207,7 @@ class NowWatch:
 
     # ---- acknowledging
 
-    def acknowledge(self, found: Verdict, note: str, seconds: float | None, who: str) -> None:
+    def acknowledge(self, found: Finding, note: str, seconds: float | None, who: str) -> None:
         """Somebody knows of it, for so long; None: until it changes."""
         now_seconds = self._app.clock.cluster_now()
         known = Acknowledgement(
@@ -226,7 +226,7 @@ class NowWatch:
         self._app.looked_up()
         self._due.set()
 
-    def take_back(self, found: Verdict) -> None:
+    def take_back(self, found: Finding) -> None:
         """It needs a human after all."""
         key = key_of(found)
         self._own.pop(key, None)
@@ -356,7 +356,7 @@ def is_settled(cluster: Cluster) -> bool:
     return is_listed(cluster) and not any(one.phase in _UNDER_WAY for one in statuses)
 
 
-def is_sighted(cluster: Cluster, found: Verdict) -> bool:
+def is_sighted(cluster: Cluster, found: Finding) -> bool:
     """Whether this finding would be found now if it was there."""
     if not is_settled(cluster):
         return False
@@ -364,7 +364,7 @@ def is_sighted(cluster: Cluster, found: Verdict) -> bool:
     return found.finding not in MEASURED or (gpus is not None and gpus.phase is Phase.LIVE)
 
 
-def exists(cluster: Cluster, found: Verdict) -> bool:
+def exists(cluster: Cluster, found: Finding) -> bool:
     """Whether what it is about is still there."""
     if found.finding.startswith("job-"):
         return cluster.jobs.job(found.row) is not None
@@ -375,7 +375,7 @@ def exists(cluster: Cluster, found: Verdict) -> bool:
     return True
 
 
-def is_mended(cluster: Cluster, found: Verdict) -> bool:
+def is_mended(cluster: Cluster, found: Finding) -> bool:
     """False for a job that waits or is broken still: another row tells its cause, or no human is needed."""
     job = cluster.jobs.job(found.row) if found.finding in _OF_A_STATE else None
     return job is None or job.state in (JobState.RUNNING, *JobState.ENDED)

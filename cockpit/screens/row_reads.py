@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from cockpit.api_server import ApiServer
 from cockpit.errors import BadInput, NoConnection
+from cockpit.model.finding import Finding
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.app_protocol import Cluster
 from cockpit.triage.on_demand import MOST_LOGS, TOLD_BY_LOG, rows_of
-from cockpit.triage.verdict import Verdict
 from cockpit.triage.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class RowReads:
         self._due = asyncio.Event()
         self._looked_back: Verdicts | None = None
 
-    def show(self, found: Iterable[Verdict]) -> None:
+    def show(self, found: Iterable[Finding]) -> None:
         """These are the rows of *Now*."""
         cluster = self._app.cluster
         self._want(rows_of(found, cluster.store, cluster.jobs))

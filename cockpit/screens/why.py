@@ -14,6 +14,7 @@ from textual.widget import Widget
 
 from cockpit.errors import CockpitError
 from cockpit.fit.surroundings import UNKNOWN
+from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.job import Job
 from cockpit.pools.forecast import PoolExperience
 from cockpit.screens.keymap import EVERYWHERE, bindings
@@ -24,7 +25,6 @@ from cockpit.screens.verb_keys import act
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain, job_behind
-from cockpit.triage.verdict import Change, Subject, Verdict
 from cockpit.views import why as view
 
 READ_SECONDS = 15.0
@@ -49,7 +49,7 @@ class WhyScreen(Place):
         self._subject = subject
         self._read: ClusterView | None = None
         self._lines: dict[tuple[str, int], str] = {}
-        self._verdict: Verdict | None = None
+        self._verdict: Finding | None = None
         self._revision = -1
         self._explained_at = 0.0  # monotonic
         self._explain_seconds = 0.0
@@ -109,7 +109,7 @@ class WhyScreen(Place):
                     self.show()
             await asyncio.sleep(READ_SECONDS)
 
-    def _explained(self, known: ClusterView) -> Verdict:
+    def _explained(self, known: ClusterView) -> Finding:
         """Anew when the store moved, so that it costs a bounded share of the time."""
         clock, revision = self.cockpit.clock, known.store.revision
         since = clock.monotonic() - self._explained_at

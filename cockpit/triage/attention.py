@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from cockpit.gangs.sentence import one_line
 from cockpit.model.batch import Phase, StreamStatus
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.job_reader import JobReader
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.record import Kind
@@ -18,14 +19,13 @@ from cockpit.triage.nodes import node_findings
 from cockpit.triage.pods import pod_findings
 from cockpit.triage.remedies import KeyRemedy
 from cockpit.triage.roots import one_each
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 
 UNKNOWN_AGE_SECONDS = 3_600.0
 """How old a trouble is taken to be of which nothing tells since when it is there."""
 
 
-def rank(row: Verdict, now_seconds: float) -> tuple[bool, float, float, str]:
+def rank(row: Finding, now_seconds: float) -> tuple[bool, float, float, str]:
     """Broken before wasteful, more GPU-hours before fewer, older before newer; the key settles ties."""
     since = row.since_seconds
     age_seconds = UNKNOWN_AGE_SECONDS if since is None else max(0.0, now_seconds - since)
@@ -39,7 +39,7 @@ def needs_human(
     namespaces: Namespaces = EVERY,
     *,
     verdicts: Verdicts | None = None,
-) -> tuple[Verdict, ...]:
+) -> tuple[Finding, ...]:
     """A row for each root, the most urgent first.
 
     With namespaces only their jobs; nodes and streams belong to everybody. `verdicts` are those that a caller
@@ -59,9 +59,9 @@ def needs_human(
     return tuple(sorted(one_each(found, store, jobs), key=lambda row: rank(row, now_seconds)))
 
 
-def _of_owner(failure: PoolFailure) -> Verdict:
+def _of_owner(failure: PoolFailure) -> Finding:
     """An autoscaler that does not work: no pool of its grows, whoever waits."""
-    return Verdict(
+    return Finding(
         subject=Subject("stream", "", failure.source),
         finding="autoscaler-stopped",
         row=failure.source,
@@ -72,12 +72,12 @@ def _of_owner(failure: PoolFailure) -> Verdict:
     )
 
 
-def _stream_findings(store: StoreReader) -> Iterator[Verdict]:
+def _stream_findings(store: StoreReader) -> Iterator[Finding]:
     """Kinds that may not be read: what they would show is missing, not fine. An expired login is one row."""
     out = [one for one in store.statuses().values() if one.phase is Phase.NOT_LOGGED_IN]
     if any(one.kind != Kind.GPU for one in out):
         status = next(one for one in out if one.kind != Kind.GPU)
-        yield Verdict(
+        yield Finding(
             subject=Subject("stream", "", "login"),
             finding="not-logged-in",
             row="login",
@@ -97,7 +97,7 @@ def _stream_findings(store: StoreReader) -> Iterator[Verdict]:
             continue  # no finding rests on it: the pool says where it misses them
         if status.kind in (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM) and not store.uses_claims:
             continue  # nothing comes by claim here
-        yield Verdict(
+        yield Finding(
             subject=Subject("stream", "", name),
             finding="stream-denied",
             row=name,
@@ -109,10 +109,10 @@ def _stream_findings(store: StoreReader) -> Iterator[Verdict]:
         yield _of_namespace(namespace, denied)
 
 
-def _of_namespace(namespace: str, denied: Sequence[StreamStatus]) -> Verdict:
+def _of_namespace(namespace: str, denied: Sequence[StreamStatus]) -> Finding:
     """One row for all kinds that may not be read in a namespace."""
     kinds = ", ".join(sorted(one.kind for one in denied))
-    return Verdict(
+    return Finding(
         subject=Subject("namespace", "", namespace),
         finding="stream-denied",
         row=f"namespace/{namespace}",

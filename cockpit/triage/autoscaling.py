@@ -12,7 +12,9 @@ import msgspec
 
 from cockpit.catalogue import Permanence, TextPlace, lasts, understand
 from cockpit.catalogue.cause import Cause
+from cockpit.gangs.draft import draft, followed, joined, without_empty
 from cockpit.model.event import Event
+from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -23,7 +25,7 @@ from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.owner import FailureClass, GroupRefusal
 from cockpit.pools.promise import gpus_promised
 from cockpit.pools.prospects import PoolGrowth, Prospect, serving
-from cockpit.triage.blocker import Blocker, draft, followed, joined, of_event, without_empty
+from cockpit.triage.evidence import of_event
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.node_to_come import takes_when_up
 from cockpit.triage.node_walk import WAITS, coming_until, judge
@@ -31,7 +33,6 @@ from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.pool_walk import evidence_of
 from cockpit.triage.room import amount_words
-from cockpit.triage.verdict import Evidence, Subject
 
 NEWS_SECONDS: Final = 900.0
 """A word that a node is on its way is old after so long: machines that do not join by then are given up."""
@@ -64,7 +65,7 @@ _NO_CAPACITY = "InsufficientCapacityError"
 _MOST_NODES = 3
 
 
-def answered(pod: Pod, found: Blocker, sifted: Sifted, context: PlacementContext) -> Blocker:
+def answered(pod: Pod, found: Finding, sifted: Sifted, context: PlacementContext) -> Finding:
     """The cause with what the autoscaler says, or with the new node whose GPUs the pod waits for."""
     if found.cause not in _OF_ROOM and found.cause not in _OF_OTHER_NODES:
         return found
@@ -75,7 +76,7 @@ def answered(pod: Pod, found: Blocker, sifted: Sifted, context: PlacementContext
     )
 
 
-def said(pod: Pod, found: Blocker, context: PlacementContext) -> Blocker:
+def said(pod: Pod, found: Finding, context: PlacementContext) -> Finding:
     """The cause with the autoscaler's newest word behind it, where there is one."""
     for event in context.store.events_of(pod.uid):
         if event.reason not in _SAYING:
@@ -101,8 +102,8 @@ def said(pod: Pod, found: Blocker, context: PlacementContext) -> Blocker:
 
 
 def _refused(  # what was found, and what the autoscaler says of it
-    pod: Pod, found: Blocker, refusals: Sequence[GroupRefusal], event: Event, context: PlacementContext
-) -> Blocker:
+    pod: Pod, found: Finding, refusals: Sequence[GroupRefusal], event: Event, context: PlacementContext
+) -> Finding:
     """The cause with what keeps the pools that would serve the pod from growing. The event counts groups and
     names none: a reason is told only where every pool that would serve the pod is kept back."""
     told = msgspec.structs.replace(found, evidence=(*found.evidence, of_event(event)))
@@ -128,7 +129,7 @@ def _refused(  # what was found, and what the autoscaler says of it
     return followed(told, f"; {_kinds(kept)}")
 
 
-def _by_pools(pod: Pod, found: Blocker, context: PlacementContext) -> Blocker:
+def _by_pools(pod: Pod, found: Finding, context: PlacementContext) -> Finding:
     """The cause with what becomes of the pools that would serve the pod, where no event tells it."""
     now = context.now_seconds
     pools = None if found.cause in _IN_SHORT or now is None else _pools_that_serve(pod, context)
@@ -164,7 +165,7 @@ def _by_pools(pod: Pod, found: Blocker, context: PlacementContext) -> Blocker:
     )
 
 
-def _not_grown(found: Blocker, pools: Sequence[Prospect], whose: str) -> Blocker:
+def _not_grown(found: Finding, pools: Sequence[Prospect], whose: str) -> Finding:
     """All of them are kept back by their autoscaler, or have none that works."""
     failures = [(one.failure, one.name) for one in pools if one.failure is not None]
     kinds = {failure.kind.value for failure, _ in failures}
@@ -218,7 +219,7 @@ def _pools_that_serve(pod: Pod, context: PlacementContext) -> tuple[Prospect, ..
     return serving(shape, context.store, context.now_seconds, context.around)
 
 
-def _with(found: Blocker, cause: str, words: str, names: dict[str, str], *said: Event | Evidence) -> Blocker:
+def _with(found: Finding, cause: str, words: str, names: dict[str, str], *said: Event | Evidence) -> Finding:
     return msgspec.structs.replace(
         followed(found, f"; {words}", _IN_SHORT[cause], **names),
         cause=cause,
@@ -261,7 +262,7 @@ def _sold_out(nominated: str, said: Event, context: PlacementContext) -> Event |
 # ---- machines that have joined
 
 
-def _without_gpus_yet(found: Blocker, sifted: Sifted, context: PlacementContext) -> Blocker | None:
+def _without_gpus_yet(found: Finding, sifted: Sifted, context: PlacementContext) -> Finding | None:
     """NODE_COMING where a new node takes the pod, with all that it asks for, as soon as it is ready and its
     driver and device plugin are up."""
     resource, now = sifted.resource, context.now_seconds
@@ -305,7 +306,7 @@ def _no_gpu_yet(node: Node) -> Evidence:
 # ---- nodes whose GPUs are lost
 
 
-def _on_lost_gpus(found: Blocker, sifted: Sifted, context: PlacementContext) -> Blocker | None:
+def _on_lost_gpus(found: Finding, sifted: Sifted, context: PlacementContext) -> Finding | None:
     """The trouble of the nodes that would take the pod, were their GPUs there: where no other node may."""
     resource, now = sifted.resource, context.now_seconds
     if not resource or now is None or found.cause not in _OF_LOST:

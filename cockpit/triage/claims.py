@@ -5,16 +5,17 @@ from typing import Any
 
 from cockpit.catalogue import Cause, Permanence
 from cockpit.fit.surroundings import Surroundings
+from cockpit.gangs.draft import draft
+from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.listing import Complete, listing
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage.blocker import Blocker, draft, of_event, of_pod
 from cockpit.triage.cluster_view import Trees
+from cockpit.triage.evidence import of_event, of_pod
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.placement_context import PlacementContext
-from cockpit.triage.verdict import Evidence, Subject
 
 _MOST_POOLS = 4
 
@@ -32,7 +33,7 @@ def is_absent(trees: Trees, kind: str, namespace: str, name: str) -> bool:
     return (kind, namespace) in trees and tree_named(trees, kind, namespace, name) is None
 
 
-def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> Iterator[Blocker]:
+def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> Iterator[Finding]:
     """What is wrong in the spec alone: everything that the pod names and that does not exist."""
     named = of_pod(pod, "spec", "", pod.created_seconds)
     for claim in pod.traits.claims:
@@ -83,7 +84,7 @@ def _claim_failure(message: str, pod: Pod) -> tuple[str, dict[str, object]]:
     return "its device claim cannot be made: {why}", {"why": message}
 
 
-def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> Blocker:
+def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> Finding:
     """A claim without a volume: its class does not exist, or nobody provisions it."""
     claims = context.around.claims
     classes = context.around.classes
@@ -119,7 +120,7 @@ def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> Blocker:
     return draft(Cause.CLAIM_UNBOUND, "volume claim {claim} is not bound yet", names=names, evidence=(said,))
 
 
-def for_one_pod(namespace: str, names: Iterable[str], context: PlacementContext) -> Blocker | None:
+def for_one_pod(namespace: str, names: Iterable[str], context: PlacementContext) -> Finding | None:
     """That a claim is for one pod only and another has it, by whom: it is free once that one has gone."""
     known = context.around.claims or {}
     alone = [name for name in names if name in known and "ReadWriteOncePod" in known[name].modes]
@@ -144,7 +145,7 @@ def _claim_evidence(pod: Pod, name: str, value: str) -> Evidence:
     return Evidence(f"PersistentVolumeClaim {pod.namespace}/{name}", "spec", value)
 
 
-def elsewhere(pod: Pod, context: PlacementContext, said: Evidence, sifted: Sifted) -> Blocker:
+def elsewhere(pod: Pod, context: PlacementContext, said: Evidence, sifted: Sifted) -> Finding:
     """The volume is tied to nodes that the pod does not get."""
     claims, volumes = context.around.claims, context.around.volumes
     for name in pod.traits.claims:
@@ -188,7 +189,7 @@ def _zones_of_pools(sifted: Sifted) -> Iterator[Evidence]:
         yield Evidence(what, "zones of its nodes", ", ".join(sorted(zones[pool])))
 
 
-def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> Blocker:
+def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> Finding:
     """Devices by claim: how many are asked for and how many the nodes have, or who has the one that it
     names."""
     if cause == Cause.DEVICE_ELSEWHERE:

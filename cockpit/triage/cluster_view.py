@@ -7,11 +7,11 @@ import msgspec
 
 from cockpit.fit.shape import Shape
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
+from cockpit.model.finding import Finding
 from cockpit.model.job_reader import JobReader
 from cockpit.model.remembered import PastRun
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.forecast import PoolExperience
-from cockpit.triage.blocker import Blocker
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.idle_jobs import IdleJobs
 
@@ -38,7 +38,7 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     around: Surroundings = UNKNOWN
     trees: Trees = NO_TREES
     sift: Callable[[Shape], Sifted] | None = None
-    told: Callable[[Shape, int, float], Sequence[Blocker]] | None = None
+    told: Callable[[Shape, int, float], Sequence[Finding]] | None = None
     past: tuple[PastRun, ...] = ()
     progress: Mapping[str, float] = {}
     known: PoolExperience = PoolExperience()

@@ -9,17 +9,17 @@ from typing import Any
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.clean import clean
-from cockpit.triage.blocker import Blocker, draft
+from cockpit.gangs.draft import draft
+from cockpit.model.finding import Evidence, Finding
 from cockpit.triage.claims import tree_named
 from cockpit.triage.cluster_view import Trees
-from cockpit.triage.verdict import Evidence
 
 Tree = Mapping[str, Any]
 COMPOSED = (("trainer.kubeflow.org/v1alpha1", "TrainJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
 """apiVersion and kind, from the top down: a TrainJob makes a JobSet of its name."""
 
 
-def not_made(namespace: str, name: str, trees: Trees) -> Blocker | None:
+def not_made(namespace: str, name: str, trees: Trees) -> Finding | None:
     """Why the objects of that name have not made their jobs, None where they were not read."""
     for _, kind in COMPOSED:
         tree = tree_named(trees, kind, namespace, name)
@@ -29,7 +29,7 @@ def not_made(namespace: str, name: str, trees: Trees) -> Blocker | None:
     return None
 
 
-def _failed(tree: Tree, kind: str, namespace: str) -> Blocker | None:
+def _failed(tree: Tree, kind: str, namespace: str) -> Finding | None:
     """Its controller refuses it: the runtime that it names, or what the condition says."""
     for one in _list(_map(tree.get("status")).get("conditions")):
         if one.get("type") != "Failed" or one.get("status") != "True":
@@ -48,7 +48,7 @@ def _failed(tree: Tree, kind: str, namespace: str) -> Blocker | None:
     return None
 
 
-def _waits(tree: Tree, namespace: str) -> Blocker | None:
+def _waits(tree: Tree, namespace: str) -> Finding | None:
     """A part that is made once another one is ready or complete, which it is not."""
     spec, status = _map(tree.get("spec")), _map(tree.get("status"))
     parts = {_text(one.get("name")): one for one in _list(spec.get("replicatedJobs"))}

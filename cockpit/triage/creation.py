@@ -9,12 +9,14 @@ from msgspec.structs import replace
 from cockpit.catalogue import ListOf, TextPlace, lists_behind, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
+from cockpit.gangs.draft import draft, joined, not_understood
 from cockpit.gangs.engine_of_job import admitted_by, needed_by
 from cockpit.gangs.standing import GangStanding
 from cockpit.k8s.field_errors import field_error_words
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.pod_security import forbidden_words
 from cockpit.model.event import Event
+from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobObject, OwnerObject
 from cockpit.model.pod import Pod
@@ -22,11 +24,10 @@ from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, operators
-from cockpit.triage.blocker import Blocker, draft, is_up, joined, not_understood, of_event
 from cockpit.triage.claims import is_absent, tree_named
 from cockpit.triage.cluster_view import NO_TREES, Trees
+from cockpit.triage.evidence import is_up, of_event
 from cockpit.triage.known import gaps, with_gaps
-from cockpit.triage.verdict import Evidence, Subject
 from cockpit.triage.walk import Walk
 
 UNTOUCHED_SECONDS = 25.0
@@ -53,7 +54,7 @@ def object_of(job: Job, store: StoreReader) -> Object | None:
     return None
 
 
-def refused(uids: Iterable[str], store: StoreReader, *, after_seconds: float | None = None) -> Blocker | None:
+def refused(uids: Iterable[str], store: StoreReader, *, after_seconds: float | None = None) -> Finding | None:
     """The newest refusal among the events of these objects. `after_seconds`: older ones were overcome."""
     events = sorted(
         (event for uid in uids if uid for event in store.events_of(uid)),
@@ -63,9 +64,9 @@ def refused(uids: Iterable[str], store: StoreReader, *, after_seconds: float | N
     return of_events(events, after_seconds=after_seconds)
 
 
-def of_events(events: Iterable[Event], *, after_seconds: float | None = None) -> Blocker | None:
+def of_events(events: Iterable[Event], *, after_seconds: float | None = None) -> Finding | None:
     """The first refusal among events, the newest first."""
-    unknown: Blocker | None = None
+    unknown: Finding | None = None
     for event in events:
         if event.type != "Warning" or event.reason in _IGNORED:
             continue
@@ -79,7 +80,7 @@ def of_events(events: Iterable[Event], *, after_seconds: float | None = None) ->
     return unknown
 
 
-def _of_refusal(event: Event) -> Blocker | None:
+def _of_refusal(event: Event) -> Finding | None:
     text = f"{event.reason}: {event.message}"
     found = understand(TextPlace.CREATE, text)
     if found is None:
@@ -108,7 +109,7 @@ def _of_refusal(event: Event) -> Blocker | None:
     )
 
 
-def _quota(names: Mapping[str, str], event: Event) -> Blocker:
+def _quota(names: Mapping[str, str], event: Event) -> Finding:
     """`requests.nvidia.com/gpu=12`, used 0 of 8: of several resources the one that is over."""
     asked, used, limited = (_amounts(names[key]) for key in ("asked", "used", "limited"))
     gpus = (name for name in limited if is_gpu_resource(name.removeprefix("requests.")))
@@ -142,7 +143,7 @@ def _amounts(text: str) -> dict[str, str]:
 
 def not_made(
     job: Job, pods: tuple[Pod, ...], store: StoreReader, now_seconds: float | None, trees: Trees
-) -> Blocker:
+) -> Finding:
     """Why a job that is not suspended has no pods, or not all."""
     found = refused((job.uid, *children(job, pods, store)), store, after_seconds=_newest_pod(pods))
     if found is not None:
@@ -178,7 +179,7 @@ def members_missing(job: Job, pods: tuple[Pod, ...]) -> int:
     return 0 if job.wanted is None else max(0, job.wanted - there)
 
 
-def refused_members(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Blocker | None:
+def refused_members(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Finding | None:
     """Why members that are missing beside others were not made, where the API server said it."""
     if not members_missing(job, pods):
         return None
@@ -203,7 +204,7 @@ def children(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> list[str]:
     return list(found)
 
 
-def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Blocker | None:
+def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Finding | None:
     """Workers and no launcher: it is made once all of them are ready."""
     object_ = object_of(job, store)
     if job.kind != "MPIJob" or not isinstance(object_, JobObject) or not pods:
@@ -213,7 +214,7 @@ def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Blo
         return None
     late = [pod for pod in pods if not is_up(pod)]
     if not late:
-        made = Blocker(cause="", sentence="waits for its launcher to be made")
+        made = Finding(cause="", sentence="waits for its launcher to be made")
         return with_gaps(made, gaps(store, lists_behind(Cause.LAUNCHER_NOT_MADE), job.namespace))
     first = next((pod for pod in late if pod.node), late[0])
     also = (Cause.NOT_READY,) if first.node and first.phase == "Running" else ()
@@ -228,7 +229,7 @@ def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Blo
     )
 
 
-def counts_its_launcher(walk: Walk, gang: GangStanding) -> Blocker | None:
+def counts_its_launcher(walk: Walk, gang: GangStanding) -> Finding | None:
     """The group waits for a launcher that is made once its workers, whom the group holds, are ready."""
     job, object_ = walk.job, object_of(walk.job, walk.store)
     if job.kind != "MPIJob" or not isinstance(object_, JobObject):
@@ -266,7 +267,7 @@ def _is_older(job: Job, now_seconds: float | None, seconds: float) -> bool:
 
 def _untouched(
     job: Job, pods: tuple[Pod, ...], store: StoreReader, now_seconds: float | None, trees: Trees
-) -> Blocker:
+) -> Finding:
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "status", "", job.created_seconds)
     object_ = object_of(job, store)
     tree = tree_named(trees, job.kind, job.namespace, job.name)
@@ -309,7 +310,7 @@ def _untouched(
     )
 
 
-def _suspended_below(job: Job, store: StoreReader) -> Blocker | None:
+def _suspended_below(job: Job, store: StoreReader) -> Finding | None:
     """All that its controller made of it is suspended, and it is not: which object, and what holds that."""
     made: list[JobObject] = [
         one
@@ -357,7 +358,7 @@ def _manager(tree: Mapping[str, Any] | None) -> str:
     )
 
 
-def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: Evidence) -> Blocker:
+def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: Evidence) -> Finding:
     """All attempts so far failed; the controller waits before the next."""
     failed = [pod for pod in pods if pod.phase == "Failed"]
     last = max(failed, key=lambda pod: pod.finished_seconds or 0.0) if failed else None
@@ -375,7 +376,7 @@ def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: 
 
 def _finished_early(
     job: Job, said: Evidence, store: StoreReader, now_seconds: float | None
-) -> Blocker | None:
+) -> Finding | None:
     """Nobody starts a job whose workload is declared finished."""
     workload = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     if not job.workload_uid and _is_older(job, now_seconds, 30.0):
@@ -402,7 +403,7 @@ def _finished_of_its_name(job: Job, store: StoreReader) -> Workload | None:
     )
 
 
-def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Trees = NO_TREES) -> Blocker:
+def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Trees = NO_TREES) -> Finding:
     """Suspended, and no engine says that it holds it."""
     object_ = object_of(job, store)
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "spec.suspend", "true")
@@ -413,7 +414,7 @@ def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Tr
     if queue is not None and not job.workload_uid:
         found = refused((job.uid,), store)
         if found is not None:
-            return Blocker(
+            return Finding(
                 cause=Cause.NOT_TAKEN_BY_QUEUE,
                 sentence=found.sentence,
                 facts=found.facts,

@@ -7,17 +7,18 @@ import msgspec
 from cockpit.catalogue import ListOf
 from cockpit.gangs import registry
 from cockpit.model.event import Event
+from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, creation, job_walk, node_walk, starting, wanted
-from cockpit.triage.blocker import Blocker, finished, is_up
 from cockpit.triage.changes.begun import RUNS_AGAIN
 from cockpit.triage.changes.drains import drains
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.evidence import finished, is_up
 from cockpit.triage.expected_start import expected_start
 from cockpit.triage.gang_standing import standing
 from cockpit.triage.idle_jobs import idle_words, mark_words
@@ -30,22 +31,21 @@ from cockpit.triage.pool_walk import jobs_waiting, of_pool
 from cockpit.triage.queue_walk import of_queue
 from cockpit.triage.roots import with_root
 from cockpit.triage.templates import of_templates
-from cockpit.triage.verdict import Change, Subject, Verdict
 from cockpit.triage.waiting_since import job_since, pod_since
 from cockpit.triage.walk import Walk
 
 
-def explain(subject: Subject, view: ClusterView) -> Verdict:
+def explain(subject: Subject, view: ClusterView) -> Finding:
     """Why the subject waits or is broken. What does not exist gets a verdict that says so, with cause ""."""
     made = _EXPLAINED.get(subject.kind)
     if made is None:
-        return Verdict(
+        return Finding(
             subject=subject, sentence=f"nothing can be told of a {subject.kind}", sureness=Sureness.UNKNOWN
         )
     return made(subject, view)
 
 
-def advised(verdict: Verdict, view: ClusterView) -> Verdict:
+def advised(verdict: Finding, view: ClusterView) -> Finding:
     """The verdict with the smallest changes that start its subject, and when it starts without them; where
     none does and it stands on a broken node, or is one, with the drain of that."""
     job = job_behind(verdict.subject, view)
@@ -71,7 +71,7 @@ def _growing(pool: Subject, view: ClusterView) -> tuple[Change, ...]:
     return ()
 
 
-def problems(view: ClusterView) -> tuple[Verdict, ...]:
+def problems(view: ClusterView) -> tuple[Finding, ...]:
     """A verdict for each root cause: what is only a consequence of another object's trouble is not told
     again."""
     found = [of_job(one, view) for one in view.jobs.jobs.values()]
@@ -80,7 +80,7 @@ def problems(view: ClusterView) -> tuple[Verdict, ...]:
     return tuple(one for one in found if one.is_trouble and (one.root is None or one.root not in roots))
 
 
-def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdict:
+def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Finding:
     """Why the job of that row waits or is broken."""
     pods = view.jobs.members(job.key)
     walk = Walk(
@@ -109,7 +109,7 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdi
     return with_root(made, view.store, job.queue)
 
 
-def _idle(job: Job, view: ClusterView) -> Blocker | None:
+def _idle(job: Job, view: ClusterView) -> Finding | None:
     """That a job idles, or is marked for reclaim, is no trouble of its own: it runs. Its row and *Why* say it
     all the same."""
     if job.state != JobState.RUNNING:
@@ -117,27 +117,27 @@ def _idle(job: Job, view: ClusterView) -> Blocker | None:
     judged = None if view.idle is None else view.idle.idle(job, view.store, view.now_seconds)
     mark = mark_words(job, view.store, view.now_seconds, is_idle=judged is not None)
     if judged is None:
-        return Blocker(cause="", sentence=mark) if mark else None
+        return Finding(cause="", sentence=mark) if mark else None
     idle = "idle: " + idle_words(job, judged, view.now_seconds)
     # the mark first: a row is cut at its end
     sentence = f"{mark}; {idle}" if mark else idle
-    return Blocker(cause="", sentence=sentence, since_seconds=judged.since_seconds)
+    return Finding(cause="", sentence=sentence, since_seconds=judged.since_seconds)
 
 
-def _nothing_seen(job: Job, view: ClusterView) -> Blocker | None:
+def _nothing_seen(job: Job, view: ClusterView) -> Finding | None:
     """That its pods, or the object that would tell of its end, are not all known."""
     kinds: tuple[str, ...] = (Kind.POD,)
     if job.kind != "Pod" and creation.object_of(job, view.store) is None:
         kinds += registry.controller_tables()
     seen = nothing_seen(view.store, map(ListOf, kinds), job.namespace)
-    return Blocker(cause="", sentence=seen) if seen else None
+    return Finding(cause="", sentence=seen) if seen else None
 
 
 def _verdict(
-    found: Blocker | None, subject: Subject, store: StoreReader, *, state: str, gpus: int, since: float | None
-) -> Verdict:
+    found: Finding | None, subject: Subject, store: StoreReader, *, state: str, gpus: int, since: float | None
+) -> Finding:
     if found is None:
-        return Verdict(subject=subject, sureness=Sureness.SAID, state=state, gpus=gpus)
+        return Finding(subject=subject, sureness=Sureness.SAID, state=state, gpus=gpus)
     made = finished(qualified(found, store, subject.namespace), subject, state=state, gpus=gpus)
     return msgspec.structs.replace(made, since_seconds=since)
 
@@ -169,7 +169,7 @@ def decided_by(subject: Subject, view: ClusterView) -> Subject:
     return subject if job is None else Subject("job", job.namespace, job.name)
 
 
-def _job(subject: Subject, view: ClusterView) -> Verdict:
+def _job(subject: Subject, view: ClusterView) -> Finding:
     job = job_behind(subject, view)
     if job is not None:
         return of_job(job, view, subject)
@@ -205,7 +205,7 @@ def _events_below(subject: Subject, view: ClusterView) -> list[Event]:
     return sorted(events, key=lambda one: one.last_seconds or 0.0, reverse=True)
 
 
-def _pod(subject: Subject, view: ClusterView) -> Verdict:
+def _pod(subject: Subject, view: ClusterView) -> Finding:
     pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
     if pod is None:
         return not_found(subject, view.store, (Kind.POD,))
@@ -229,7 +229,7 @@ def _pod(subject: Subject, view: ClusterView) -> Verdict:
     return with_root(made, view.store)
 
 
-_EXPLAINED: dict[str, Callable[[Subject, ClusterView], Verdict]] = {
+_EXPLAINED: dict[str, Callable[[Subject, ClusterView], Finding]] = {
     "job": _job,
     "pod": _pod,
     "gang": _job,

@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from cockpit.gangs.sentence import counted
+from cockpit.model.finding import Expected
 from cockpit.model.remembered import PastRun
-from cockpit.triage.verdict import Expected
 
 FEWEST_RUNS: Final = 12
 """Past runs without which nothing is said of how long jobs take."""

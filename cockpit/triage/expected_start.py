@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from cockpit.fit.gang import FitAnswer
+from cockpit.model.finding import Expected, Subject
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
 from cockpit.triage.cluster_view import ClusterView
@@ -14,7 +15,6 @@ from cockpit.triage.expected import InLine, Moment, RunHistory, RunningJob, esti
 from cockpit.triage.machines_coming import machines_coming
 from cockpit.triage.quota_line import quota_moment
 from cockpit.triage.turns import elapsed, is_ahead, shape_name, shape_of, turn_of
-from cockpit.triage.verdict import Expected, Subject
 from cockpit.triage.wanted import Demand, Holdup, Wanted
 
 _SEED: Final = 1

@@ -8,14 +8,15 @@ from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, Permanence
 from cockpit.fit.shape import Shape
+from cockpit.gangs.draft import draft
 from cockpit.k8s.gpu_resources import resource_word
+from cockpit.model.finding import Finding
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.model.scheduling import Toleration
 from cockpit.model.sureness import Sureness
 from cockpit.pools.prospects import serving
 from cockpit.triage import shortage
-from cockpit.triage.blocker import Blocker, draft
 from cockpit.triage.funnel import Sifted, amount
 from cockpit.triage.placement_context import PlacementContext
 
@@ -26,7 +27,7 @@ MOST_MENDED: Final = 4
 _OF_ROOM = (Cause.GPUS_SHORT, Cause.GPUS_IN_PIECES)
 
 
-def blockers(shape: Shape, context: PlacementContext, *, is_too_large: bool = False) -> Iterator[Blocker]:
+def blockers(shape: Shape, context: PlacementContext, *, is_too_large: bool = False) -> Iterator[Finding]:
     """What the nodes say of the shape, then what they would say were that mended, and so on. `is_too_large`:
     the shape is of one that no node is large enough for, with fewer GPUs."""
     for _ in range(MOST_MENDED):
@@ -43,7 +44,7 @@ def blockers(shape: Shape, context: PlacementContext, *, is_too_large: bool = Fa
         shape = mended
 
 
-def of_pods(shape: Shape, count: int, context: PlacementContext) -> Iterator[Blocker]:
+def of_pods(shape: Shape, count: int, context: PlacementContext) -> Iterator[Finding]:
     """What the nodes say of so many pods of the shape together: each may find a node, all of them never."""
     for found in blockers(shape, context):
         may_come = found.cause in (Cause.SELECTOR, Cause.RESOURCE_NOT_OFFERED) and _may_grow_to(
@@ -65,7 +66,7 @@ def _may_grow_to(shape: Shape, context: PlacementContext) -> bool:
     return any(one.may_grow for one in pools)
 
 
-def mended_by(sifted: Sifted, found: Blocker) -> Shape | None:
+def mended_by(sifted: Sifted, found: Finding) -> Shape | None:
     """The shape without the lines that the blocker is about; None where it is not about lines of its own, so
     that nobody can tell what comes behind it."""
     shape = sifted.shape

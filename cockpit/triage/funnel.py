@@ -8,9 +8,9 @@ from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.model.finding import FilterStep, Funnel
 from cockpit.model.node import Node
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.verdict import FilterStep, Funnel
 
 _OF_A_KIND = {
     "name": "selector",

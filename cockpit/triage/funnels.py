@@ -6,10 +6,10 @@ from msgspec import structs
 
 from cockpit.fit.shape import Shape
 from cockpit.fit.surroundings import UNKNOWN
+from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage import filters
-from cockpit.triage.blocker import Blocker
 from cockpit.triage.funnel import Sifted, sift
 from cockpit.triage.placement_context import PlacementContext
 
@@ -32,7 +32,7 @@ class Funnels:
         self.is_asked = self.is_owing = False
         self._store = store
         self._kept: dict[Shape, tuple[int, Sifted]] = {}
-        self._told: dict[tuple[Shape, int], tuple[int, float, tuple[Blocker, ...]]] = {}
+        self._told: dict[tuple[Shape, int], tuple[int, float, tuple[Finding, ...]]] = {}
 
     def sifted(self, shape: Shape) -> Sifted:
         """The funnel of the shape; where no look is left the one that was made last."""
@@ -49,7 +49,7 @@ class Funnels:
             del self._kept[next(iter(self._kept))]
         return made
 
-    def blockers(self, shape: Shape, count: int, now_seconds: float) -> tuple[Blocker, ...]:
+    def blockers(self, shape: Shape, count: int, now_seconds: float) -> tuple[Finding, ...]:
         """What the nodes say of `count` pods of that shape, one filter behind the other; () where no look is
         left."""
         self.is_asked = True

@@ -11,9 +11,9 @@ from cockpit.model.job import Job, JobObject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.blocker import of_event
 from cockpit.triage.claims import tree_named
 from cockpit.triage.cluster_view import NO_TREES, Trees
+from cockpit.triage.evidence import of_event
 
 
 def standing(

@@ -8,19 +8,21 @@ import msgspec
 from cockpit.catalogue import Gate, TextPlace, gate_of, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry, scheduler
+from cockpit.gangs.draft import joined
 from cockpit.gangs.pod_group import SET_ASIDE, refused_why
 from cockpit.gangs.sentence import SENTENCE_LIMIT
 from cockpit.gangs.standing import GangStanding
+from cockpit.model.finding import Finding
 from cockpit.model.pod import Pod
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, creation
-from cockpit.triage.blocker import Blocker, joined, of_event, of_pod
+from cockpit.triage.evidence import of_event, of_pod
 from cockpit.triage.judgement import judged
 from cockpit.triage.placing import unplaced
 from cockpit.triage.walk import Walk
 
 
-def held_by_gang(walk: Walk, gang: GangStanding) -> list[Blocker]:
+def held_by_gang(walk: Walk, gang: GangStanding) -> list[Finding]:
     """The engine's own word; where it leaves the cause to the members, theirs."""
     found = None
     if gang.why.cause == Cause.GANG_MEMBERS_MISSING:
@@ -30,7 +32,7 @@ def held_by_gang(walk: Walk, gang: GangStanding) -> list[Blocker]:
     return [found or _as_told(walk, gang)]
 
 
-def _counts_a_later_part(walk: Walk, gang: GangStanding) -> Blocker | None:
+def _counts_a_later_part(walk: Walk, gang: GangStanding) -> Finding | None:
     """A JobSet's group counts a part that is made only once another one, which the group holds, has come."""
     found = composed.not_made(walk.job.namespace, walk.job.name, walk.trees)
     if found is None or found.cause != Cause.WAITS_FOR_DEPENDENCY:
@@ -47,7 +49,7 @@ _SILENT = ("", Cause.NO_SUCH_SCHEDULER, Cause.NOT_LOOKED_AT)
 """What is said of a pod that no scheduler has spoken of."""
 
 
-def _of_members(walk: Walk, gang: GangStanding) -> Blocker | None:
+def _of_members(walk: Walk, gang: GangStanding) -> Finding | None:
     """The member that finds no node, or what the group's own message says of one."""
     found = unplaced_member(walk)
     if found is None or found.cause in _SILENT or gate_of(found.cause) is Gate.QUEUE:
@@ -70,14 +72,14 @@ def _of_members(walk: Walk, gang: GangStanding) -> Blocker | None:
 _OF_A_GROUP = ("; its group of {} is placed whole or not at all", "; group of {}: all or none", "")
 
 
-def _for_its_group(found: Blocker, members: str) -> Blocker:
+def _for_its_group(found: Finding, members: str) -> Finding:
     """The member's cause whole, and behind it as many words as there is room for: all of them wait for it."""
     room = SENTENCE_LIMIT - len(found.sentence)
     tail = next(one.format(members) for one in _OF_A_GROUP if len(one.format(members)) <= room)
     return joined(found, "", tail)
 
 
-def _by_message(walk: Walk, gang: GangStanding) -> Blocker | None:
+def _by_message(walk: Walk, gang: GangStanding) -> Finding | None:
     """Why a member finds no node, as the group tells it: engines that place a group may tell only there."""
     waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
     said = next((one.value for one in gang.why.evidence if scheduler.parse(one.value).parts), "")
@@ -95,7 +97,7 @@ def _again(walk: Walk, gang: GangStanding) -> int | None:
     return math.ceil((gang.again_seconds - walk.now_seconds) / 60)
 
 
-def _as_told(walk: Walk, gang: GangStanding) -> Blocker:
+def _as_told(walk: Walk, gang: GangStanding) -> Finding:
     """What the engine says of the gang as a whole."""
     found = gang.why
     also = found.also
@@ -114,7 +116,7 @@ def _as_told(walk: Walk, gang: GangStanding) -> Blocker:
 _WORDLESS: dict[str, str] = {Cause.GANG_NOT_PLACED: "its group cannot be placed as a whole"}
 
 
-def unplaced_member(walk: Walk) -> Blocker | None:
+def unplaced_member(walk: Walk) -> Finding | None:
     """What keeps members without a node from one: of each that is a cause, not of those that wait for it."""
     waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
     if not waiting:
@@ -149,7 +151,7 @@ def _unlike(pods: Sequence[Pod]) -> list[Pod]:
     return list(reversed(found.values()))[:_MOST_UNLIKE]
 
 
-def _with_consequences(found: Blocker, told: list[Pod]) -> Blocker:
+def _with_consequences(found: Finding, told: list[Pod]) -> Finding:
     """Beside the cause of one member what the others are told, who only wait for it."""
     waits = any(scheduler.is_consequence(pod.scheduled_message) for pod in told)
     if not waits or gate_of(found.cause) is not Gate.PLACEMENT:
@@ -157,7 +159,7 @@ def _with_consequences(found: Blocker, told: list[Pod]) -> Blocker:
     return msgspec.structs.replace(found, also=tuple(dict.fromkeys((*found.also, Cause.GANG_REFUSED))))
 
 
-def _set_aside(told: list[Pod], waiting: list[Pod]) -> Blocker:
+def _set_aside(told: list[Pod], waiting: list[Pod]) -> Finding:
     """All were refused for their group: it backs off after a failure, or one of them found no node."""
     meant = (understand(TextPlace.POD, pod.scheduled_message) for pod in told)
     cause = next(
@@ -166,4 +168,4 @@ def _set_aside(told: list[Pod], waiting: list[Pod]) -> Blocker:
     )
     said = of_pod(told[0], "PodScheduled", told[0].scheduled_message)
     sureness = Sureness.SAID if cause == Cause.GANG_BACKS_OFF else Sureness.INFERRED
-    return Blocker(cause=cause, sentence=refused_why(waiting), sureness=sureness, evidence=(said,))
+    return Finding(cause=cause, sentence=refused_why(waiting), sureness=sureness, evidence=(said,))

@@ -5,11 +5,11 @@ from msgspec.structs import replace
 from cockpit.gangs import registry
 from cockpit.gangs.wording import say
 from cockpit.jobs.row import SliceGrowth
+from cockpit.model.finding import Finding
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.blocker import Blocker
 
 
-def why_not_grown(growth: SliceGrowth, store: StoreReader) -> Blocker:
+def why_not_grown(growth: SliceGrowth, store: StoreReader) -> Finding:
     """The cause of the slice that waits, and how many pods run meanwhile."""
     held = registry.engine_of_workload(growth.then).admission(growth.then, store, {}).why
     text = f"{growth.pods_now} of {growth.pods_then} pods admitted; the others: {{why}}"

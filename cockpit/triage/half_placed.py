@@ -3,20 +3,21 @@
 from collections.abc import Iterator, Sequence
 
 from cockpit.catalogue.cause import Cause
+from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.pod import Pod
 from cockpit.model.sureness import Sureness
-from cockpit.triage.blocker import Blocker, draft, of_pod
+from cockpit.triage.evidence import of_pod
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import shape_of_pod
-from cockpit.triage.verdict import Subject
 from cockpit.triage.walk import Walk
 
 _MOST_OTHERS = 16
 """So many jobs are looked at, for each that is half placed itself."""
 
 
-def half_placed(walk: Walk, unbound: Sequence[Pod]) -> Blocker | None:
+def half_placed(walk: Walk, unbound: Sequence[Pod]) -> Finding | None:
     """That the job and another wait for each other's GPUs. Only where GPUs are all that the members without
     a node of both wait for, and each could take those that the other holds."""
     if walk.job.workload_uid or walk.now_seconds is None:
@@ -82,7 +83,7 @@ def _others(walk: Walk, resource: str) -> Iterator[tuple[str, list[Pod], list[Po
         yield name, holding[owner], waiting[owner]
 
 
-def _drafted(name: str, held: Sequence[Pod], unbound: Sequence[Pod], other: str) -> Blocker:
+def _drafted(name: str, held: Sequence[Pod], unbound: Sequence[Pod], other: str) -> Finding:
     gpus = sum(pod.gpus_allocated for pod in held)
     return draft(
         Cause.HALF_PLACED,

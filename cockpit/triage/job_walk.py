@@ -5,12 +5,14 @@ import msgspec
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
+from cockpit.gangs.draft import draft, followed, joined
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.standing import GangStanding
 from cockpit.gangs.wording import say
 from cockpit.jobs.members import LEADERS, end_words, short_name
 from cockpit.jobs.row import growth_of
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
+from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.gang import Workload
 from cockpit.model.job import JobObject, JobState
 from cockpit.model.listing import Complete, listing
@@ -19,12 +21,11 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.sureness import Sureness
 from cockpit.triage import creation, starting
-from cockpit.triage.blocker import Blocker, draft, followed, is_up, joined, of_pod
+from cockpit.triage.evidence import is_up, of_pod
 from cockpit.triage.gang_walk import held_by_gang, unplaced_member
 from cockpit.triage.growth import why_not_grown
 from cockpit.triage.half_placed import half_placed
 from cockpit.triage.judgement import judged
-from cockpit.triage.verdict import Evidence, Subject
 from cockpit.triage.walk import Walk
 
 
@@ -34,7 +35,7 @@ def sentence(walk: Walk) -> str:
     return "" if found is None else found.sentence
 
 
-def judge(walk: Walk) -> Blocker | None:
+def judge(walk: Walk) -> Finding | None:
     """Why the job does not run as it should; None where nothing holds it."""
     job = walk.job
     if job.state == JobState.FINISHING:
@@ -47,7 +48,7 @@ def judge(walk: Walk) -> Blocker | None:
     if not walk.pods and job.state not in (JobState.SUSPENDED, JobState.QUEUED) and (found := _unseen(walk)):
         return found
     if job.state == JobState.STARTING and not walk.pods:
-        return Blocker(cause="", sentence="admitted: its pods are about to be made")
+        return Finding(cause="", sentence="admitted: its pods are about to be made")
     if job.state in (JobState.SUSPENDED, JobState.QUEUED) and not walk.pods:
         return creation.suspended(job, walk.store, walk.now_seconds, walk.trees)
     if not walk.pods:
@@ -58,7 +59,7 @@ def judge(walk: Walk) -> Blocker | None:
     return _of_pods(walk)
 
 
-def _unseen(walk: Walk) -> Blocker | None:
+def _unseen(walk: Walk) -> Finding | None:
     """That its pods may be there: they are not listed. What refused them is told all the same."""
     pods = listing(walk.store, Kind.POD, walk.job.namespace)
     if isinstance(pods, Complete) or pods.has_all:
@@ -77,7 +78,7 @@ _TRACKING = "batch.kubernetes.io/job-tracking"
 _TAKEN = "preempted by {preemptor}"
 
 
-def _lingering(walk: Walk, found: Blocker | None) -> Blocker | None:
+def _lingering(walk: Walk, found: Finding | None) -> Finding | None:
     """Behind what holds the job in its queue: why a pod of it that was taken off does not go."""
     for pod in walk.pods:
         stuck = None if found is None else starting.stuck(pod, walk.store, walk.now_seconds)
@@ -96,14 +97,14 @@ def _lingering(walk: Walk, found: Blocker | None) -> Blocker | None:
 # ---- the end
 
 
-def _ending(walk: Walk) -> Blocker:
+def _ending(walk: Walk) -> Finding:
     going = [pod for pod in walk.pods if pod.deleting_seconds is not None and not pod.is_finished]
     left = [pod for pod in walk.pods if not pod.is_finished]
     if going:
         found = starting.not_running(going[0], walk.store, walk.now_seconds)
         if found is not None and found.cause:
             return joined(found, "", _left(walk))
-    return Blocker(cause="", sentence=f"being deleted{_left(walk)}" if left else "being deleted")
+    return Finding(cause="", sentence=f"being deleted{_left(walk)}" if left else "being deleted")
 
 
 def _left(walk: Walk) -> str:
@@ -115,7 +116,7 @@ def _left(walk: Walk) -> str:
     return f"; {counted(len(left), 'pod')} left" + (f", with {counted(held, 'GPU')}" if held else "")
 
 
-def _ended(walk: Walk) -> Blocker | None:
+def _ended(walk: Walk) -> Finding | None:
     state = walk.job.state
     left = _left_running(walk)
     if state != JobState.FAILED:
@@ -126,7 +127,7 @@ def _ended(walk: Walk) -> Blocker | None:
     return msgspec.structs.replace(found, also=(*found.also, left.cause))
 
 
-def _left_running(walk: Walk) -> Blocker | None:
+def _left_running(walk: Walk) -> Finding | None:
     """Members that go on, with their GPUs, although the job has ended."""
     idle = [pod for pod in walk.pods if pod.gpus_allocated and pod.deleting_seconds is None]
     if not idle or (walk.job.state == JobState.FAILED and any(pod.phase != "Running" for pod in idle)):
@@ -146,7 +147,7 @@ def _failed_pods(walk: Walk) -> list[Pod]:
     return [pod for pod in walk.pods if pod.phase == "Failed"]
 
 
-def _failed(walk: Walk) -> Blocker:
+def _failed(walk: Walk) -> Finding:
     object_ = creation.object_of(walk.job, walk.store)
     if isinstance(object_, JobObject):
         for one in object_.conditions:
@@ -177,7 +178,7 @@ def _failed(walk: Walk) -> Blocker:
     return _fought_over(walk, found)
 
 
-def _fought_over(walk: Walk, found: Blocker) -> Blocker:
+def _fought_over(walk: Walk, found: Finding) -> Finding:
     """What two controllers go on doing to a job that has ended, and the remedy."""
     object_ = creation.object_of(walk.job, walk.store)
     workload = _workload(walk)
@@ -204,7 +205,7 @@ def _first_failed(failed: list[Pod]) -> Pod:
     return min(failed, key=lambda pod: (pod.finished_seconds or 0.0, pod.name))
 
 
-def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> Blocker:
+def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> Finding:
     """A failed member, by its name, and how many failed besides."""
     found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
     more = f", and {len(alike) - 1} more" if len(alike) > 1 else ""
@@ -216,7 +217,7 @@ def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> Blocker:
     return _prefixed(found, pod, walk, more)
 
 
-def _prefixed(found: Blocker, pod: Pod, walk: Walk, more: str = "") -> Blocker:
+def _prefixed(found: Finding, pod: Pod, walk: Walk, more: str = "") -> Finding:
     """A member's cause as the job's sentence: which member, where there are several."""
     if len(walk.pods) == 1 and not pod.role:
         return found
@@ -229,13 +230,13 @@ def _prefixed(found: Blocker, pod: Pod, walk: Walk, more: str = "") -> Blocker:
 # ---- C, D and E
 
 
-def _of_pods(walk: Walk) -> Blocker | None:
+def _of_pods(walk: Walk) -> Finding | None:
     pods, job = walk.pods, walk.job
     alive = [pod for pod in pods if not pod.is_finished]
     failed = [pod for pod in pods if pod.phase == "Failed"]
     if failed and not alive:
         return _between(walk, failed)
-    blockers: list[Blocker | None] = [_worker_failed(walk, failed)] if failed else []
+    blockers: list[Finding | None] = [_worker_failed(walk, failed)] if failed else []
     blockers.append(creation.refused_members(job, pods, walk.store))
     unbound = [pod for pod in alive if not pod.node]
     if unbound:
@@ -258,7 +259,7 @@ def _of_pods(walk: Walk) -> Blocker | None:
     return _training(walk) or (None if growth is None else why_not_grown(growth, walk.store))
 
 
-def _between(walk: Walk, failed: list[Pod]) -> Blocker:
+def _between(walk: Walk, failed: list[Pod]) -> Finding:
     """All members failed: the end of a bare pod, a pause between attempts for a controller."""
     object_ = creation.object_of(walk.job, walk.store)
     found = _member(walk, _first_failed(failed), failed)
@@ -267,7 +268,7 @@ def _between(walk: Walk, failed: list[Pod]) -> Blocker:
     return _tried_again(walk, found, object_)
 
 
-def _tried_again(walk: Walk, found: Blocker, attempts: JobObject) -> Blocker:
+def _tried_again(walk: Walk, found: Finding, attempts: JobObject) -> Finding:
     """The controller waits before it makes the pod again; a cause that the pod tells says more than that."""
     if found.cause not in (Cause.CRASHES, ""):
         return msgspec.structs.replace(found, also=(*found.also, Cause.BETWEEN_ATTEMPTS))
@@ -282,7 +283,7 @@ def _has_failed(attempts: JobObject) -> bool:
     return mark is not None and mark.status == "True"
 
 
-def _worker_failed(walk: Walk, failed: list[Pod]) -> Blocker:
+def _worker_failed(walk: Walk, failed: list[Pod]) -> Finding:
     """A member failed while others live: a ring has no use for the rest. The kubelet's refusal is the
     cause."""
     pod = _first_failed(failed)
@@ -302,7 +303,7 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> Blocker:
     ends = end_words(pod)
     if walk.job.kind != "MPIJob":
         return _member(walk, pod, failed)
-    return Blocker(
+    return Finding(
         cause=Cause.WORKER_FAILED,
         sentence=say(
             "{worker}{more} failed and is not made again: {end}", worker=pod.name, more=more, end=ends
@@ -316,17 +317,17 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> Blocker:
     )
 
 
-def _late(walk: Walk, late: list[Pod]) -> Blocker:
+def _late(walk: Walk, late: list[Pod]) -> Finding:
     """Bound members that are not up: the one that says most. The launcher's own failures come before the
     workers that it waits for."""
-    found: list[tuple[Pod, Blocker]] = []
+    found: list[tuple[Pod, Finding]] = []
     for pod in sorted(late, key=_vagueness)[:_LOOKED_AT]:
         one = starting.not_running(pod, walk.store, walk.now_seconds, walk.last_lines, walk.trees)
         if one is not None:
             found.append((pod, one))
     top = judged(one for _, one in found)
     if top is None:
-        return Blocker(cause="", sentence=f"waiting for {counted(len(late), 'member')}")
+        return Finding(cause="", sentence=f"waiting for {counted(len(late), 'member')}")
     pod = next(pod for pod, one in found if (one.cause, one.sentence) == (top.cause, top.sentence))
     if walk.job.kind == "MPIJob":
         launcher = creation.without_launcher(walk.job, walk.pods, walk.store)
@@ -365,7 +366,7 @@ STALLED_RATIO = 0.05
 SPINNING_RATIO = 0.95
 
 
-def _training(walk: Walk) -> Blocker | None:
+def _training(walk: Walk) -> Finding | None:
     """All members are up: does the ring turn? Some cards that do nothing while others spin tell that it
     hangs."""
     for pod in walk.pods:
@@ -389,7 +390,7 @@ def _training(walk: Walk) -> Blocker | None:
     return _hangs(walk)
 
 
-def _hangs(walk: Walk) -> Blocker | None:
+def _hangs(walk: Walk) -> Finding | None:
     means: list[tuple[float, Pod]] = []
     for pod in walk.pods:
         if not pod.gpus:

@@ -7,6 +7,7 @@ from msgspec import structs
 from cockpit.catalogue import Gate, Permanence, gate_of, lasts
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.sentence import counted, one_line
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.gpu import Mark
 from cockpit.model.job import Job, JobState
 from cockpit.model.job_reader import JobReader
@@ -19,7 +20,6 @@ from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
 from cockpit.triage.remedies import KILL, LOGS, OPEN, RECLAIM, WHY, KeyRemedy
 from cockpit.triage.starting import crashes_on
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 
 WAITING_SECONDS = 600.0
@@ -46,7 +46,7 @@ def job_findings(
     verdicts: Verdicts,
     now_seconds: float,
     namespaces: Namespaces = EVERY,
-) -> Iterator[Verdict]:
+) -> Iterator[Finding]:
     """What needs a human about jobs; at most one finding a job."""
     for job in jobs.jobs.values():
         if job.namespace in namespaces:
@@ -55,14 +55,14 @@ def job_findings(
                 yield found
 
 
-def waiting_cures(verdict: Verdict) -> bool:
+def waiting_cures(verdict: Finding) -> bool:
     """Whether the trouble may pass by itself. What is not understood may."""
     return lasts(verdict) is Permanence.PASSES
 
 
 def _finding(
     job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float
-) -> Verdict | None:
+) -> Finding | None:
     if job.state == JobState.STARTING and not job.workload_uid and job.created_seconds is not None:
         is_young = now_seconds - job.created_seconds < WAITING_SECONDS
         if is_young and verdicts.takes_its_course(job, now_seconds):
@@ -98,15 +98,15 @@ def _finding(
 def _about(
     job: Job,
     finding: str,
-    said: Verdict | str,
+    said: Finding | str,
     remedies: tuple[KeyRemedy, ...],
     *,
     since: float | None = None,
     is_bad: bool = True,
     gpus: int = -1,
-) -> Verdict:
+) -> Finding:
     about = Subject("job", job.namespace, job.name)
-    verdict = Verdict(subject=about, sentence=said) if isinstance(said, str) else said
+    verdict = Finding(subject=about, sentence=said) if isinstance(said, str) else said
     return structs.replace(
         verdict,
         sentence=one_line(verdict.sentence or job.state),
@@ -119,7 +119,7 @@ def _about(
     )
 
 
-def _waits(job: Job, verdict: Verdict, now_seconds: float) -> Verdict | None:
+def _waits(job: Job, verdict: Finding, now_seconds: float) -> Finding | None:
     since = verdict.since_seconds
     if since is None or now_seconds - since < BLOCKED_SECONDS:
         return None
@@ -131,7 +131,7 @@ def _waits(job: Job, verdict: Verdict, now_seconds: float) -> Verdict | None:
     return _about(job, "job-waits", verdict, (WHY, KILL), is_bad=is_bad)
 
 
-def _stuck_ending(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) -> Verdict | None:
+def _stuck_ending(job: Job, verdict: Finding, jobs: JobReader, now_seconds: float) -> Finding | None:
     left: list[Pod] = [pod for pod in jobs.members(job.key) if pod.deleting_seconds is not None]
     since = verdict.since_seconds
     if not left or since is None or now_seconds - since < ENDING_SECONDS:
@@ -140,7 +140,7 @@ def _stuck_ending(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: floa
     return _about(job, "job-stuck", verdict, (WHY,), is_bad=bool(allocated), gpus=allocated)
 
 
-def _ended(job: Job, verdict: Verdict, now_seconds: float) -> Verdict | None:
+def _ended(job: Job, verdict: Finding, now_seconds: float) -> Finding | None:
     # a pod that a kubelet refused never had a container that ended
     since = verdict.since_seconds if job.finished_seconds is None else job.finished_seconds
     if job.gpus_allocated and since is not None and now_seconds - since >= ENDING_SECONDS:
@@ -151,7 +151,7 @@ def _ended(job: Job, verdict: Verdict, now_seconds: float) -> Verdict | None:
     return _about(job, "job-failed", verdict, (LOGS,), since=since, is_bad=False)
 
 
-def _crashes(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) -> Verdict | None:
+def _crashes(job: Job, verdict: Finding, jobs: JobReader, now_seconds: float) -> Finding | None:
     """Its pods count as running, and what they run does not stay up."""
     since = verdict.since_seconds or job.started_seconds
     is_log = verdict.cause in TOLD_BY_LOG and crashed_member(jobs.members(job.key)) is not None
@@ -162,7 +162,7 @@ def _crashes(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) ->
     return _about(job, "job-degraded", verdict, (LOGS, WHY))
 
 
-def _hangs(job: Job, verdict: Verdict, now_seconds: float) -> Verdict | None:
+def _hangs(job: Job, verdict: Finding, now_seconds: float) -> Finding | None:
     """It runs, and its members say that it does not train; for a while, for one sample is no trouble."""
     if gate_of(verdict.cause) is not Gate.PROGRESS:
         return None
@@ -172,7 +172,7 @@ def _hangs(job: Job, verdict: Verdict, now_seconds: float) -> Verdict | None:
     return _about(job, "job-hangs", verdict, (WHY, KILL))
 
 
-def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) -> Verdict | None:
+def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) -> Finding | None:
     """What the job's trace tells; without one no more than what was measured: that is not called idle."""
     found = verdicts.on_demand.idle.at_rest(job, store, now_seconds)
     if found is None:
@@ -190,7 +190,7 @@ def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) 
     return _about(job, "job-idle", sentence, remedies, since=since, is_bad=False, gpus=job.gpus_allocated)
 
 
-def _starved(job: Job, store: StoreReader) -> Verdict | None:
+def _starved(job: Job, store: StoreReader) -> Finding | None:
     """Memory is in use and little is computed: the cards wait, for data or for the network."""
     if not job.gpus_allocated:
         return None

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 import msgspec
 
 from cockpit.catalogue import Permanence, is_story, lasts, yields
+from cockpit.model.finding import Finding
 from cockpit.model.sureness import Sureness
-from cockpit.triage.blocker import Blocker
 
 _SURE = (Sureness.PROVED, Sureness.SAID, Sureness.INFERRED, Sureness.UNKNOWN)
 
 
-def judged(blockers: Iterable[Blocker | None]) -> Blocker | None:
+def judged(blockers: Iterable[Finding | None]) -> Finding | None:
     """The blocker that is told first, with the others behind it in `then`; None without any.
 
     What never passes comes before what passes when somebody acts, and that before what passes by itself; of
@@ -27,13 +27,13 @@ def judged(blockers: Iterable[Blocker | None]) -> Blocker | None:
     return msgspec.structs.replace(first, then=(*first.then, *others))
 
 
-def _rank(one: Blocker, among: list[Blocker]) -> tuple[int, Permanence, bool, int]:
+def _rank(one: Finding, among: list[Finding]) -> tuple[int, Permanence, bool, int]:
     says_less = any(other is not one and yields(one.cause, other.cause) for other in among)
     generality = 2 if not one.cause else 1 if says_less else 0
     return generality, lasts(one), is_story(one.cause), _SURE.index(one.sureness)
 
 
-def _each_once(blockers: Iterable[Blocker]) -> Iterable[Blocker]:
+def _each_once(blockers: Iterable[Finding]) -> Iterable[Finding]:
     """Of blockers of one cause and the same words the first."""
     seen: set[tuple[str, str]] = set()
     for one in blockers:

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from cockpit.catalogue import ListOf, lists_behind
+from cockpit.gangs.draft import joined
 from cockpit.gangs.sentence import SENTENCE_LIMIT, one_line
 from cockpit.gangs.wording import fits
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.listing import Incomplete, listing
 from cockpit.model.namespaces import Namespaces
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage.blocker import Blocker, joined
-from cockpit.triage.verdict import Subject, Verdict
 
 
 def gaps(store: StoreReader, lists: Iterable[ListOf], namespace: str = "") -> list[Incomplete]:
@@ -22,7 +22,7 @@ def gaps(store: StoreReader, lists: Iterable[ListOf], namespace: str = "") -> li
     return [one for one in found if isinstance(one, Incomplete)]
 
 
-def qualified(found: Blocker, store: StoreReader, namespace: str = "") -> Blocker:
+def qualified(found: Finding, store: StoreReader, namespace: str = "") -> Finding:
     """The same, with the name of each list on which it rests and that is not complete, and not proved then.
 
     What a component said of the subject stands by itself where lists are only old.
@@ -37,7 +37,7 @@ def qualified(found: Blocker, store: StoreReader, namespace: str = "") -> Blocke
     return replace(found, sureness=found.sureness if is_said or not unsure else Sureness.INFERRED, then=then)
 
 
-def with_gaps(found: Blocker, unsure: Iterable[Incomplete]) -> Blocker:
+def with_gaps(found: Finding, unsure: Iterable[Incomplete]) -> Finding:
     """The same cause, and behind it what is not known: all of it, or as much as there is room for."""
     words = [one.words for one in unsure]
     for told in (", ".join(words), *words[:1]):
@@ -62,8 +62,8 @@ def quiet(store: StoreReader, namespaces: Namespaces) -> str:
     return seen or "nothing needs a human"
 
 
-def not_found(subject: Subject, store: StoreReader, kinds: Iterable[str]) -> Verdict:
+def not_found(subject: Subject, store: StoreReader, kinds: Iterable[str]) -> Finding:
     """That the subject is not among what is listed, and which of those lists are not complete."""
     unsure = gaps(store, (ListOf(kind) for kind in kinds), subject.namespace)
     told = f"no {subject.kind} of that name is known here" + "".join(f"; {one.words}" for one in unsure[:1])
-    return Verdict(subject=subject, sentence=told, sureness=Sureness.UNKNOWN)
+    return Finding(subject=subject, sentence=told, sureness=Sureness.UNKNOWN)

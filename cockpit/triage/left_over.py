@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
+from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted, listed, one_line
 from cockpit.model.broken_write import BrokenWrite
+from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.node import Node
 from cockpit.model.pool import Machine
 from cockpit.model.record import Kind, label
@@ -15,9 +17,7 @@ from cockpit.pools.idle import RECLAIM, RECLAIM_AT
 from cockpit.pools.idle import is_tainted as is_closed_for_removal
 from cockpit.pools.index import pool_keyed
 from cockpit.pools.registry import owners
-from cockpit.triage.blocker import Blocker, draft
 from cockpit.triage.remedies import KeyRemedy
-from cockpit.triage.verdict import Evidence, Subject, Verdict
 
 BROKEN_OFF: Final = "write-broken-off"
 LEFT: Final = "left-over"
@@ -28,11 +28,11 @@ ACKNOWLEDGE: Final = KeyRemedy("acknowledge", "a", "acknowledge")
 CLEAN: Final = KeyRemedy("clean up", "X", "X", is_write=True)
 
 
-def broken_findings(writes: Iterable[BrokenWrite]) -> Iterator[Verdict]:
+def broken_findings(writes: Iterable[BrokenWrite]) -> Iterator[Finding]:
     """A row for each write that was begun and not ended."""
     for write in writes:
         key = f"{write.audit_id}/{write.method}{write.path}"
-        yield Verdict(
+        yield Finding(
             subject=Subject("write", "", f"{write.verb} {write.target}"),
             finding=BROKEN_OFF,
             row=key,
@@ -67,14 +67,14 @@ def _is_ours(machine: Machine) -> bool:
 
 def left_on_node(
     node: Node, store: StoreReader, now_seconds: float, ended_drains: frozenset[str] = frozenset()
-) -> Blocker | None:
+) -> Finding | None:
     """What a removal or a drain that did not go on left on the node, None where it left nothing."""
     if node.deleting_seconds is not None:
         return None
     return _of_removal(node, store, now_seconds) or _of_drain(node, store, ended_drains)
 
 
-def _of_removal(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
+def _of_removal(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
     mark = label(node.annotations, RECLAIM)
     is_marked_machine = node.name in marked_nodes(store)
     is_closed = is_closed_for_removal(node)
@@ -108,7 +108,7 @@ def _shrinks(mark: str, node: Node, store: StoreReader) -> bool:
     return pool is not None and pool.target is not None and pool.nodes_now > pool.target
 
 
-def _of_drain(node: Node, store: StoreReader, ended_drains: frozenset[str]) -> Blocker | None:
+def _of_drain(node: Node, store: StoreReader, ended_drains: frozenset[str]) -> Finding | None:
     mark = mark_of(node)
     if mark is None or node.name not in ended_drains:
         return None

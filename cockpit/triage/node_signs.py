@@ -6,9 +6,11 @@ from statistics import median
 
 from cockpit.catalogue.row import Mender
 from cockpit.fit.surroundings import Budget
+from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.selectors import selects
 from cockpit.model.event import Event
+from cockpit.model.finding import Evidence, Finding
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -20,10 +22,9 @@ from cockpit.model.throttle import HARMFUL
 from cockpit.model.throttle import sentence as sentence_of
 from cockpit.pools.registry import going_taints
 from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.triage.blocker import Blocker, draft, of_event, of_pod
+from cockpit.triage.evidence import of_event, of_pod
 from cockpit.triage.left_over import LEFT, left_on_node
 from cockpit.triage.on_demand import left_on
-from cockpit.triage.verdict import Evidence
 
 RECLAIMED, BLOCKED, HOT, SILENT = "reclaimed", "drain-blocked", "hot", "silent"
 """The signs, as the fact "sign" names them."""
@@ -74,7 +75,7 @@ def judge(
     now_seconds: float,
     budgets: Budgets = None,
     ended_drains: frozenset[str] = frozenset(),
-) -> Blocker | None:
+) -> Finding | None:
     """The sign that matters most, None where there is none."""
     return (
         reclaimed(node, store, now_seconds)
@@ -108,7 +109,7 @@ def _events(node: Node, store: StoreReader, now_seconds: float) -> Iterator[Even
                 yield event
 
 
-def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
+def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
     """The cloud said that it takes the node back: by taint, condition or event; None where it did not."""
     taint = next((one.key for one in node.taints if one.key in _RECLAIM_TAINTS), "")
     name = f"Node {node.name}"
@@ -135,7 +136,7 @@ def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> Blocker | N
     )
 
 
-def _blocked(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
+def _blocked(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
     if not node.unschedulable and node_stage(node, store) != NodeStage.DRAINING:
         return None
     for event in _events(node, store, now_seconds):
@@ -151,7 +152,7 @@ def _blocked(node: Node, store: StoreReader, now_seconds: float) -> Blocker | No
     return None
 
 
-def _kept(node: Node, store: StoreReader, budgets: Budgets) -> Blocker | None:
+def _kept(node: Node, store: StoreReader, budgets: Budgets) -> Finding | None:
     """Cordoned, and every pod left is kept by a budget that allows nobody to go: an eviction is refused, and
     leaves no event. Where others are left too nobody drains it."""
     if not budgets or not node.unschedulable:
@@ -183,7 +184,7 @@ def _keeper(pod: Pod, budgets: tuple[Budget, ...]) -> Budget | None:
     return None
 
 
-def _of_cards(cards: tuple[Gpu, ...], store: StoreReader) -> Blocker | None:
+def _of_cards(cards: tuple[Gpu, ...], store: StoreReader) -> Finding | None:
     if heat := _throttled(cards):
         return draft("", "{heat}", names={"heat": heat}, facts=(("sign", HOT),))
     silent = [card for card in cards if card.duty_ratio is Absent.STALE]

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import msgspec
 
 from cockpit.catalogue import Cause, ListOf
+from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
+from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent
@@ -17,11 +19,10 @@ from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.promise import GpuPromise, gpus_promised, machine_of
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs
-from cockpit.triage.blocker import Blocker, draft, finished, of_pod
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.evidence import finished, of_pod
 from cockpit.triage.gpu_stack import stack_trouble
 from cockpit.triage.known import not_found, nothing_seen, qualified
-from cockpit.triage.verdict import Evidence, Subject, Verdict
 
 NODE_LISTS = (ListOf(Kind.NODE, is_wide=True), ListOf(Kind.POD, is_wide=True), ListOf(Kind.GPU, is_wide=True))
 """Lists that tell of a node's trouble."""
@@ -33,7 +34,7 @@ WAITS = "; {waits} waits"
 PRESSURE = {"DiskPressure": "disk", "MemoryPressure": "memory", "PIDPressure": "process ids"}
 
 
-def of_node(subject: Subject, view: ClusterView) -> Verdict:
+def of_node(subject: Subject, view: ClusterView) -> Finding:
     """What is wrong with a node."""
     node: Node | None = view.store.by_key(Kind.NODE, subject.name)
     if node is None:
@@ -42,11 +43,11 @@ def of_node(subject: Subject, view: ClusterView) -> Verdict:
         node, view.store, view.now_seconds, view.around.budgets, view.ended_drains
     )
     if found is None:
-        return Verdict(subject=subject, sentence=nothing_seen(view.store, NODE_LISTS), sureness=Sureness.SAID)
+        return Finding(subject=subject, sentence=nothing_seen(view.store, NODE_LISTS), sureness=Sureness.SAID)
     return finished(found, subject, gpus=gpus_expected(node, view.store))
 
 
-def of_card(subject: Subject, view: ClusterView) -> Verdict:
+def of_card(subject: Subject, view: ClusterView) -> Finding:
     """What is wrong with a card: its own error, else what is wrong with its node, which is the root then."""
     name, _, index = subject.name.rpartition("/")
     for card in view.store.gpus_on(name):
@@ -58,10 +59,10 @@ def of_card(subject: Subject, view: ClusterView) -> Verdict:
     return msgspec.structs.replace(found, subject=subject)
 
 
-def by_node(found: Verdict, subject: Subject, *, gpus: int) -> Verdict:
+def by_node(found: Finding, subject: Subject, *, gpus: int) -> Finding:
     """The trouble of a node as that of what belongs to it: the sentence begins with the node's name."""
     why = draft("", "node {node}: {why}", names={"node": found.subject.name, "why": found.sentence})
-    made = Blocker(
+    made = Finding(
         cause=found.cause,
         sentence=why.sentence,
         sureness=found.sureness,
@@ -72,25 +73,25 @@ def by_node(found: Verdict, subject: Subject, *, gpus: int) -> Verdict:
     return finished(made, subject, gpus=gpus)
 
 
-def troubles(view: ClusterView) -> list[Verdict]:
+def troubles(view: ClusterView) -> list[Finding]:
     """A verdict for each node with GPUs that is in trouble."""
     return list(_troubles(view))
 
 
-def _troubles(view: ClusterView) -> Iterator[Verdict]:
+def _troubles(view: ClusterView) -> Iterator[Finding]:
     for node in view.store.records(Kind.NODE).values():
         found = judge(node, view.store, view.now_seconds)
         if found is not None and found.cause:
             yield finished(found, Subject("node", "", node.name), gpus=gpus_expected(node, view.store))
 
 
-def judge(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
+def judge(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
     """The worst that is wrong with a node, None where nothing is seen."""
     found = _worst(node, store, now_seconds)
     return None if found is None else qualified(found, store)
 
 
-def _worst(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
+def _worst(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
     if node.deleting_seconds is not None:
         return None
     name = f"Node {node.name}"
@@ -117,7 +118,7 @@ def _worst(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None
     return None
 
 
-def _of_xid(cards: list[Gpu], node: str) -> Blocker:
+def _of_xid(cards: list[Gpu], node: str) -> Finding:
     said = Evidence(f"Node {node}", "DCGM_FI_DEV_XID_ERRORS", ", ".join(str(one.xid) for one in cards))
     advice = xid_class(cards[0].xid or 0).value
     return draft(Cause.GPUS_UNHEALTHY, f"{_error_words(cards)}: {advice}", evidence=(said,))
@@ -136,7 +137,7 @@ def _error_words(cards: list[Gpu]) -> str:
     )
 
 
-def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> Blocker | None:
+def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
     ready = condition(node.conditions, "Ready")
     age = float("inf") if node.created_seconds is None else now_seconds - node.created_seconds
     if node_stage(node, store) == NodeStage.JOINED and age < JOINING_SECONDS:
@@ -159,7 +160,7 @@ def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> Blocker | 
     )
 
 
-def _fewer(node: Node, store: StoreReader, promise: GpuPromise, errors: list[Gpu]) -> Blocker:
+def _fewer(node: Node, store: StoreReader, promise: GpuPromise, errors: list[Gpu]) -> Finding:
     """Some of its GPUs are not offered: which, as far as an error or telemetry tells."""
     shown, expected = node.gpu_allocatable or 0, promise.gpus
     said = Evidence(f"Node {node.name}", f"allocatable {node.gpu_resource}", f"{shown} of {expected}")
@@ -186,7 +187,7 @@ def _lost_cards(node: Node, store: StoreReader, lost: int) -> str:
 
 def _dark(
     node: Node, store: StoreReader, now_seconds: float, promise: GpuPromise, errors: list[Gpu]
-) -> Blocker | None:
+) -> Finding | None:
     """Ready, and none of the GPUs offered that are promised; None while its driver may be on its way."""
     stack = stack_trouble(node, store)
     fails = stack is not None and stack.fails
@@ -218,7 +219,7 @@ def _dark(
 
 def _stack_down(
     text: str, names: dict[str, object], evidence: list[Evidence], since: float | None
-) -> Blocker:
+) -> Finding:
     return draft(
         Cause.GPU_STACK_DOWN,
         text,
@@ -229,7 +230,7 @@ def _stack_down(
     )
 
 
-def _all_unhealthy(node: Node, promise: GpuPromise, errors: list[Gpu]) -> Blocker:
+def _all_unhealthy(node: Node, promise: GpuPromise, errors: list[Gpu]) -> Finding:
     said = Evidence(f"Node {node.name}", f"allocatable {node.gpu_resource}", f"0 of {promise.gpus}")
     text = "all {expected} GPUs are unhealthy" if promise.gpus > 1 else "its GPU is unhealthy"
     if errors:

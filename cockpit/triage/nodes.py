@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from cockpit.catalogue.cause import Cause
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.record import Kind, label
@@ -14,11 +15,10 @@ from cockpit.pools.idle import RECLAIM
 from cockpit.pools.promise import GpuPromise, gpus_promised
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs, node_walk
-from cockpit.triage.blocker import Blocker, finished
+from cockpit.triage.evidence import finished
 from cockpit.triage.left_over import CLEAN, LEFT, marked_nodes
 from cockpit.triage.node_signs import Budgets
 from cockpit.triage.remedies import DRAIN, OPEN, WHY
-from cockpit.triage.verdict import Subject, Verdict
 
 _FINDING: dict[str, str] = {
     Cause.NODE_NOT_READY: "node-not-ready",
@@ -34,7 +34,7 @@ def node_findings(
     named: frozenset[str] = frozenset(),
     budgets: Budgets = None,
     ended_drains: frozenset[str] = frozenset(),
-) -> Iterator[Verdict]:
+) -> Iterator[Finding]:
     """At most one finding a node, the worst cause first: nodes with GPUs, and those that `named` says."""
     marked = marked_nodes(store)
     for node in store.records(Kind.NODE).values():
@@ -56,7 +56,7 @@ def node_finding(
     now_seconds: float,
     budgets: Budgets = None,
     ended_drains: frozenset[str] = frozenset(),
-) -> Verdict | None:
+) -> Finding | None:
     """What needs a human about a node, whether it has GPUs or not."""
     stage = node_stage(node, store)
     if stage == NodeStage.LEAVING:
@@ -83,7 +83,7 @@ def _is_plain(node: Node, cards: tuple[Gpu, ...], promise: GpuPromise | None) ->
     )
 
 
-def _broken(node: Node, found: Blocker, store: StoreReader) -> Verdict:
+def _broken(node: Node, found: Finding, store: StoreReader) -> Finding:
     expected, shown = node_walk.gpus_expected(node, store), node.gpu_allocatable or 0
     gpus = max(1, expected - shown) if found.cause == Cause.GPUS_UNHEALTHY else expected
     own = "node-gpus-lost" if shown < expected else "node-xid"
@@ -91,7 +91,7 @@ def _broken(node: Node, found: Blocker, store: StoreReader) -> Verdict:
     return _about(node, _FINDING.get(found.cause, own), found, gpus=gpus, drains=drains)
 
 
-def _sign(node: Node, found: Blocker, store: StoreReader) -> Verdict:
+def _sign(node: Node, found: Finding, store: StoreReader) -> Finding:
     facts = dict(found.facts)
     sign = facts["sign"]
     held = store.requests_on(node.name).gpus if sign in _BAD_SIGNS else int(facts.get("silent", "1"))
@@ -103,8 +103,8 @@ def _sign(node: Node, found: Blocker, store: StoreReader) -> Verdict:
 
 
 def _about(
-    node: Node, finding: str, found: Blocker, *, gpus: int, is_bad: bool = True, drains: bool = False
-) -> Verdict:
+    node: Node, finding: str, found: Finding, *, gpus: int, is_bad: bool = True, drains: bool = False
+) -> Finding:
     return replace(
         finished(found, Subject("node", "", node.name), gpus=gpus),
         finding=finding,

@@ -8,14 +8,14 @@ from cockpit.catalogue import ROWS, TextPlace
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.surroundings import UNKNOWN, Budget, Surroundings
 from cockpit.model.broken_write import BrokenWrite, EndedDrain
+from cockpit.model.finding import Finding
 from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.blocker import is_up
+from cockpit.triage.evidence import is_up
 from cockpit.triage.idle_jobs import IdleJobs
-from cockpit.triage.verdict import Verdict
 
 MOST_LOGS = 20
 """So many logs are read at a time: a screen has about as many rows."""
@@ -126,13 +126,13 @@ class OnDemand:
         return before != budgets
 
 
-def rows_of(found: Iterable[Verdict], store: StoreReader, jobs: JobReader) -> tuple[tuple[Pod, ...], ...]:
+def rows_of(found: Iterable[Finding], store: StoreReader, jobs: JobReader) -> tuple[tuple[Pod, ...], ...]:
     """The members behind findings of which a log may say more: of the first ones, a screenful."""
     told = [one for one in found if one.cause in TOLD_BY_LOG][:MOST_LOGS]
     return tuple(_members(one, store, jobs) for one in told)
 
 
-def _members(found: Verdict, store: StoreReader, jobs: JobReader) -> tuple[Pod, ...]:
+def _members(found: Finding, store: StoreReader, jobs: JobReader) -> tuple[Pod, ...]:
     if not found.finding.startswith("pod-"):
         return jobs.members(found.row)
     pod: Pod | None = store.by_key(Kind.POD, found.row)

@@ -11,11 +11,13 @@ import msgspec
 
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
+from cockpit.gangs.draft import draft
+from cockpit.model.finding import Finding
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage import starting
-from cockpit.triage.blocker import Blocker, draft, is_up
+from cockpit.triage.evidence import is_up
 
 _BY_GROUP = {
     "kubeflow.org": ("training-operator", "mpi-operator"),
@@ -36,7 +38,7 @@ def of_kind(api_version: str, kind: str) -> tuple[str, ...]:
     return _BY_GROUP.get(api_version.partition("/")[0], ()) if own is None else own.operators
 
 
-def not_up(names: Iterable[str], store: StoreReader, now_seconds: float | None) -> Blocker | None:
+def not_up(names: Iterable[str], store: StoreReader, now_seconds: float | None) -> Finding | None:
     """Why the operator of these names acts on nothing: the pod of it that tells most. None where one of its
     pods is up, or none is known."""
     wanted = tuple(names)
@@ -48,11 +50,11 @@ def not_up(names: Iterable[str], store: StoreReader, now_seconds: float | None) 
     return last[1][wanted]
 
 
-_LAST: WeakKeyDictionary[StoreReader, tuple[int, dict[tuple[str, ...], Blocker | None]]] = WeakKeyDictionary()
+_LAST: WeakKeyDictionary[StoreReader, tuple[int, dict[tuple[str, ...], Finding | None]]] = WeakKeyDictionary()
 """Of each store, at its last revision: all jobs that wait for an operator ask between two changes."""
 
 
-def _looked_at(wanted: tuple[str, ...], store: StoreReader, now_seconds: float | None) -> Blocker | None:
+def _looked_at(wanted: tuple[str, ...], store: StoreReader, now_seconds: float | None) -> Finding | None:
     pods: list[Pod] = [
         pod
         for pod in store.records(Kind.POD).values()

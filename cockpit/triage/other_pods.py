@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.inter_pod_affinity import concerns
+from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
-from cockpit.triage.blocker import Blocker, draft
+from cockpit.model.finding import Finding, Subject
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.placement_context import PlacementContext
-from cockpit.triage.verdict import Subject
 
 
-def of_company(sifted: Sifted, context: PlacementContext) -> Blocker:
+def of_company(sifted: Sifted, context: PlacementContext) -> Finding:
     """Which pods, by the labels of the term that keeps it off."""
     looks = sifted.dropped["company"]
     kinds = [block.kind for look in looks for block in look.blocks]

@@ -6,12 +6,12 @@ import msgspec
 
 from cockpit.fit.shape import Shape
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
+from cockpit.model.finding import Funnel
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.cluster_view import NO_TREES, Trees
 from cockpit.triage.funnel import Sifted, sift
-from cockpit.triage.verdict import Funnel
 
 
 class PlacementContext(msgspec.Struct, frozen=True, kw_only=True):

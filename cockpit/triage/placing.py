@@ -12,8 +12,10 @@ from cockpit.catalogue import Gate, TextPlace, Understood, gate_of, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.shape import Shape
 from cockpit.gangs import registry, scheduler
+from cockpit.gangs.draft import draft, joined, not_understood
 from cockpit.gangs.sentence import counted
 from cockpit.model.event import Event
+from cockpit.model.finding import Evidence, Finding
 from cockpit.model.gpu_share import GpuShare
 from cockpit.model.listing import Incomplete, listing
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
@@ -21,19 +23,18 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import autoscaling, claims, filters, operators, shortage
-from cockpit.triage.blocker import Blocker, draft, joined, not_understood, of_event, of_pod
+from cockpit.triage.evidence import of_event, of_pod
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.judgement import judged
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.preempted import took_its_place
-from cockpit.triage.verdict import Evidence
 
 UNSEEN_SECONDS = 25.0
 """A scheduler that runs has looked at a pod after so long."""
 
 
-def unplaced(pod: Pod, context: PlacementContext) -> Blocker:
+def unplaced(pod: Pod, context: PlacementContext) -> Finding:
     """Why the pod has no node: what lasts longest, and behind it what blocks besides."""
     found = judged(_blockers(pod, context))
     assert found is not None  # each way ends with one
@@ -44,7 +45,7 @@ def unplaced(pod: Pod, context: PlacementContext) -> Blocker:
     return took_its_place(found, pod, context.store)
 
 
-def _blockers(pod: Pod, context: PlacementContext) -> list[Blocker]:
+def _blockers(pod: Pod, context: PlacementContext) -> list[Finding]:
     """Everything that keeps the pod from a node, as far as it can be told; at least one."""
     store, shape = context.store, shape_of_pod(pod)
     if pod.traits.wishes.gates:
@@ -75,18 +76,18 @@ def _blockers(pod: Pod, context: PlacementContext) -> list[Blocker]:
     if scheduler.is_consequence(message):
         found = understand(TextPlace.POD, message)
         cause = Cause.GANG_REFUSED if found is None else found.cause
-        return [Blocker(cause=cause, sentence=scheduler.plain(message, gpus=pod.gpus), evidence=(said,))]
+        return [Finding(cause=cause, sentence=scheduler.plain(message, gpus=pod.gpus), evidence=(said,))]
     return _parted(pod, text, said, context)
 
 
-def _of_nodes(shape: Shape, context: PlacementContext, *, is_too_large: bool = False) -> list[Blocker]:
+def _of_nodes(shape: Shape, context: PlacementContext, *, is_too_large: bool = False) -> list[Finding]:
     """What the nodes would say, had the scheduler come to them."""
     if context.now_seconds is None or not context.knows_nodes:
         return []
     return list(filters.blockers(shape, context, is_too_large=is_too_large))
 
 
-def _without_group(pod: Pod, store: StoreReader) -> Blocker | None:
+def _without_group(pod: Pod, store: StoreReader) -> Finding | None:
     """It names a group of pods that does not exist: no scheduler takes it up."""
     name = registry.group_of_pod(pod)
     groups = listing(store, Kind.POD_GROUP, pod.namespace)
@@ -127,7 +128,7 @@ def _last_told(pod: Pod, store: StoreReader) -> float | None:
     return pod.created_seconds
 
 
-def _gated(pod: Pod) -> Blocker:
+def _gated(pod: Pod) -> Finding:
     gates = ", ".join(pod.traits.wishes.gates)
     return draft(
         Cause.SCHEDULING_GATE,
@@ -138,7 +139,7 @@ def _gated(pod: Pod) -> Blocker:
     )
 
 
-def _waits_for_victims(pod: Pod, store: StoreReader) -> Blocker:
+def _waits_for_victims(pod: Pod, store: StoreReader) -> Finding:
     going = [one for one in store.pods_on(pod.nominated_node) if one.deleting_seconds is not None]
     whom = going[0].name if len(going) == 1 else f"{len(going)} pods" if going else "preempted pods"
     held = sorted({one for pod_ in going for one in pod_.finalizers})
@@ -158,7 +159,7 @@ def _waits_for_victims(pod: Pod, store: StoreReader) -> Blocker:
     )
 
 
-def _unseen(pod: Pod, context: PlacementContext) -> list[Blocker]:
+def _unseen(pod: Pod, context: PlacementContext) -> list[Finding]:
     """No condition and no event: its scheduler is slow, or there is none of that name."""
     who = pod.scheduler or "default-scheduler"
     waited = (
@@ -195,7 +196,7 @@ def _unseen(pod: Pod, context: PlacementContext) -> list[Blocker]:
 
 def _whole(
     pod: Pod, text: scheduler.SchedulerText, message: str, said: Evidence, context: PlacementContext
-) -> list[Blocker]:
+) -> list[Finding]:
     """A sentence about the whole pod: claims by name where the text has none."""
     found = understand(TextPlace.POD, text.rest) or understand(TextPlace.POD, message)
     if found is None:
@@ -210,7 +211,7 @@ def _whole(
         if pod.gpu_share is not None:
             return [_share_short(pod.gpu_share, said)]
     words, names = _group_words(found, pod)
-    made = Blocker(
+    made = Finding(
         cause=found.cause,
         sentence=draft("", words, names=names).sentence,
         facts=tuple((key, value) for key, value in found.names.items() if value),
@@ -222,7 +223,7 @@ def _whole(
     return [made, *_of_nodes(shape_of_pod(pod), context)] if gate_of(made.cause) is Gate.PLACEMENT else [made]
 
 
-def _share_short(share: GpuShare, said: Evidence) -> Blocker:
+def _share_short(share: GpuShare, said: Evidence) -> Finding:
     """No card has the part free that the pod asks for by annotation."""
     size = None if share.memory_bytes is None else share.memory_bytes >> 20
     amount = f"{share.fraction:g} of a GPU" if size is None else f"{size} MiB of GPU memory"
@@ -247,7 +248,7 @@ def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
 
 def _only_room(
     pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: PlacementContext
-) -> Blocker | None:
+) -> Finding | None:
     """`0/N nodes are available` and no reason at all."""
     if text.nodes is None or text.rest:
         return None
@@ -264,7 +265,7 @@ def _is_of_scaler(event: Event) -> bool:
 
 def _parted(
     pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: PlacementContext
-) -> list[Blocker]:
+) -> list[Finding]:
     """Counts of nodes: which filter is the one that matters is told by the nodes themselves."""
     told = frozenset(shortage.id_of(reason) for _, reason in text.parts)
     only = next(iter(told)) if len(told) == 1 else ""
@@ -288,7 +289,7 @@ def _parted(
     return [found, *_of_nodes(mended, context, is_too_large=is_too_large)]
 
 
-def _without_claims(pod: Pod, context: PlacementContext) -> list[Blocker]:
+def _without_claims(pod: Pod, context: PlacementContext) -> list[Finding]:
     return _of_nodes(structs.replace(shape_of_pod(pod), claims=()), context)
 
 
@@ -299,7 +300,7 @@ def _named(  # noqa: PLR0917 - what was said, and what is there
     said: Evidence,
     sifted: Sifted,
     context: PlacementContext,
-) -> Blocker:
+) -> Finding:
     count = next(number for number, reason in parts if shortage.id_of(reason) == cause)
     names: dict[str, object] = {"count": count, "nodes": counted(count, "node")}
     if cause == Cause.TOPOLOGY_SPREAD:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pod import Pod
 from cockpit.triage.cluster_view import ClusterView
@@ -11,10 +12,9 @@ from cockpit.triage.engine import explain
 from cockpit.triage.jobs import BLOCKED_SECONDS, WAITING_SECONDS, waiting_cures
 from cockpit.triage.on_demand import TOLD_BY_LOG
 from cockpit.triage.remedies import LOGS, WHY
-from cockpit.triage.verdict import Subject, Verdict
 
 
-def pod_findings(view: ClusterView, namespaces: Namespaces = EVERY) -> Iterator[Verdict]:
+def pod_findings(view: ClusterView, namespaces: Namespaces = EVERY) -> Iterator[Finding]:
     """What needs a human about such pods."""
     seen: set[str] = set()
     for pod in view.jobs.strays():
@@ -26,7 +26,7 @@ def pod_findings(view: ClusterView, namespaces: Namespaces = EVERY) -> Iterator[
             yield found
 
 
-def _finding(pod: Pod, view: ClusterView) -> Verdict | None:
+def _finding(pod: Pod, view: ClusterView) -> Finding | None:
     begun = pod.deleting_seconds or pod.created_seconds
     if begun is None or pod.is_finished or view.now_seconds - begun < BLOCKED_SECONDS:
         return None

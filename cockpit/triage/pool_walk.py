@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from cockpit.catalogue.cause import Cause
+from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.wording import say
+from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.job import Job
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
@@ -13,17 +15,16 @@ from cockpit.pools.demand import NO_DEMAND, PoolDemand, demand_by_pool
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
 from cockpit.pools.owner import FailureClass, PoolFailure
-from cockpit.triage.blocker import draft, finished
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.evidence import finished
 from cockpit.triage.known import not_found, nothing_seen
 from cockpit.triage.node_walk import NODE_LISTS, by_node, of_node
-from cockpit.triage.verdict import Evidence, Subject, Verdict
 
 _FULL, _FAILED = Cause.POOL_AT_MAXIMUM, Cause.NO_MACHINE
 _MOST_JOBS = 3
 
 
-def of_pool(subject: Subject, view: ClusterView) -> Verdict:
+def of_pool(subject: Subject, view: ClusterView) -> Finding:
     """What keeps a pool from growing, its nodes that are not ready, else who waits for it and what comes."""
     pools = pools_of(view.store)
     pool = next((one for one in pools if one.name == subject.name), None)
@@ -46,10 +47,10 @@ def of_pool(subject: Subject, view: ClusterView) -> Verdict:
     sentence = _standing(pool, demand) or nothing_seen(view.store, NODE_LISTS)
     if failures:
         sentence = say("no pod waits for it; it did not grow: {why}", why=failures[0].sentence)
-    return Verdict(subject=subject, sentence=sentence, sureness=Sureness.SAID)
+    return Finding(subject=subject, sentence=sentence, sureness=Sureness.SAID)
 
 
-def _failed(failure: PoolFailure, pool: Pool, subject: Subject) -> Verdict:
+def _failed(failure: PoolFailure, pool: Pool, subject: Subject) -> Finding:
     """The newest word of why no machine comes; what helps stands beside it, for it depends on the class."""
     cause = _FULL if failure.kind is FailureClass.LIMIT else _FAILED
     found = draft(

@@ -11,12 +11,14 @@ import msgspec
 
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
+from cockpit.gangs.draft import joined
 from cockpit.model.event import Event
+from cockpit.model.finding import Finding
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage.blocker import Blocker, joined, of_event
+from cockpit.triage.evidence import of_event
 
 _OF_ROOM = (Cause.GPUS_SHORT, Cause.NO_VICTIMS, Cause.GPUS_IN_PIECES)
 """Causes that a preemption explains: room is all that is missing."""
@@ -25,7 +27,7 @@ _LAST: WeakKeyDictionary[StoreReader, tuple[int, _Preemptions]] = WeakKeyDiction
 """Of each store, at its last revision: all jobs that wait ask between two changes."""
 
 
-def took_its_place(found: Blocker, pod: Pod, store: StoreReader) -> Blocker:
+def took_its_place(found: Finding, pod: Pod, store: StoreReader) -> Finding:
     """Who has the place now, where the pod's forerunner was preempted and that pod is still there."""
     if found.cause not in _OF_ROOM:
         return found

@@ -2,17 +2,18 @@
 
 from cockpit.catalogue import Cause, ListOf
 from cockpit.gangs import registry
+from cockpit.gangs.draft import draft
 from cockpit.gangs.engine import Queue
 from cockpit.gangs.queue_line import waiting
+from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.gang import SchedulerQueue
 from cockpit.model.sureness import Sureness
-from cockpit.triage.blocker import draft, finished
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.evidence import finished
 from cockpit.triage.known import not_found, nothing_seen
-from cockpit.triage.verdict import Evidence, Subject, Verdict
 
 
-def of_queue(subject: Subject, view: ClusterView) -> Verdict:
+def of_queue(subject: Subject, view: ClusterView) -> Finding:
     """What keeps a queue from admitting jobs."""
     queue = _named(subject, view)
     if queue is None:
@@ -24,7 +25,7 @@ def of_queue(subject: Subject, view: ClusterView) -> Verdict:
         return finished(held, subject)
     lists = tuple(ListOf(one, is_wide=True) for one in (engine.local_queues, engine.cluster_queues) if one)
     if state.takes_jobs or state.state == "unknown":
-        return Verdict(subject=subject, sentence=nothing_seen(view.store, lists), sureness=Sureness.SAID)
+        return Finding(subject=subject, sentence=nothing_seen(view.store, lists), sureness=Sureness.SAID)
     waits = len(waiting(view.store, queue))
     kind = "Queue" if isinstance(queue, SchedulerQueue) else type(queue).__name__
     said = Evidence(f"{kind} {queue.key}", "state", state.why)

@@ -3,21 +3,22 @@
 from collections.abc import Collection, Sequence
 
 from cockpit.catalogue import Cause, Permanence
+from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import resource_word
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.triage.blocker import Blocker, draft, of_pod
+from cockpit.triage.evidence import of_pod
 from cockpit.triage.funnel import Room, Sifted, amount
 from cockpit.triage.placement_context import PlacementContext
-from cockpit.triage.verdict import Subject
 
 _GRACE_SECONDS = 60.0
 _GIB = 1 << 30
 
 
-def of_others(sifted: Sifted, context: PlacementContext) -> Blocker:
+def of_others(sifted: Sifted, context: PlacementContext) -> Finding:
     """CPU, memory, or a device besides GPUs."""
     asked = dict(sifted.shape.requests)
     rooms = [one for one in sifted.rooms if one.look in sifted.dropped["cpu_memory"]]
@@ -64,7 +65,7 @@ def of_others(sifted: Sifted, context: PlacementContext) -> Blocker:
     return draft(Cause.OTHER_RESOURCE_SHORT, text, names=names, root=root)
 
 
-def _offered_by_nobody(context: PlacementContext, resource: str) -> Blocker | None:
+def _offered_by_nobody(context: PlacementContext, resource: str) -> Finding | None:
     """A typo, or another vendor's: no node of the cluster has it, suitable or not."""
     nodes: Collection[Node] = context.store.records(Kind.NODE).values()
     if any(amount(node, resource) for node in nodes):
@@ -99,7 +100,7 @@ def amount_words(resource: str, count: int) -> str:
     return f"{count} {resource_word(resource, count)}"
 
 
-def of_gpus(sifted: Sifted, context: PlacementContext) -> Blocker:
+def of_gpus(sifted: Sifted, context: PlacementContext) -> Finding:
     resource = sifted.resource
     each = dict(sifted.shape.requests)[resource]
     rooms = [one for one in sifted.rooms if one.look in sifted.dropped["gpus"]]
@@ -123,7 +124,7 @@ def of_gpus(sifted: Sifted, context: PlacementContext) -> Blocker:
     return draft(Cause.GPUS_SHORT, "needs {asked} on one node: best node {node} has {best} free", names=names)
 
 
-def too_few_seats(pod: Pod, sifted: Sifted, context: PlacementContext) -> Blocker | None:
+def too_few_seats(pod: Pod, sifted: Sifted, context: PlacementContext) -> Finding | None:
     """Nodes with room, but fewer than its siblings need that wait as it does: those of a gang are kept for
     the members that come first."""
     resource, siblings = sifted.resource, context.store.pods_of(pod.owner_uid) if pod.owner_uid else ()
@@ -148,7 +149,7 @@ _ROOM = ("pods", "cpu_memory", "gpus")
 
 def _terminating(
     rooms: Sequence[Room], context: PlacementContext, resource: str, each: int
-) -> Blocker | None:
+) -> Finding | None:
     """Pods that are terminating for long and whose GPUs would do."""
     if context.now_seconds is None:
         return None

@@ -7,19 +7,19 @@ from msgspec import structs
 from cockpit.catalogue.root_facts import HOLDERS, ROOTS, RootFact, RootPlace
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.verdict import Subject, Verdict
 
 Root = tuple[Subject, str]
 """An object, and the cause where its kind may have several troubles at a time."""
 
 
-def with_root(verdict: Verdict, store: StoreReader, queue: str = "") -> Verdict:
+def with_root(verdict: Finding, store: StoreReader, queue: str = "") -> Finding:
     """The verdict with the object that it rests on, as the catalogue names it. `queue` is that of its job."""
     if verdict.root is not None:
         return verdict
@@ -73,9 +73,9 @@ def _takes_jobs(queue: LocalQueue | ClusterQueue) -> bool:
     return registry.engine_of_queue(queue).queue_state(queue).takes_jobs
 
 
-def one_each(found: Iterable[Verdict], store: StoreReader, jobs: JobReader) -> list[Verdict]:
+def one_each(found: Iterable[Finding], store: StoreReader, jobs: JobReader) -> list[Finding]:
     """One row for each root, with how many jobs wait or broke because of it."""
-    by_root: dict[Root, list[Verdict]] = {}
+    by_root: dict[Root, list[Finding]] = {}
     for row in found:
         by_root.setdefault(_root(row, store, jobs), []).append(row)
     told_in = {row.subject: root for root, some in by_root.items() for row in some if row.subject != root[0]}
@@ -86,7 +86,7 @@ def one_each(found: Iterable[Verdict], store: StoreReader, jobs: JobReader) -> l
     return [_told(root, some) for root, some in by_root.items()]
 
 
-def _root(row: Verdict, store: StoreReader, jobs: JobReader) -> Root:
+def _root(row: Finding, store: StoreReader, jobs: JobReader) -> Root:
     root = row.root
     if root is None:
         return row.subject, ""
@@ -98,7 +98,7 @@ def _root(row: Verdict, store: StoreReader, jobs: JobReader) -> Root:
     return root, row.cause if root.kind in HOLDERS else ""
 
 
-def _told(root: Root, some: Sequence[Verdict]) -> Verdict:
+def _told(root: Root, some: Sequence[Finding]) -> Finding:
     """The trouble of the root itself goes before what comes of it; of several jobs the oldest stands for all,
     for the row is not to jump from one to another."""
     itself = [row for row in some if row.subject == root[0]]

@@ -7,25 +7,20 @@ import msgspec
 
 from cockpit.catalogue import Cause, Permanence, TextPlace, understand
 from cockpit.gangs import scheduler
+from cockpit.gangs.draft import draft, joined, not_understood
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.model.finding import Evidence, Finding, Funnel, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.scheduling import NodeTerm
 from cockpit.model.sureness import Sureness
 from cockpit.triage import autoscaling, claims
-from cockpit.triage.blocker import (
-    Blocker,
-    draft,
-    joined,
-    not_understood,
-)
 from cockpit.triage.funnel import Sifted, amount
 from cockpit.triage.other_pods import of_company
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.room import amount_words, of_gpus, of_others, too_few_seats
 from cockpit.triage.roots import pool_of
-from cockpit.triage.verdict import Evidence, Funnel, Subject
 
 _CAUSES = {
     "selector": Cause.SELECTOR,
@@ -65,7 +60,7 @@ def verdict(  # noqa: PLR0917 - what was said, and what is there
     preemption: str,
     told: frozenset[str],
     parts: Parts = (),
-) -> Blocker:
+) -> Finding:
     """The cause that the nodes prove, where the scheduler's text (the causes `told`) does not speak against
     it, and what an autoscaler does about it."""
     found = _of_nodes(pod, sifted, context, said, preemption, told, parts)
@@ -80,7 +75,7 @@ def _of_nodes(  # noqa: PLR0917 - as above
     preemption: str,
     told: frozenset[str],
     parts: Parts,
-) -> Blocker:
+) -> Finding:
     never = _never(sifted)
     if never is not None and (not told or Cause.GPUS_SHORT in told):
         return msgspec.structs.replace(
@@ -116,7 +111,7 @@ def _of_nodes(  # noqa: PLR0917 - as above
     return _preempting(pod, found, preemption, said, sifted)
 
 
-def _never(sifted: Sifted) -> Blocker | None:
+def _never(sifted: Sifted) -> Finding | None:
     """No node that the selector leaves is large enough: waiting, uncordoning and tolerating do not help."""
     resource = sifted.resource
     if not resource:
@@ -172,7 +167,7 @@ _BEFORE_ROOM = ("selector", "ready", "cordoned", "taints")
 _FURTHER = ("ready", "cordoned", "taints", "ports", "company", "cpu_memory", "gpus")
 
 
-def computed(sifted: Sifted, context: PlacementContext) -> Blocker | None:
+def computed(sifted: Sifted, context: PlacementContext) -> Finding | None:
     """What keeps pods of that shape off every node, as the nodes tell it without a scheduler's word; None
     where some node would take one."""
     found = _never(sifted)
@@ -192,7 +187,7 @@ def computed(sifted: Sifted, context: PlacementContext) -> Blocker | None:
 # ---- by filter
 
 
-def _of_selector(sifted: Sifted, context: PlacementContext) -> Blocker:
+def _of_selector(sifted: Sifted, context: PlacementContext) -> Finding:
     nodes = [look.node for look in sifted.dropped.get("selector", ())]  # none where there is no node
     labels = [dict(node.labels) for node in nodes]
     if not nodes:
@@ -229,7 +224,7 @@ def _terms_words(terms: Sequence[NodeTerm]) -> str:
     return " or ".join(words)
 
 
-def _of_offers(sifted: Sifted, context: PlacementContext) -> Blocker:
+def _of_offers(sifted: Sifted, context: PlacementContext) -> Finding:
     resource = sifted.resource
     names: dict[str, object]
     nodes = [look.node for look in sifted.dropped["offers"]]
@@ -290,7 +285,7 @@ _PRESSURE = {
 }
 
 
-def _of_ready(sifted: Sifted, context: PlacementContext) -> Blocker:
+def _of_ready(sifted: Sifted, context: PlacementContext) -> Finding:
     nodes = [look.node for look in sifted.dropped["ready"]]
     states: dict[str, list[Node]] = {}
     for node in nodes:
@@ -326,14 +321,14 @@ def _root(nodes: Sequence[Node]) -> Subject | None:
     return Subject("node", "", nodes[0].name) if len(nodes) == 1 else pool_of(nodes)
 
 
-def _of_cordoned(sifted: Sifted, context: PlacementContext) -> Blocker:
+def _of_cordoned(sifted: Sifted, context: PlacementContext) -> Finding:
     nodes = [look.node for look in sifted.dropped["cordoned"]]
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} cordoned: " + "{node}"
     root = _root(nodes)
     return draft(Cause.CORDONED, words, names={"node": _named(nodes)}, root=root)
 
 
-def _of_taints(sifted: Sifted, context: PlacementContext) -> Blocker:
+def _of_taints(sifted: Sifted, context: PlacementContext) -> Finding:
     looks = sifted.dropped["taints"]
     taints: dict[str, int] = {}
     for look in looks:
@@ -346,7 +341,7 @@ def _of_taints(sifted: Sifted, context: PlacementContext) -> Blocker:
     return draft(Cause.TAINT, words, names={"taint": taint, "node": _named(nodes)}, root=pool_of(nodes))
 
 
-def _of_ports(sifted: Sifted, context: PlacementContext) -> Blocker:
+def _of_ports(sifted: Sifted, context: PlacementContext) -> Finding:
     looks = sifted.dropped["ports"]
     ports = sorted({block.detail for look in looks for block in look.blocks if block.kind == "port"})
     names: dict[str, object] = {"port": ", ".join(ports)}
@@ -354,7 +349,7 @@ def _of_ports(sifted: Sifted, context: PlacementContext) -> Blocker:
     return draft(Cause.HOST_PORT, words, names=names)
 
 
-def _of_volume(sifted: Sifted, context: PlacementContext) -> Blocker:
+def _of_volume(sifted: Sifted, context: PlacementContext) -> Finding:
     known = context.around.claims
     missing = [name for name in sifted.shape.claims if known is not None and name not in known]
     if missing:
@@ -371,7 +366,7 @@ def _of_volume(sifted: Sifted, context: PlacementContext) -> Blocker:
     return draft(Cause.VOLUME_ELSEWHERE, "volume claim {claim}: {why}", names=names)
 
 
-def _of_pods(sifted: Sifted, context: PlacementContext) -> Blocker:
+def _of_pods(sifted: Sifted, context: PlacementContext) -> Finding:
     nodes = [look.node for look in sifted.dropped["pods"]]
     limit = dict(nodes[0].allocatable).get("pods", 0)
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} full of pods: limit {{limit}} a node"
@@ -379,15 +374,15 @@ def _of_pods(sifted: Sifted, context: PlacementContext) -> Blocker:
     return draft(Cause.POD_LIMIT, words, names=names, root=pool_of(nodes))
 
 
-def _of_others(sifted: Sifted, context: PlacementContext) -> Blocker:
+def _of_others(sifted: Sifted, context: PlacementContext) -> Finding:
     return of_others(sifted, context)
 
 
-def _of_gpus(sifted: Sifted, context: PlacementContext) -> Blocker:
+def _of_gpus(sifted: Sifted, context: PlacementContext) -> Finding:
     return of_gpus(sifted, context)
 
 
-_MADE: dict[str, Callable[[Sifted, PlacementContext], Blocker]] = {
+_MADE: dict[str, Callable[[Sifted, PlacementContext], Finding]] = {
     Cause.SELECTOR: _of_selector,
     Cause.RESOURCE_NOT_OFFERED: _of_offers,
     Cause.NODES_NOT_READY: _of_ready,
@@ -403,7 +398,7 @@ _MADE: dict[str, Callable[[Sifted, PlacementContext], Blocker]] = {
 }
 
 
-def _preempting(pod: Pod, found: Blocker, preemption: str, said: Evidence, sifted: Sifted) -> Blocker:
+def _preempting(pod: Pod, found: Finding, preemption: str, said: Evidence, sifted: Sifted) -> Finding:
     """What the scheduler says of preemption, where it would be the way out: room is all that misses."""
     if found.cause not in (Cause.GPUS_SHORT, Cause.OTHER_RESOURCE_SHORT, Cause.POD_LIMIT):
         return found
@@ -435,7 +430,7 @@ def _finds_no_victims(preemption: str) -> bool:
     )
 
 
-def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], parts: Parts) -> Blocker:
+def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], parts: Parts) -> Finding:
     """The scheduler's own word, where the nodes do not prove it: room may have come since, or something is
     not known here."""
     counts: dict[str, int] = {}
@@ -451,7 +446,7 @@ def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], par
         return not_understood(reasons or said.value, said)
     cause = known[0]
     sentence = scheduler.plain(said.value, gpus=pod.gpus)
-    return Blocker(
+    return Finding(
         cause=cause,
         sentence=sentence,
         sureness=Sureness.SAID,

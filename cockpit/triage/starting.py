@@ -5,19 +5,20 @@ from collections.abc import Mapping
 import msgspec
 
 from cockpit.catalogue import Cause, Permanence, TextPlace, understand
+from cockpit.gangs.draft import draft, not_understood
 from cockpit.jobs.members import end_words
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.k8s.waiting_reasons import CRASHING, START_FAILED, Severity, waiting_reason
 from cockpit.model.event import Event
+from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import claims
-from cockpit.triage.blocker import Blocker, draft, is_up, not_understood, of_event, of_pod
 from cockpit.triage.cluster_view import NO_TREES, Trees
-from cockpit.triage.verdict import Evidence, Subject
+from cockpit.triage.evidence import is_up, of_event, of_pod
 
 STUCK_SECONDS = 60.0
 """Beyond its grace period a pod that is still there is stuck."""
@@ -43,7 +44,7 @@ def not_running(
     now_seconds: float | None = None,
     last_lines: Mapping[str, str] | None = None,
     trees: Trees = NO_TREES,
-) -> Blocker | None:
+) -> Finding | None:
     """Why a bound pod does not run; None where it runs and is ready, or has ended well."""
     line = (last_lines or {}).get(pod.uid, "")
     if pod.phase == "Failed":
@@ -77,7 +78,7 @@ def starts(pod: Pod, store: StoreReader) -> bool:
     return is_well and not any(event.type == "Warning" for event in store.events_of(pod.uid))
 
 
-def lost_node(pod: Pod, store: StoreReader) -> Blocker | None:
+def lost_node(pod: Pod, store: StoreReader) -> Finding | None:
     """The node that the pod is on is not ready: nothing that its kubelet said last can be relied on."""
     node: Node | None = store.by_key(Kind.NODE, pod.node)
     if node is None or node.ready in ("True", ""):
@@ -106,7 +107,7 @@ def _short_image(image: str) -> str:
     return image.rpartition("/")[2] or image
 
 
-def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> Blocker:
+def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> Finding:
     """The row of the catalogue that knows a kubelet's text, `Reason: message`."""
     found = understand(TextPlace.KUBELET, text)
     if found is None:
@@ -120,7 +121,7 @@ def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> 
     return draft(found.cause, found.wording.words, names=used, evidence=(evidence,))
 
 
-def _waiting(pod: Pod, store: StoreReader) -> Blocker:
+def _waiting(pod: Pod, store: StoreReader) -> Finding:
     """The kubelet's reason. The message of a back-off hides the cause, which an event still holds."""
     said = of_pod(pod, "state.waiting", f"{pod.waiting_reason}: {pod.waiting_message}")
     text = f"{pod.waiting_reason}: {pod.waiting_message}" if pod.waiting_message else pod.waiting_reason
@@ -145,7 +146,7 @@ def crashes_on(pod: Pod, now_seconds: float | None) -> bool:
     return at is not None and now_seconds is not None and now_seconds - at < CRASH_WINDOW_SECONDS
 
 
-def crashing(pod: Pod, line: str, store: StoreReader) -> Blocker:
+def crashing(pod: Pod, line: str, store: StoreReader) -> Finding:
     """Restarts, in what time, exit code and the last line that it wrote: the cause where the line is known.
     The first back-off is its beginning; without one it began with the pod."""
     began = next(
@@ -167,7 +168,7 @@ def _span(seconds: float) -> str:
     return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"
 
 
-def ended(pod: Pod, line: str) -> Blocker:
+def ended(pod: Pod, line: str) -> Finding:
     """Why a pod failed."""
     reason, message = pod.status_reason, pod.status_message
     if reason:
@@ -201,7 +202,7 @@ def ended(pod: Pod, line: str) -> Blocker:
     return _of_end(pod, line, said, f"failed: {end_words(pod)}")
 
 
-def preempted(pod: Pod) -> Blocker:
+def preempted(pod: Pod) -> Finding:
     """Somebody of higher priority took its place."""
     said = of_pod(pod, "DisruptionTarget", f"{pod.disruption_reason}: {pod.disruption_message}")
     return draft(
@@ -212,7 +213,7 @@ def preempted(pod: Pod) -> Blocker:
     )
 
 
-def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> Blocker:
+def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> Finding:
     lines = [one for one in line.splitlines() if one.strip()]
     for one in reversed(lines):
         found = understand(TextPlace.LOG, one)
@@ -246,7 +247,7 @@ def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> Blocker:
     )
 
 
-def _starting(pod: Pod, store: StoreReader, trees: Trees) -> Blocker:
+def _starting(pod: Pod, store: StoreReader, trees: Trees) -> Finding:
     """A start takes its course, or something that it needs does not come."""
     events = store.events_of(pod.uid)
     for event in events:
@@ -286,7 +287,7 @@ def _starting(pod: Pod, store: StoreReader, trees: Trees) -> Blocker:
     )
 
 
-def _by_claim(found: Blocker, pod: Pod, trees: Trees) -> Blocker:
+def _by_claim(found: Finding, pod: Pod, trees: Trees) -> Finding:
     """A volume by the name of the claim that the person wrote, which the text does not have."""
     volume = next((value for key, value in found.facts if key == "volume"), "")
     if not volume or volume in pod.traits.claims:
@@ -320,7 +321,7 @@ def _pulling(events: tuple[Event, ...]) -> Event | None:
     return None
 
 
-def _initialising(pod: Pod, events: tuple[Event, ...]) -> Blocker:
+def _initialising(pod: Pod, events: tuple[Event, ...]) -> Finding:
     said = of_pod(pod, "state.waiting", "PodInitializing", pod.started_seconds)
     names = [one.message for one in events if one.reason == "Started"]
     started = "" if not names else names[0].rpartition(" ")[2].strip(".")
@@ -336,7 +337,7 @@ def _initialising(pod: Pod, events: tuple[Event, ...]) -> Blocker:
     )
 
 
-def _unready(pod: Pod, store: StoreReader) -> Blocker:
+def _unready(pod: Pod, store: StoreReader) -> Finding:
     for event in store.events_of(pod.uid):
         found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
         if event.reason == "Unhealthy" and found is not None and found.cause == Cause.NOT_READY:
@@ -345,13 +346,13 @@ def _unready(pod: Pod, store: StoreReader) -> Blocker:
     return draft(Cause.NOT_READY, "it runs, but is not ready", sureness=Sureness.INFERRED, evidence=(said,))
 
 
-def stuck(pod: Pod, store: StoreReader, now_seconds: float | None) -> Blocker | None:
+def stuck(pod: Pod, store: StoreReader, now_seconds: float | None) -> Finding | None:
     """Why a pod that is being deleted does not go, None where it goes or is not being deleted."""
     found = None if pod.deleting_seconds is None else _terminating(pod, store, now_seconds)
     return found if found is not None and found.cause else None
 
 
-def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> Blocker:
+def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> Finding:
     since = pod.deleting_seconds
     said = of_pod(pod, "metadata.deletionTimestamp", ", ".join(pod.finalizers), since)
     if pod.finalizers and (now_seconds is None or since is None or now_seconds - since >= STUCK_SECONDS):

@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 
 from cockpit.fit.shape import Part
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.job import Job, JobObject
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind
 from cockpit.triage import creation, filters
-from cockpit.triage.blocker import Blocker
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import parts_of_job
-from cockpit.triage.verdict import Subject
 from cockpit.triage.wanted import wanted_of
 
 
-def of_templates(job: Job, view: ClusterView) -> list[Blocker]:
+def of_templates(job: Job, view: ClusterView) -> list[Finding]:
     """A blocker for each part of the job that the nodes would not take; [] where its templates are not known,
     or where nodes or its pods are not."""
     sees_pods = listing(view.store, Kind.POD, job.namespace).has_all
@@ -24,7 +23,7 @@ def of_templates(job: Job, view: ClusterView) -> list[Blocker]:
     return [held for part in _parts(job, view) for held in _of_part(part, view)]
 
 
-def _of_part(part: Part, view: ClusterView) -> Sequence[Blocker]:
+def _of_part(part: Part, view: ClusterView) -> Sequence[Finding]:
     if view.told is not None:
         return view.told(part.shape, part.count, view.now_seconds)
     context = PlacementContext(

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from cockpit.catalogue.cause import Cause
+from cockpit.model.finding import Finding
 from cockpit.model.remembered import Acknowledgement, ProblemKey, SeenProblem
-from cockpit.triage.verdict import Verdict
 
 STAYS_SECONDS = 20.0
 """So long a trouble must be gone before it is called resolved, where its kind has no time of its own."""
@@ -47,7 +47,7 @@ FIRST_SIGHT_SECONDS = 30.0
 _SAYS_LESS = frozenset({"", Cause.CRASHES, Cause.BETWEEN_ATTEMPTS})
 """No cause, or a crash by its exit code, as every one is told until its log was read: not another one."""
 
-IsKnown = Callable[[Verdict], bool]
+IsKnown = Callable[[Finding], bool]
 
 
 class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -55,7 +55,7 @@ class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     is no longer found, and `is_resolved` once that is long enough. `times` is how often it came, and
     `begun_seconds` of what came again what the objects said when it came first."""
 
-    found: Verdict
+    found: Finding
     first_seconds: float
     last_seconds: float
     gone_seconds: float | None = None
@@ -88,12 +88,12 @@ class Trouble(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.begun_seconds if self.times > 1 else self.found.since_seconds
 
 
-def key_of(found: Verdict) -> ProblemKey:
+def key_of(found: Finding) -> ProblemKey:
     """What a finding is remembered by."""
     return (found.row, found.finding)
 
 
-def is_worse(found: Verdict, known: Acknowledgement) -> bool:
+def is_worse(found: Finding, known: Acknowledgement) -> bool:
     """Whether it became worse than what was acknowledged, or has another cause."""
     causes = {found.cause, known.cause}
     is_other = len(causes) == 2 and not causes & _SAYS_LESS
@@ -110,7 +110,7 @@ class Troubles:
         self._known: dict[ProblemKey, Acknowledgement] = {}
         self._ended: set[ProblemKey] = set()  # acknowledgements that are over and not written yet
         self._resolved: dict[ProblemKey, SeenProblem] = {}  # not written yet
-        self._news: list[Verdict] = []
+        self._news: list[Finding] = []
         self._sighted_seconds: float | None = None
         self._has_settled = False
 
@@ -133,7 +133,7 @@ class Troubles:
 
     def look(
         self,
-        found: Sequence[Verdict],
+        found: Sequence[Finding],
         now_seconds: float,
         *,
         is_sighted: IsKnown,
@@ -176,7 +176,7 @@ class Troubles:
             return now_seconds
         return seen.first_seconds if now_seconds - seen.last_seconds <= SAME_SECONDS else now_seconds
 
-    def _meet(self, key: ProblemKey, found: Verdict, now_seconds: float) -> None:
+    def _meet(self, key: ProblemKey, found: Finding, now_seconds: float) -> None:
         before = self._troubles.get(key)
         if before is None:
             first = self._first(key, now_seconds)
@@ -275,7 +275,7 @@ class Troubles:
 
     # ---- what the host is to keep, and what is to be told
 
-    def news(self) -> tuple[Verdict, ...]:
+    def news(self) -> tuple[Finding, ...]:
         """What is new since this was asked last."""
         news, self._news = tuple(self._news), []
         return news

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from cockpit.catalogue import Cause
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
+from cockpit.model.finding import Finding
 from cockpit.model.job import Job
 from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
@@ -20,7 +21,6 @@ from cockpit.triage.engine import of_job
 from cockpit.triage.funnels import LOOKS, Funnels
 from cockpit.triage.on_demand import OnDemand
 from cockpit.triage.starting import starts
-from cockpit.triage.verdict import Verdict
 
 JOBS = 64
 """So many verdicts are reached again for one state of the store; those of new rows are not counted."""
@@ -31,7 +31,7 @@ _LONG_AGO = float("-inf")
 
 class _Kept(NamedTuple):
     job: Job
-    verdict: Verdict
+    verdict: Finding
     room: int  # room_revision, or _NOT_ON_ROOM
     at_seconds: float
 
@@ -50,7 +50,7 @@ class Verdicts:
         self._moment: tuple[int, float] | None = None
         self._jobs_left = JOBS
 
-    def of(self, job: Job, now_seconds: float) -> Verdict:
+    def of(self, job: Job, now_seconds: float) -> Finding:
         """The engine's verdict about the row."""
         kept = self._kept.get(job.key)
         if kept is not None and kept.job is job:
@@ -129,7 +129,7 @@ class Verdicts:
             self._kept = {key: kept for key, kept in self._kept.items() if key in rows}
             self._resting = sum(1 for one in self._kept.values() if one.room != _NOT_ON_ROOM)
 
-    def _reach(self, job: Job, kept: _Kept | None, now_seconds: float) -> Verdict:
+    def _reach(self, job: Job, kept: _Kept | None, now_seconds: float) -> Finding:
         self._funnels.is_asked = self._funnels.is_owing = False
         view = self.view(now_seconds)
         around = self.on_demand.volumes_in(job.namespace, job.created_seconds)

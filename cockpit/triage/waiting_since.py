@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from cockpit.catalogue import Gate, gate_of
+from cockpit.model.finding import Finding
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.blocker import Blocker, is_up
+from cockpit.triage.evidence import is_up
 from cockpit.triage.on_demand import TOLD_BY_LOG
 
 ANSWER_SECONDS: Final = 60.0
@@ -18,7 +19,7 @@ ANSWER_SECONDS: Final = 60.0
 _WAITS: Final = (JobState.QUEUED, JobState.PENDING, JobState.STARTING)
 
 
-def job_since(job: Job, found: Blocker, pods: Iterable[Pod], store: StoreReader) -> float | None:
+def job_since(job: Job, found: Finding, pods: Iterable[Pod], store: StoreReader) -> float | None:
     """Epoch seconds, None where nothing tells it. A wait begins with the job, its eviction, its admission, or
     with its pods where they were made again after it had run; what broke is as old as its first failure."""
     told = _told(found)
@@ -41,7 +42,7 @@ def job_since(job: Job, found: Blocker, pods: Iterable[Pod], store: StoreReader)
     return told or job.created_seconds
 
 
-def pod_since(pod: Pod, found: Blocker) -> float | None:
+def pod_since(pod: Pod, found: Finding) -> float | None:
     """The same of a pod: one without a node waits since it was made, one that goes since it was deleted."""
     begun = pod.deleting_seconds or pod.created_seconds
     told = _told(found)
@@ -50,7 +51,7 @@ def pod_since(pod: Pod, found: Blocker) -> float | None:
     return told if begun is None else max(begun, told)
 
 
-def _told(found: Blocker) -> float | None:
+def _told(found: Finding) -> float | None:
     if found.since_seconds is not None:
         return found.since_seconds
     return min((one.since_seconds for one in found.evidence if one.since_seconds is not None), default=None)

@@ -11,12 +11,12 @@ import msgspec
 from cockpit.fit.gang import FitAnswer, fit
 from cockpit.fit.shape import Part, Shape, shape_of
 from cockpit.jobs.planned import planned_gang
+from cockpit.model.finding import Subject
 from cockpit.model.gang import LocalQueue, Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.verdict import Subject
 
 Tree = Mapping[str, Any]
 

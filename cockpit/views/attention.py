@@ -6,11 +6,11 @@ from dataclasses import replace
 from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell, Column, Tone
 
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.remembered import Acknowledgement
 from cockpit.triage.remedies import KeyRemedy, remedy_text
 from cockpit.triage.since_left import Happened, summary
 from cockpit.triage.troubles import Trouble
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, View
 from cockpit.views.view_state import Measure, ViewState
@@ -40,7 +40,7 @@ SINCE_LEFT = "since-left:"
 
 def since_left_row(happened: tuple[Happened, ...], left_seconds: float) -> Trouble:
     """What happened since the last session, in a line."""
-    found = Verdict(
+    found = Finding(
         subject=Subject("session", "", "since you left"),
         sentence=summary(happened),
         since_seconds=left_seconds,

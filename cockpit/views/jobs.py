@@ -7,6 +7,7 @@ from functools import cached_property
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.fit.placement import Placement, placement_of
+from cockpit.model.finding import Finding
 from cockpit.model.gpu import Gpu
 from cockpit.model.gpu_share import GpuShare
 from cockpit.model.job import Job, JobState
@@ -14,7 +15,6 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.verdict import Verdict
 from cockpit.views import cards
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
@@ -22,7 +22,7 @@ from cockpit.views.order import Value
 from cockpit.views.states import job_cell, job_urgency
 from cockpit.views.view_state import Measure, ViewState
 
-Explain = Callable[[Job, float], Verdict]
+Explain = Callable[[Job, float], Finding]
 """Why a job waits or is broken, by the time now in epoch seconds."""
 
 
@@ -32,10 +32,10 @@ class JobRow:
 
     job: Job
     store: StoreReader
-    explain: Callable[[Job], Verdict] | None = None
+    explain: Callable[[Job], Finding] | None = None
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Finding | None:
         """Why it waits or is broken; None where nobody asked for it."""
         return None if self.explain is None else self.explain(self.job)
 
@@ -290,7 +290,7 @@ def table(
 ) -> LazyTable[JobRow]:
     """Jobs as rows keyed by `Job.key`: what may need a person first, what has ended last."""
 
-    def of(job: Job) -> Verdict:
+    def of(job: Job) -> Finding:
         return explain(job, now_seconds)
 
     return VIEW.table((JobRow(job, store, of) for job in jobs), state, now_seconds, memory)

@@ -10,6 +10,7 @@ from cockpit.catalogue import BY_CAUSE, yields
 from cockpit.catalogue.row import Mender
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.waiting_reasons import waiting_reason
+from cockpit.model.finding import BETWEEN_COMMANDS, Change, Evidence, Expected, Finding, Funnel
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition
@@ -19,7 +20,6 @@ from cockpit.triage.engine import job_behind
 from cockpit.triage.idle_jobs import unmark_words
 from cockpit.triage.node_signs import SIGN_REMEDIES
 from cockpit.triage.shortage import ruled_out
-from cockpit.triage.verdict import BETWEEN_COMMANDS, Change, Evidence, Expected, Funnel, Verdict
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable
 from cockpit.views.why_about import about, stages
@@ -42,7 +42,7 @@ _EXPLAINED = ("job", "node", "pod", "pool", "queue")
 """Kinds of roots that have a trouble of their own: that page says more. Others are named in the sentence."""
 
 
-def page(verdict: Verdict, view: ClusterView) -> WhyPage:
+def page(verdict: Finding, view: ClusterView) -> WhyPage:
     """Everything that is told of one verdict."""
     job = job_behind(verdict.subject, view)
     now_seconds = view.now_seconds
@@ -61,7 +61,7 @@ def page(verdict: Verdict, view: ClusterView) -> WhyPage:
     return WhyPage(tuple(head), verdict.changes, tuple(rest), is_start)
 
 
-def lines(verdict: Verdict, view: ClusterView) -> list[str]:
+def lines(verdict: Finding, view: ClusterView) -> list[str]:
     """The page as text alone, with the command of each offer."""
     told = page(verdict, view)
     offers: list[str] = []
@@ -75,14 +75,14 @@ def _offer_line(one: Change) -> str:
     return f"  {words}: {command_text(one)}" if one.command else f"  {NO_COMMAND.format(words)}"
 
 
-def _standing(verdict: Verdict, now_seconds: float) -> str:
+def _standing(verdict: Finding, now_seconds: float) -> str:
     """`pending 41m · proved by numbers`."""
     age = "" if verdict.since_seconds is None else fmt.since(verdict.since_seconds, now_seconds)
     words = " ".join(part for part in (verdict.state or "in trouble", age) if part)
     return f"{words} · {verdict.sureness}"
 
 
-def _head(verdict: Verdict, now_seconds: float) -> list[str]:
+def _head(verdict: Finding, now_seconds: float) -> list[str]:
     """The sentence, what it means and what helps, and how many nodes pass each filter."""
     stands = "has" if verdict.state in JobState.ENDED else "is"
     held = "" if verdict.state in JobState.ENDED else "; nothing blocks it"
@@ -111,7 +111,7 @@ def _head(verdict: Verdict, now_seconds: float) -> list[str]:
     return text
 
 
-def _counted(cause: str, verdict: Verdict) -> str:
+def _counted(cause: str, verdict: Finding) -> str:
     """How many nodes of the funnel are out for that cause, "" where it has no such step."""
     out = None if verdict.funnel is None else ruled_out(verdict.funnel, cause)
     return f" ({out} of {counted(verdict.funnel.nodes, 'node')})" if out and verdict.funnel else ""
@@ -220,7 +220,7 @@ def _named(name: str, text: str) -> str:
     return f"{name:<{NAME_CELLS}}{text}"
 
 
-def _evidence(verdict: Verdict, now_seconds: float) -> list[str]:
+def _evidence(verdict: Finding, now_seconds: float) -> list[str]:
     found = []
     for at, one in enumerate(verdict.evidence):
         found.append(_named("" if at else "Evidence", _evidence_line(one, now_seconds)))

@@ -8,6 +8,7 @@ from cockpit_widgets.types import Pair, ToneLine
 
 from cockpit.gangs.queue_line import waiting
 from cockpit.gangs.sentence import counted
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.gang import LocalQueue, SchedulerQueue, Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
@@ -20,7 +21,6 @@ from cockpit.triage.past_runs import runs_seen
 from cockpit.triage.pool_walk import evidence_of
 from cockpit.triage.queue_walk import queue_subject
 from cockpit.triage.turns import shape_name
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views import format as fmt
 from cockpit.views import node_page, queue_page
 from cockpit.views.pool_page import facts, head
@@ -89,7 +89,7 @@ def _wait(run: PastRun) -> float:
     return max(0.0, (run.started_seconds or run.submitted_seconds) - run.submitted_seconds)
 
 
-def about(verdict: Verdict, view: ClusterView) -> list[str]:
+def about(verdict: Finding, view: ClusterView) -> list[str]:
     """Facts of what is no job, but for what the verdict tells; nothing for what is gone."""
     subject = verdict.subject
     match subject.kind:
@@ -167,7 +167,7 @@ def _queue(subject: Subject, view: ClusterView) -> list[str]:
     return []
 
 
-def _pool(verdict: Verdict, view: ClusterView) -> list[str]:
+def _pool(verdict: Finding, view: ClusterView) -> list[str]:
     """What its page says, but for the ladder and the curves."""
     pool = next((one for one in pools_of(view.store) if one.name == verdict.subject.name), None)
     if pool is None:

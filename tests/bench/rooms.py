@@ -27,6 +27,7 @@ from cockpit.jobs.index import JobIndex
 from cockpit.k8s.admission.admission_cycle import decide
 from cockpit.kube.resource import PODS
 from cockpit.model.batch import Batch
+from cockpit.model.finding import Subject
 from cockpit.model.record import Kind
 from cockpit.sim.actors.scheduler.cycle import Cycle
 from cockpit.sim.server.assembly import assemble
@@ -37,7 +38,6 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
 from cockpit.triage.fleet import fleet_load, fleet_use
 from cockpit.triage.idle_jobs import IdleJobs
-from cockpit.triage.verdict import Subject
 from tests.bench.fitting import measured_store
 from tests.bench.measure import yardstick_seconds
 from tests.bench.report import aligned

@@ -34,6 +34,7 @@ from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
 from cockpit.kube.visibility import QueuePlaces
 from cockpit.model.batch import Batch
+from cockpit.model.finding import Subject
 from cockpit.model.job import JobState
 from cockpit.model.lease import Lease
 from cockpit.model.log import LogSource
@@ -44,7 +45,6 @@ from cockpit.pools.capacity import API_KINDS, priority_class, rights_for
 from cockpit.pools.index import pools_of
 from cockpit.store.store import Store
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.verdict import Subject
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract import shapes

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.applied import COCKPIT, OfferGround
 from tests.triage.bed_stage import BedStage
 from tests.triage.builders import job, pod_spec

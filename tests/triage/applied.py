@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cockpit.triage.verdict import BETWEEN_COMMANDS, Change, Subject
+from cockpit.model.finding import BETWEEN_COMMANDS, Change, Subject
 from tests.bed.api import Api, ApiError
 from tests.bed.machines import BOOTING
 from tests.triage.bed_stage import Served

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.case import Tree
 from tests.triage.stage import Stage
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from cockpit.catalogue import Cause
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 
 Tree = dict[str, Any]
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.triage.engine import explain, job_behind
-from cockpit.triage.verdict import Verdict
 from cockpit.triage.verdicts import Verdicts
 from tests.triage.case import Case, Tree
 from tests.triage.company_neighbours import INSIDE, STAGED, drawn_case, playable, staged
@@ -134,8 +134,8 @@ class Answer(NamedTuple):
     """What the page and the row say of a situation."""
 
     asked: Situation
-    page: Verdict
-    row: Verdict | None  # None where the subject has no row among jobs
+    page: Finding
+    row: Finding | None  # None where the subject has no row among jobs
 
     @property
     def is_headline_right(self) -> bool:

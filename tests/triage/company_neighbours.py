@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from cockpit.jobs.pod_templates import mapping, mappings
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.builders import GPU, pod_spec
 from tests.triage.case import Case, Tree, read_cases
 from tests.triage.fixture_stage import FixtureStage

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import yaml
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.case import Case, CaseFile, Recorded, Tree
 from tests.triage.fixture_stage import collection
 from tests.triage.night import counted_nodes

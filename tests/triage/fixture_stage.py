@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.builders import GPU, Pool, job, node, pod_spec
 from tests.triage.case import Tree
 from tests.triage.draw import Draw

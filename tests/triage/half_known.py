@@ -10,13 +10,13 @@ from cockpit.catalogue import lists_behind
 from cockpit.gangs.sentence import SENTENCE_LIMIT
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
+from cockpit.model.finding import Finding
 from cockpit.model.listing import Gap
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.store.store import Store
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Verdict
 from tests.triage.case import Case
 from tests.triage.world import view_of
 
@@ -107,7 +107,7 @@ def seen(case: Case, cell: Cell) -> ClusterView:
     return view
 
 
-def faults(whole: Verdict, half: Verdict, cell: Cell) -> Iterator[str]:
+def faults(whole: Finding, half: Finding, cell: Cell) -> Iterator[str]:
     """What the verdict of those who know less claims and cannot know; nothing where it is right."""
     if len(half.sentence) > SENTENCE_LIMIT:
         yield f"{len(half.sentence)} characters"
@@ -129,12 +129,12 @@ def is_named(sentence: str, cell: Cell) -> bool:
     return any(f"{cell.kind} {words}" in sentence for words in (f"are {cell.gap.value}", "of "))
 
 
-def told(case: Case, view: ClusterView) -> Verdict:
+def told(case: Case, view: ClusterView) -> Finding:
     """Of what the case is about."""
     return explain(case.file.subject, view)
 
 
-def claims(case: Case, whole: Verdict, cell: Cell) -> list[str]:
+def claims(case: Case, whole: Finding, cell: Cell) -> list[str]:
     """A line for each fault of what is said of the case by those who know less."""
     half = told(case, seen(case, cell))
     return [

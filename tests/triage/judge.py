@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from cockpit.model.finding import Finding
 from cockpit.model.sureness import Sureness
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
-from cockpit.triage.verdict import Verdict
 from tests.triage.case import Case
 from tests.triage.hands import Hands, hands_of
 from tests.triage.order import told_first
@@ -26,7 +26,7 @@ class Judgement:
     """One case's verdict. `missing` are names that its sentence lacks."""
 
     case: Case
-    verdict: Verdict
+    verdict: Finding
     missing: tuple[str, ...]
 
     @property

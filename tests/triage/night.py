@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.fit.surroundings import budget_of
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.pod import Pod
 from cockpit.triage.attention import needs_human
 from cockpit.triage.on_demand import rows_of
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 from tests.triage.case import Case, CaseFile, Recorded, Tree
 from tests.triage.draw import Draw
@@ -93,7 +93,7 @@ class Incident(NamedTuple):
     subject: str
     names: tuple[str, ...]
 
-    def is_told_by(self, row: Verdict) -> bool:
+    def is_told_by(self, row: Finding) -> bool:
         """Whether the row is about it, in words that name cause and object."""
         text = f"{row.title} {row.sentence}"
         wanted = (self.subject, *self.names)
@@ -106,12 +106,12 @@ class Night(NamedTuple):
     incidents: tuple[Incident, ...]
     case: Case
 
-    def rows(self) -> tuple[Verdict, ...]:
+    def rows(self) -> tuple[Finding, ...]:
         """What *Now* says to somebody who just opened it."""
         store, jobs = store_of(self.case)
         verdicts, now = Verdicts(store, jobs), self.case.file.now
 
-        def look() -> tuple[Verdict, ...]:
+        def look() -> tuple[Finding, ...]:
             return needs_human(store, jobs, now, verdicts=verdicts)
 
         on_demand = verdicts.on_demand
@@ -130,7 +130,7 @@ class Night(NamedTuple):
         """What is missing, told twice, or told of nothing."""
         return self.complaints_about(self.rows())
 
-    def complaints_about(self, rows: Sequence[Verdict]) -> list[str]:
+    def complaints_about(self, rows: Sequence[Finding]) -> list[str]:
         """The same of rows that somebody else saw."""
         told, found = set[str](), list[str]()
         for one in self.incidents:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.case import Tree
 from tests.triage.draw import Draw
 

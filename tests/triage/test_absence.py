@@ -8,6 +8,7 @@ import pytest
 
 from cockpit.catalogue import Gate, gate_of, lists_behind
 from cockpit.fit.surroundings import UNKNOWN
+from cockpit.model.finding import Subject
 from cockpit.model.listing import Gap
 from cockpit.model.namespaces import EVERY
 from cockpit.model.record import Kind
@@ -15,7 +16,6 @@ from cockpit.model.sureness import Sureness
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
 from cockpit.triage.known import quiet
-from cockpit.triage.verdict import Subject
 from cockpit.views.why import page
 from tests.triage.case import Case, read_cases
 from tests.triage.half_known import Cell, cells, claims, faults, is_named, seen, told

@@ -9,10 +9,9 @@ import pytest
 import yaml
 
 from cockpit.catalogue import BY_CAUSE, Cause
-from cockpit.model.finding import FilterStep, Funnel
+from cockpit.model.finding import FilterStep, Finding, Funnel, Subject
 from cockpit.triage.engine import explain
 from cockpit.triage.queue_walk import of_queue
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views.why import lines
 from tests.triage.case import Case, Tree
 from tests.triage.field_reports import FOLDER, reports
@@ -30,7 +29,7 @@ class Played(NamedTuple):
     edit: Edit
 
 
-def asked(kind: str, key: str, played: Played) -> Verdict:
+def asked(kind: str, key: str, played: Played) -> Finding:
     space, _, name = key.rpartition("/")
     view = view_of(_case(played))
     subject = Subject(kind, space, name)
@@ -309,6 +308,6 @@ def test_nodes_that_are_out_as_well_are_counted(steps: tuple[str, ...], says: st
     left = {"selector": 7, "ready": 4}
     funnel = Funnel(nodes=9, steps=tuple(FilterStep(one, one, left[one]) for one in steps))
     cause = Cause.NODES_NOT_READY
-    found = Verdict(cause=Cause.GPUS_SHORT, sentence="needs 8 GPUs", funnel=funnel, also=(cause,))
+    found = Finding(cause=Cause.GPUS_SHORT, sentence="needs 8 GPUs", funnel=funnel, also=(cause,))
     told = [one for one in lines(found, view_of(reports(NOW_SECONDS))) if one.startswith("Then also")]
     assert told == [f"Then also: {BY_CAUSE[cause].meaning}{says}."]

@@ -7,9 +7,9 @@ from itertools import pairwise
 import msgspec
 import pytest
 
+from cockpit.model.finding import Finding
 from cockpit.model.sureness import Sureness
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Verdict
 from tests.triage.case import Case, Tree, read_cases
 from tests.triage.fresh import fresh
 from tests.triage.judge import judged
@@ -23,7 +23,7 @@ def cases() -> list[Case]:
     return [*read_cases(), *fresh(20261123, 80)]
 
 
-def _verdict(case: Case) -> Verdict:
+def _verdict(case: Case) -> Finding:
     return explain(case.file.subject, view_of(case))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cockpit.jobs.again import as_written
 from cockpit.jobs.pod_templates import containers, pod_templates
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.differential.recreate_plays import KEPT_MARK, kept_mark, play, set_scene
 from tests.triage.applied import OfferGround
 from tests.triage.bed_stage import BedStage

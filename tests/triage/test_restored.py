@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.applied import COCKPIT, OfferGround
 from tests.triage.builders import job, pod_spec
 from tests.triage.case import Case, CaseFile, Recorded

@@ -8,12 +8,12 @@ import pytest
 from textual.pilot import Pilot
 
 from cockpit.model.batch import Batch
+from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
 from cockpit.screens.clone import CloneScreen
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.screens.why import WhyScreen
 from cockpit.triage.changes.smallest import MOST_OFFERS
-from cockpit.triage.verdict import Verdict
 from cockpit.views.why import lines
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
@@ -95,7 +95,7 @@ async def test_an_offer_to_wait_says_that_there_is_nothing_to_run() -> None:
         foot = str(page.query_one(RowSentence).render())
         assert foot == f"{offer.words}: nothing to run"
         known = page._view()
-        told = lines(Verdict(subject=page._subject, changes=(offer,)), known)
+        told = lines(Finding(subject=page._subject, changes=(offer,)), known)
         assert f"  {offer.words}: nothing to run" in told
 
 

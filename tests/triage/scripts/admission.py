@@ -1,6 +1,6 @@
 """The pods do not exist. Real admission, Job controller and mpi-operator."""
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.builders import (
     GPU,
     also_elsewhere,

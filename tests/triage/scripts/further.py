@@ -1,6 +1,6 @@
 """Further ways to rows that others have too: policies, limits of drivers, machines that boot, preemption."""
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.builders import (
     FAKE,
     GPU,

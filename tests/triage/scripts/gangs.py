@@ -6,7 +6,7 @@ A consequence (a group that waits for one of its pods) has the cause of that pod
 from collections.abc import Sequence
 from typing import Any
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.builders import pod_spec
 from tests.triage.case import Tree
 from tests.triage.fixture_stage import FixtureStage, fixture

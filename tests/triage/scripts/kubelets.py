@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.builders import GPU, pod_spec
 from tests.triage.case import Tree
 from tests.triage.fixture_stage import FixtureStage, fixture

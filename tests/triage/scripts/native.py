@@ -1,6 +1,6 @@
 """The gang of kube-scheduler 1.36 itself, with its gates on. Real."""
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.builders import fill, job, pod_spec, pool, run
 from tests.triage.case import Tree
 from tests.triage.stage import Expected, Stage, script

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.builders import pod_spec
 from tests.triage.case import Tree
 from tests.triage.fixture_stage import FixtureStage, fixture

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.builders import GPU, Pool, also_elsewhere, elsewhere, job, pod_spec, pool, run, told
 from tests.triage.case import Tree
 from tests.triage.stage import PATIENCE_SECONDS, Expected, Lasts, Seen, Stage, script

@@ -1,6 +1,6 @@
 """What real controllers show once pods were made."""
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.triage.builders import fill, job, node, node_like, pod, pod_spec, pool
 from tests.triage.case import Tree
 from tests.triage.scripts.admission import mpijob

@@ -12,8 +12,8 @@ from cockpit.actions.recreate import plan_recreate, plan_restore, read_operation
 from cockpit.clock import ManualClock
 from cockpit.errors import Answered, BadInput, NotTried
 from cockpit.k8s.json_patch import Operation
+from cockpit.model.finding import Change
 from cockpit.model.plan import Outcome, Plan
-from cockpit.triage.verdict import Change
 from tests.unit.actions.builders import Line, Lines, Reply, Server, job, missing, newer, refused, store_of
 
 PATH = "/apis/batch/v1/namespaces/team-a/jobs/fit"

@@ -8,8 +8,8 @@ from cockpit.actions.subjects import subject_named, subject_words
 from cockpit.errors import BadInput, CockpitError, NotFound
 from cockpit.kube.discovery import ServedResource
 from cockpit.kube.resource import Resource
+from cockpit.model.finding import Subject
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.verdict import Subject
 from tests.triage.case import Case, CaseFile, Recorded
 from tests.triage.world import view_of
 

@@ -14,6 +14,7 @@ from cockpit.jobs.index import JobIndex
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch
+from cockpit.model.finding import Subject
 from cockpit.model.gang import PodGroup
 from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.log import LogLine, LogSource
@@ -22,7 +23,6 @@ from cockpit.model.record import Kind, OwnerRef
 from cockpit.store.store import Store
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Subject
 from tests.unit.views.builders import NOW, pod
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "jobspecs" / "templates"

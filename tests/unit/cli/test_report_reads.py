@@ -8,9 +8,9 @@ import pytest
 from cockpit.attach import watched_kinds
 from cockpit.commands.report import _asked
 from cockpit.kube.resource import Resource
+from cockpit.model.finding import Subject
 from cockpit.model.namespaces import EVERY
 from cockpit.store.store import Store
-from cockpit.triage.verdict import Subject
 
 
 def _served(group: str, plural: str) -> Resource:

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
+from cockpit.model.finding import Subject
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.store.store import Store
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Subject
 from cockpit.views.states import pod_words
 from cockpit.views.why import lines
 from tests.unit.views.builders import pod

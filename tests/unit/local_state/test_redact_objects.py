@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from cockpit.local_state.redact_objects import Redaction
+from cockpit.model.finding import Subject
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Subject
 from tests.triage.case import CASES, Case, read_case
 from tests.triage.world import view_of
 

@@ -10,12 +10,12 @@ from cockpit.jobs.index import JobIndex
 from cockpit.kube.decode import decoders
 from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch
+from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind, Record
 from cockpit.store.store import Store
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.verdict import Change, Subject, Verdict
 
 NVIDIA = "nvidia.com/gpu"
 PRODUCT = "nvidia.com/gpu.product"
@@ -134,4 +134,4 @@ def view_of(
 
 def changes_of(subject: Subject, view: ClusterView) -> tuple[Change, ...]:
     """What is offered to the subject, whatever its cause is called."""
-    return changes_for(Verdict(subject=subject), view)
+    return changes_for(Finding(subject=subject), view)

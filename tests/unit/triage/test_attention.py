@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -17,7 +18,6 @@ from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.triage.attention import needs_human
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
-from cockpit.triage.verdict import Subject, Verdict
 from tests.unit.jobs.builders import (
     Cluster,
     gang,
@@ -37,11 +37,11 @@ def cluster() -> Cluster:
     return Cluster()
 
 
-def found(cluster: Cluster, now: float = NOW) -> tuple[Verdict, ...]:
+def found(cluster: Cluster, now: float = NOW) -> tuple[Finding, ...]:
     return needs_human(cluster.store, cluster.index, now)
 
 
-def only(cluster: Cluster, now: float = NOW) -> Verdict:
+def only(cluster: Cluster, now: float = NOW) -> Finding:
     (one,) = found(cluster, now)
     return one
 

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
+from cockpit.model.finding import Finding
 from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Verdict
 from tests.triage.case import CASES, Case, Tree, read_case
 from tests.triage.world import view_of
 
@@ -16,7 +16,7 @@ def case(name: str) -> Case:
     return read_case(CASES / name)
 
 
-def seen(of: Case, later_seconds: float = 0.0) -> Verdict:
+def seen(of: Case, later_seconds: float = 0.0) -> Finding:
     file = msgspec.structs.replace(of.file, now=of.file.now + later_seconds)
     return explain(file.subject, view_of(msgspec.structs.replace(of, file=file)))
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.pod import Pod
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
 from cockpit.triage.jobs import BLOCKED_SECONDS
 from cockpit.triage.starting import CRASH_WINDOW_SECONDS
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 from tests.unit.jobs.builders import Cluster, batch_job, up
 
@@ -57,7 +57,7 @@ def test_a_job_between_two_kills_stays_one_row_and_a_healed_one_goes(run_seconds
         started_seconds=START, **up(),
     )  # fmt: skip
     verdicts = Verdicts(cluster.store, cluster.index)
-    rows: dict[int, tuple[Verdict, ...]] = {}
+    rows: dict[int, tuple[Finding, ...]] = {}
     until, at = 1_200, 0
     for second, pod in _states(first, run_seconds, until, reason):
         cluster.put(job, pod)

@@ -7,12 +7,12 @@ import pytest
 from cockpit.actions.offered import intended
 from cockpit.actions.planning import Planning
 from cockpit.model.batch import Batch
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.gpu import Gpu
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views.why import HELPS, lines
 from tests.unit.triage.objects import job, node, pods_of, view_of
 
@@ -38,7 +38,7 @@ def gang(condition: str = "", allocatable: int = 8, xid: int = 0, **spec: Any) -
     return view
 
 
-def told(subject: Subject, view: ClusterView) -> Verdict:
+def told(subject: Subject, view: ClusterView) -> Finding:
     return advised(explain(subject, view), view)
 
 
@@ -88,5 +88,5 @@ def test_a_node_without_work_has_nothing_to_drain() -> None:
     ],
 )
 def test_what_nothing_holds_reads_as_a_sentence(state: str, sentence: str) -> None:
-    verdict = Verdict(subject=Subject("job", "team-a", "llm"), state=state, sureness=Sureness.SAID)
+    verdict = Finding(subject=Subject("job", "team-a", "llm"), state=state, sureness=Sureness.SAID)
     assert lines(verdict, view_of([node("n1")]))[1] == sentence

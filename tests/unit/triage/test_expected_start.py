@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from cockpit.model.finding import Subject
 from cockpit.model.record import Kind
 from cockpit.model.remembered import PastRun
 from cockpit.triage.engine import advised, explain
@@ -12,7 +13,6 @@ from cockpit.triage.machines_coming import MachinesComing, machines_coming
 from cockpit.triage.past_runs import runs_seen
 from cockpit.triage.quota_line import UsableQuota, quota_of
 from cockpit.triage.turns import shape_name
-from cockpit.triage.verdict import Subject
 from cockpit.triage.wanted import Holdup, wanted_of
 from tests.unit.triage.changes.test_changes import queued, queues, workload
 from tests.unit.triage.objects import NOW, NVIDIA, PRODUCT, Tree, job, node, pods_of, view_of

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from cockpit.model.finding import Finding
 from cockpit.model.sureness import Sureness
-from cockpit.triage.verdict import Verdict
 from tests.triage.builders import pod_spec
 from tests.triage.case import Tree
 from tests.triage.fixture_stage import FixtureStage
@@ -43,7 +43,7 @@ def group(one: FixtureStage, api_version: str, spec: Tree, status: Tree, name: s
     )
 
 
-def volcano(said: str, reason: str, messages: tuple[str, ...] = ()) -> Verdict:
+def volcano(said: str, reason: str, messages: tuple[str, ...] = ()) -> Finding:
     one = stage()
     full(one)
     members(one, 2, "volcano", messages, annotations={"scheduling.k8s.io/group-name": "ring"})
@@ -88,7 +88,7 @@ def test_a_volcano_gang_without_members_says_how_many_are_there(reason: str) -> 
     assert (found.cause, found.sentence) == ("gang-members-missing", "its group has 1 of 2 pods")
 
 
-def held_back(said: str, **queue: Any) -> Verdict:
+def held_back(said: str, **queue: Any) -> Finding:
     one = stage()
     one.pool(2)
     if queue:
@@ -178,7 +178,7 @@ def test_kai_says_what_its_queue_lacks(reason: str, message: str, cause: str, se
     assert (found.cause, found.sentence) == (cause, sentence)
 
 
-def native(one: FixtureStage, least: int, *schedulers: str, message: str = "") -> Verdict:
+def native(one: FixtureStage, least: int, *schedulers: str, message: str = "") -> Finding:
     told = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
     made = one.job(JOB, pod_spec(gpus=8), pods=len(schedulers))
     for index, name in enumerate(schedulers):

@@ -7,10 +7,10 @@ import pytest
 
 from cockpit.model.batch import Batch
 from cockpit.model.event import Event
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.record import Kind
 from cockpit.pools import registry
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Subject, Verdict
 from tests.unit.triage.objects import NOW, Tree, node, view_of
 from tests.unit.triage.test_lost_gpus import pod
 
@@ -59,7 +59,7 @@ def test_other_events_count_no_group() -> None:
 POOL = {"eks.amazonaws.com/nodegroup": "h100"}
 
 
-def verdict(text: str, *objects: Tree, **asked: Any) -> Verdict:
+def verdict(text: str, *objects: Tree, **asked: Any) -> Finding:
     view = view_of([node("a", 8, labels=POOL), pod("holder", 8, on="a"), *objects, pod("answer", **asked)])
     view.store.apply(Batch(kind=Kind.EVENT, changed=(said(text),)))  # type: ignore[attr-defined]
     return explain(Subject("pod", "team-a", "answer"), view)

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from cockpit.actions.idle_reads import IdleReads, read_idle, read_idle_once
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.gpu import Mark
 from cockpit.model.job import Job, JobState, ReclaimMark
 from cockpit.model.pod import Pod
@@ -27,7 +28,6 @@ from cockpit.triage.idle_jobs import (
     why_not_idle,
 )
 from cockpit.triage.idleness import IdleStanding, Judged, judge
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 from cockpit.views.job_page import facts
 from cockpit.views.why import lines
@@ -103,7 +103,7 @@ class Desk:
         reads = IdleReads(self.cluster.store, session, self.lines)
         return await read_idle(self.verdicts.on_demand.idle, self.cluster.index.jobs, reads, now)
 
-    def found(self, now: float = NOW) -> tuple[Verdict, ...]:
+    def found(self, now: float = NOW) -> tuple[Finding, ...]:
         return needs_human(self.cluster.store, self.cluster.index, now, verdicts=self.verdicts)
 
     def said(self) -> str:

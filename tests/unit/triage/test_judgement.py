@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.catalogue import BY_CAUSE, Cause, Permanence, lasts, yields
+from cockpit.model.finding import Finding
 from cockpit.model.sureness import Sureness
-from cockpit.triage.blocker import Blocker
 from cockpit.triage.judgement import judged
 
 CAUSES = st.sampled_from(list(Cause))
 BLOCKERS = st.builds(
-    Blocker,
+    Finding,
     cause=CAUSES,
     sentence=st.sampled_from(["a", "b"]),
     sureness=st.sampled_from(list(Sureness)),
@@ -20,18 +20,18 @@ BLOCKERS = st.builds(
 )
 
 
-def blocker(cause: str, sureness: Sureness = Sureness.SAID, permanence: Permanence | None = None) -> Blocker:
-    return Blocker(cause=cause, sentence=cause, sureness=sureness, permanence=permanence)
+def blocker(cause: str, sureness: Sureness = Sureness.SAID, permanence: Permanence | None = None) -> Finding:
+    return Finding(cause=cause, sentence=cause, sureness=sureness, permanence=permanence)
 
 
-def order(*found: Blocker) -> list[str]:
+def order(*found: Finding) -> list[str]:
     first = judged(found)
     assert first is not None
     return [first.cause, *(one.cause for one in first.then)]
 
 
 @given(st.lists(BLOCKERS, min_size=1, max_size=6))
-def test_each_is_told_once_and_none_is_lost(found: list[Blocker]) -> None:
+def test_each_is_told_once_and_none_is_lost(found: list[Finding]) -> None:
     first = judged(found)
     assert first is not None
     told = [(one.cause, one.sentence) for one in (first, *first.then)]
@@ -40,7 +40,7 @@ def test_each_is_told_once_and_none_is_lost(found: list[Blocker]) -> None:
 
 
 @given(st.lists(BLOCKERS, min_size=2, max_size=5, unique_by=lambda one: (one.cause, one.sentence)))
-def test_nothing_that_lasts_longer_is_told_behind_unless_it_says_less(found: list[Blocker]) -> None:
+def test_nothing_that_lasts_longer_is_told_behind_unless_it_says_less(found: list[Finding]) -> None:
     first = judged(found)
     assert first is not None
     for one in first.then:

@@ -7,6 +7,7 @@ import pytest
 
 from cockpit.model.batch import Batch
 from cockpit.model.broken_write import BrokenWrite, EndedDrain
+from cockpit.model.finding import Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine
@@ -17,7 +18,6 @@ from cockpit.triage.attention import needs_human
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.triage.left_over import LEFT_SECONDS
-from cockpit.triage.verdict import Subject
 from cockpit.triage.verdicts import Verdicts
 from tests.unit.jobs.builders import Cluster
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from cockpit.model.finding import Finding, Subject
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.triage.nodes import node_findings
-from cockpit.triage.verdict import Subject, Verdict
 from tests.unit.triage.objects import NOW, NVIDIA, Tree, meta, node, view_of
 
 PRESENT = {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
@@ -90,11 +90,11 @@ def claim(node_name: str, gpus: int = 1) -> Tree:
     }
 
 
-def of_node(view: ClusterView, name: str = "sick") -> Verdict:
+def of_node(view: ClusterView, name: str = "sick") -> Finding:
     return explain(Subject("node", "", name), view)
 
 
-def of_pod(view: ClusterView, name: str = "answer") -> Verdict:
+def of_pod(view: ClusterView, name: str = "answer") -> Finding:
     return explain(Subject("pod", "team-a", name), view)
 
 

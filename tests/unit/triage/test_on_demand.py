@@ -8,13 +8,13 @@ import pytest
 from cockpit.fit.surroundings import Budget
 from cockpit.k8s.selectors import selector_of
 from cockpit.model.batch import Batch
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind
 from cockpit.model.scheduling import Traits
 from cockpit.triage.attention import needs_human
 from cockpit.triage.on_demand import BUDGETS_SECONDS, MOST_LOGS, OnDemand, crashed_member, rows_of
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.triage.verdicts import Verdicts
 from tests.unit.jobs.builders import Cluster, gang, is_, mpijob, up
 
@@ -69,7 +69,7 @@ def test_findings_of_which_no_log_says_more_are_not_read() -> None:
     cluster.put(job, launcher_job, *pods)
     key = "mpijob.kubeflow.org/team-a/llm"
     fields: dict[str, Any] = {"finding": "job-degraded", "row": key, "is_bad": True}
-    told = Verdict(subject=Subject("job", "team-a", "llm"), sentence="crashed", cause="crashes", **fields)
+    told = Finding(subject=Subject("job", "team-a", "llm"), sentence="crashed", cause="crashes", **fields)
     other = msgspec.structs.replace(told, cause="image-not-pulled")
     assert rows_of([other, told], cluster.store, cluster.index) == (cluster.index.members(key),)
 
@@ -84,7 +84,7 @@ def test_what_a_crash_said_is_the_cause_of_the_row_and_of_its_acknowledgement() 
     cluster.put(job, launcher_job, bad, *pods[1:])
     verdicts = Verdicts(cluster.store, cluster.index)
 
-    def row() -> Verdict:
+    def row() -> Finding:
         (one,) = needs_human(cluster.store, cluster.index, NOW, verdicts=verdicts)
         return one
 

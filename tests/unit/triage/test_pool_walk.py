@@ -8,11 +8,11 @@ import pytest
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.event import Event
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views.why import HELPS, lines
 from tests.unit.triage.objects import Tree, job, node, pods_of, view_of
 
@@ -49,7 +49,7 @@ def world(members: int, *, other: bool = False, **fields: Any) -> ClusterView:
     return view_of(trees, pools=(pooled(**fields),))
 
 
-def told(view: ClusterView) -> Verdict:
+def told(view: ClusterView) -> Finding:
     return advised(explain(H100, view), view)
 
 
@@ -146,7 +146,7 @@ def stockout(at_seconds: float) -> Event:
     )
 
 
-def picks(selector: dict[str, str], *, failed: bool = True) -> Verdict:
+def picks(selector: dict[str, str], *, failed: bool = True) -> Finding:
     waits = job("waits", 1, 8, nodeSelector=selector)
     view = view_of([waits, *pods_of(waits)], pools=(nodepool(),))
     store: Any = view.store
@@ -155,7 +155,7 @@ def picks(selector: dict[str, str], *, failed: bool = True) -> Verdict:
     return told_of("gpu-p5", view)
 
 
-def told_of(name: str, view: ClusterView) -> Verdict:
+def told_of(name: str, view: ClusterView) -> Finding:
     return explain(Subject("pool", "", name), view)
 
 

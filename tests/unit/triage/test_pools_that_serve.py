@@ -12,6 +12,7 @@ from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.k8s import labels as well_known
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
 from cockpit.model.batch import Batch
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.node import Taint
 from cockpit.model.pool import PoolObject, PoolRequirement
 from cockpit.model.record import Kind
@@ -21,7 +22,6 @@ from cockpit.pools.prospects import PoolGrowth, prospects, serving
 from cockpit.store.store import Store
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Subject, Verdict
 from tests.unit.triage.objects import NOW, Tree, decoded, node, view_of
 from tests.unit.triage.test_group_refusals import BACKOFF, FULL, SELECTOR, TAINT, said
 from tests.unit.triage.test_lost_gpus import pod
@@ -113,7 +113,7 @@ def seen(
     text: str = "",
     told: AutoscalerStatus | None = None,
     later_seconds: float = 0.0,
-) -> Verdict:
+) -> Finding:
     trees = [tree for one in groups for tree in full_nodes(one)]
     view = view_of([*trees, pod("answer", **asked)], pools=[deployed(one) for one in groups])
     store: Any = view.store

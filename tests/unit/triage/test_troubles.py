@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.remembered import Acknowledgement, SeenProblem
 from cockpit.triage import troubles
 from cockpit.triage.troubles import (
@@ -20,19 +21,18 @@ from cockpit.triage.troubles import (
     Trouble,
     Troubles,
 )
-from cockpit.triage.verdict import Subject, Verdict
 
 NOW = 10_000.0
 
 
-def finding(subject: str = "a", finding: str = "job-waits", **more: object) -> Verdict:
+def finding(subject: str = "a", finding: str = "job-waits", **more: object) -> Finding:
     told = {"is_bad": True, "sentence": "waits", **more}
-    return Verdict(subject=Subject("job", "", subject), finding=finding, row=subject, **told)  # type: ignore[arg-type]
+    return Finding(subject=Subject("job", "", subject), finding=finding, row=subject, **told)  # type: ignore[arg-type]
 
 
 def look(
     it: Troubles,
-    found: Sequence[Verdict],
+    found: Sequence[Finding],
     at: float,
     *,
     is_sighted: bool = True,
@@ -262,7 +262,7 @@ def test_what_goes_before_everything_was_listed_was_no_trouble_of_its_own() -> N
     it = Troubles()
     it.acknowledge(acknowledged("b"))
 
-    def see(found: list[Verdict], at: float, *, is_settled: bool) -> list[str]:
+    def see(found: list[Finding], at: float, *, is_settled: bool) -> list[str]:
         shown = it.look(
             found,
             at,

@@ -1,7 +1,7 @@
 """Jobs that are no row: as they are written they ask for no GPU."""
 
+from cockpit.model.finding import Subject
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Subject
 from tests.unit.triage.objects import job, node, pods_of, view_of
 
 

@@ -6,10 +6,10 @@ cause is told.
 
 import pytest
 
+from cockpit.gangs.draft import draft, followed
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.sureness import Sureness
-from cockpit.triage.blocker import draft, followed
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Subject, Verdict
 from tests.triage.builders import pod_spec
 from tests.triage.case import Case, CaseFile, Recorded, Tree
 from tests.triage.draw import Draw
@@ -27,7 +27,7 @@ def stage() -> FixtureStage:
     return FixtureStage(Draw("walk", 1))
 
 
-def verdict(one: FixtureStage, kind: str = "job", name: str = JOB) -> Verdict:
+def verdict(one: FixtureStage, kind: str = "job", name: str = JOB) -> Finding:
     subject = Subject(kind, one.space, name)
     file = CaseFile((), "gpus-short", (), subject, (), one.now_seconds, Recorded("fixture", "none", 1))
     return explain(subject, view_of(Case("walk", file, one.objects())))

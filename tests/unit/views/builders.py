@@ -7,6 +7,7 @@ from cockpit_widgets.types import Cell, TableSource
 
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.event import Event
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.job import Job
@@ -16,7 +17,6 @@ from cockpit.model.pool import Pool
 from cockpit.model.quantity import Reading
 from cockpit.model.record import Condition, Kind
 from cockpit.store.store import Store
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views.jobs import Explain
 
 NOW = 1_790_000_000.0
@@ -99,9 +99,9 @@ def job(name: str, state: str = "running", **more: Any) -> Job:
 def says(sentence: str, *names: str) -> Explain:
     """A verdict with that sentence about the jobs of these names, or about all."""
 
-    def explain(job: Job, now_seconds: float) -> Verdict:
+    def explain(job: Job, now_seconds: float) -> Finding:
         said = sentence if not names or job.name in names else ""
-        return Verdict(subject=Subject("job", job.namespace, job.name), sentence=said)
+        return Finding(subject=Subject("job", job.namespace, job.name), sentence=said)
 
     return explain
 

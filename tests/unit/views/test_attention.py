@@ -3,15 +3,15 @@
 import msgspec
 import pytest
 
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.remembered import Acknowledgement
 from cockpit.triage.remedies import KILL, WHY
 from cockpit.triage.troubles import Trouble
-from cockpit.triage.verdict import Subject, Verdict
 from cockpit.views.attention import at_least, attention_table
 from cockpit.views.view_state import ViewState
 from tests.unit.views.builders import NOW, line, texts
 
-WAITS = Verdict(
+WAITS = Finding(
     subject=Subject("job", "team-a", "llm"),
     finding="job-waits",
     row="k",
@@ -20,13 +20,13 @@ WAITS = Verdict(
     remedies=(WHY, KILL),
     since_seconds=NOW - 2_460,
 )
-IDLE = Verdict(subject=Subject("job", "team-c", "nb"), finding="job-idle", row="n", sentence="duty 0%")
+IDLE = Finding(subject=Subject("job", "team-c", "nb"), finding="job-idle", row="n", sentence="duty 0%")
 KNOWN = Acknowledgement(
     subject_key="k", finding="job-waits", made_seconds=NOW, note="vendor comes", who="ada", is_bad=True
 )
 
 
-def trouble(found: Verdict, *, first: float = NOW, **more: object) -> Trouble:
+def trouble(found: Finding, *, first: float = NOW, **more: object) -> Trouble:
     return Trouble(found=found, first_seconds=first, last_seconds=NOW, **more)  # type: ignore[arg-type]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from cockpit.fit.surroundings import Claim, Surroundings
 from cockpit.model.batch import Batch
+from cockpit.model.finding import Change, Subject
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.node import Taint
 from cockpit.model.pool import Machine, PoolObject, ResourceLimit
@@ -20,7 +21,6 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.triage.idle_jobs import IdleJobs
 from cockpit.triage.idleness import IdleStanding, Judged
-from cockpit.triage.verdict import Change, Subject
 from tests.unit.triage.objects import NOW, NVIDIA, POOL, Tree, changes_of, job, meta, node, pods_of, view_of
 
 WAITS = Subject("job", "team-a", "waits")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.triage.verdict import Subject
+from cockpit.model.finding import Subject
 from tests.unit.triage.changes.test_changes import (
     WAITS,
     holding,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cockpit.fit.gang import fit
-from cockpit.triage.verdict import Change, Subject
+from cockpit.model.finding import Change, Subject
 from cockpit.triage.wanted import wanted_of
 from tests.unit.triage.objects import NVIDIA, PRODUCT, Tree, changes_of, job, node, pods_of, view_of
 

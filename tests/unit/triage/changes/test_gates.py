@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 
 from cockpit.fit.what_if import changed_store
+from cockpit.model.finding import Change, Finding
 from cockpit.model.gang import AdmissionCheck
 from cockpit.model.record import Kind
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.verdict import Change, Verdict
 from tests.unit.triage.changes.test_changes import WAITS, queued, queues
 from tests.unit.triage.changes.test_changes_in_line import line
 from tests.unit.triage.objects import NVIDIA, Tree, changes_of, meta, node, view_of
@@ -79,7 +79,7 @@ def test_a_check_that_is_said_to_be_ready_starts_no_job_that_is_switched_off() -
         checks = (AdmissionCheck("budget", "Pending"),)
         held = msgspec.structs.replace(one, checks=checks, is_active=is_active, cluster_queue="research")
         view = _with(view, held)
-        verdict = Verdict(subject=WAITS, cause="admission-check", facts=(("check", "budget"),))
+        verdict = Finding(subject=WAITS, cause="admission-check", facts=(("check", "budget"),))
         return [each for each in changes_for(verdict, view) if each.is_checked]
 
     assert [one.kind for one in offers(is_active=True)] == ["pass_check"]

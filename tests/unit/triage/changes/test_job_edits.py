@@ -5,9 +5,9 @@ import json
 import pytest
 
 from cockpit.k8s.json_patch import edited, pointed
+from cockpit.model.finding import Finding
 from cockpit.triage.changes.job_edits import edit_command, pod_spec_places
 from cockpit.triage.changes.smallest import changes_for
-from cockpit.triage.verdict import Verdict
 from tests.unit.triage.changes.test_changes import WAITS, waiting
 from tests.unit.triage.objects import Tree, changes_of, job, node, pods_of, view_of
 
@@ -70,7 +70,7 @@ def test_an_offer_changes_what_the_author_wrote_and_not_what_the_queue_did() -> 
 
 def test_two_changes_are_offered_where_one_does_not_start_the_job() -> None:
     trees = [node("a", 8, labels={POOL: "a100"}), *waiting(gpus=16, nodeSelector={"gpu": "none"})]
-    (found, *_) = changes_for(Verdict(subject=WAITS), view_of(trees))
+    (found, *_) = changes_for(Finding(subject=WAITS), view_of(trees))
     assert [one.kind for one in found.steps] == ["drop_selector", "fewer_gpus"]
     assert "&&" in found.command
     assert found.is_checked
@@ -78,5 +78,5 @@ def test_two_changes_are_offered_where_one_does_not_start_the_job() -> None:
 
 def test_room_is_not_offered_while_something_stands_that_no_fit_sees() -> None:
     trees = [node("a", 4), *waiting()]
-    assert changes_for(Verdict(subject=WAITS), view_of(trees))
-    assert changes_for(Verdict(subject=WAITS, cause="several-schedulers"), view_of(trees)) == ()
+    assert changes_for(Finding(subject=WAITS), view_of(trees))
+    assert changes_for(Finding(subject=WAITS, cause="several-schedulers"), view_of(trees)) == ()

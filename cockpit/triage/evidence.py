@@ -3,26 +3,10 @@
 import msgspec
 
 from cockpit.catalogue import lasts
-from cockpit.gangs.draft import NOT_UNDERSTOOD, draft, followed, joined, not_understood, without_empty
 from cockpit.jobs.members import is_up as runs
 from cockpit.model.event import Event
 from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.pod import Pod
-
-Blocker = Finding
-__all__ = [
-    "NOT_UNDERSTOOD",
-    "Blocker",
-    "draft",
-    "finished",
-    "followed",
-    "is_up",
-    "joined",
-    "not_understood",
-    "of_event",
-    "of_pod",
-    "without_empty",
-]
 
 
 def finished(found: Finding, subject: Subject, *, state: str = "", gpus: int = 0) -> Finding:

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.catalogue import ROWS
+from cockpit.gangs.draft import draft, joined
 from cockpit.gangs.wording import say, shortened
+from cockpit.model.finding import FilterStep, Finding, Funnel, Subject
 from cockpit.model.sureness import Sureness
-from cockpit.triage.blocker import Blocker, draft, joined
-from cockpit.triage.verdict import FilterStep, Funnel, Subject, Verdict
 
 
 def test_a_subject_reads_as_a_person_writes_it() -> None:
@@ -18,16 +18,16 @@ def test_a_subject_reads_as_a_person_writes_it() -> None:
 
 
 def test_a_verdict_without_a_cause_is_trouble_only_where_something_was_not_understood() -> None:
-    fine = Verdict(subject=Subject("job", "a", "b"), sureness=Sureness.SAID)
-    foreign = Verdict(
+    fine = Finding(subject=Subject("job", "a", "b"), sureness=Sureness.SAID)
+    foreign = Finding(
         subject=Subject("job", "a", "b"), sentence="not understood: Xyz", sureness=Sureness.UNKNOWN
     )
-    held = Verdict(subject=Subject("job", "a", "b"), cause="selector", sureness=Sureness.SAID)
+    held = Finding(subject=Subject("job", "a", "b"), cause="selector", sureness=Sureness.SAID)
     assert [one.is_trouble for one in (fine, foreign, held)] == [False, True, True]
 
 
 def test_a_fact_that_is_not_known_is_empty() -> None:
-    verdict = Verdict(subject=Subject("pod", "a", "b"), facts=(("taint", "team=secret"),))
+    verdict = Finding(subject=Subject("pod", "a", "b"), facts=(("taint", "team=secret"),))
     assert verdict.fact("taint") == "team=secret"
     assert verdict.fact("selector") == ""
 
@@ -125,5 +125,5 @@ def test_numbers_stay_when_two_sentences_become_one(one: str, other: str, free: 
 
 
 def test_a_sentence_that_was_made_otherwise_is_joined_whole() -> None:
-    found = joined(Blocker(cause="gpus-short", sentence="as {it} stands"), "first; ", "!")
+    found = joined(Finding(cause="gpus-short", sentence="as {it} stands"), "first; ", "!")
     assert found.sentence == "first; as {it} stands!"
