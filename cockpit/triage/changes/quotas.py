@@ -9,7 +9,7 @@ from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
 from cockpit.model.listing import Incomplete, listing
-from cockpit.model.record import Kind, Record, condition
+from cockpit.model.record import Kind, condition
 from cockpit.triage.changes.in_line import turn_of
 from cockpit.triage.changes.offer import (
     FREE,
@@ -61,31 +61,31 @@ def is_open(queue: ClusterQueue) -> bool:
 
 
 def _resumed_queue(desk: Desk) -> ChangeOffers:
-    """A stopped queue runs again: of both kinds what is stopped."""
+    """A stopped queue runs again; where both kinds are stopped that is a step for each."""
     local, queue = desk.local, desk.queue
     if local is None or queue is None:
         return
-    records: list[tuple[str, Record]] = []
-    names: list[str] = []
     if local.stop_policy in _STOPPED:
-        records.append((Kind.LOCAL_QUEUE, msgspec.structs.replace(local, stop_policy="None")))
-        names.append(f"{local.namespace}/{local.name}")
+        name = f"{local.namespace}/{local.name}"
+        yield _runs_again(desk, name, Kind.LOCAL_QUEUE, local, local.namespace)
     if queue.stop_policy in _STOPPED:
-        records.append((Kind.CLUSTER_QUEUE, msgspec.structs.replace(queue, stop_policy="None")))
         namesake = any(one.name == queue.name for one in desk.view.store.records(Kind.LOCAL_QUEUE).values())
-        names.append(f"clusterqueue/{queue.name}" if namesake else queue.name)
-    if not records:
-        return
-    space = local.namespace if local.stop_policy in _STOPPED else ""
-    yield made(
+        name = f"clusterqueue/{queue.name}" if namesake else queue.name
+        yield _runs_again(desk, name, Kind.CLUSTER_QUEUE, queue, "")
+
+
+def _runs_again(
+    desk: Desk, name: str, kind: str, queue: LocalQueue | ClusterQueue, namespace: str
+) -> ChangeOffer:
+    return made(
         desk,
-        FREE + len(names),
+        FREE + 1,
         "resume_queue",
-        f"resume queue {' and '.join(short(name) for name in names)}",
-        tuple(names),
+        f"resume queue {short(name)}",
+        (name,),
         verb="queue.resume",
-        target=Subject("queue", space, names[0].split("/")[-1]),
-        records=tuple(records),
+        target=Subject("queue", namespace, queue.name),
+        records=((kind, msgspec.structs.replace(queue, stop_policy="None")),),
     )
 
 

@@ -394,6 +394,19 @@ def test_a_stopped_queue_is_resumed() -> None:
     assert (found.kind, found.verb, found.words) == ("resume_queue", "queue.resume", "resume queue research")
 
 
+def test_two_stopped_queues_are_resumed_one_after_the_other() -> None:
+    cluster, local = queues(8, 0, stop="Hold")
+    local["spec"]["stopPolicy"] = "Hold"
+    found = changes_of(WAITS, view_of([node("a"), cluster, local, *queued()]))
+    assert [[one.command for one in each.steps] for each in found] == [
+        [
+            ("cockpit", "queue", "resume", "research", "--write"),
+            ("cockpit", "queue", "resume", "team-a/research-lq", "--write"),
+        ]
+    ]
+    assert found[0].is_checked
+
+
 def test_the_end_of_a_job_gives_its_quota_back() -> None:
     holds = job("x", 1, 4)
     holds["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "research-lq"}
