@@ -100,6 +100,24 @@ def test_after_the_background_everything_is_written(terminal: PseudoTerminal) ->
     terminal.shows("top of the screen", "number 0 stands")
 
 
+def test_after_it_stood_still_one_reader_takes_the_keys(terminal: PseudoTerminal) -> None:
+    """SIGSTOP, of which a program is told nothing: a laptop that sleeps, a debugger, a frozen container."""
+    threads = len(os.listdir(f"/proc/{terminal.pid}/task"))
+    for _ in range(3):
+        os.kill(terminal.pid, signal.SIGSTOP)
+        _, status = os.waitpid(terminal.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+        terminal.screen.reset()
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.shows("top of the screen", "number 0 stands")
+    assert len(os.listdir(f"/proc/{terminal.pid}/task")) == threads
+    terminal.press("n")
+    terminal.shows("number 1 stands")
+    terminal.press("q")
+    assert terminal.ends() == 0
+    assert terminal.modes()["1049"] is False
+
+
 def test_the_terminal_is_left_with_its_own_pen(terminal: PseudoTerminal) -> None:
     terminal.press("q")
     assert terminal.ends() == 0

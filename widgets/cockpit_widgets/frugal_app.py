@@ -153,11 +153,20 @@ def forgetful(driver_class: type[Driver]) -> type[Driver]:
             writer = getattr(self, "_writer", None)
             return writer is not None and writer.is_behind
 
+        _is_started = False
+
         def start_application_mode(self) -> None:
             self._app.shown_cells.forget()
+            if self._is_started:
+                # SIGCONT after a SIGSTOP, which tells nothing: a second reader would take keys from the first
+                self._app.catch_up()
+                return
+            before = getattr(self, "_writer", None)
             super().start_application_mode()
+            self._is_started = getattr(self, "_writer", None) is not before
 
         def stop_application_mode(self) -> None:
+            self._is_started = False
             # without an alternate screen what follows would begin in the middle of one of our lines
             self.write(f"{_RESET_PEN}\x1b[{self._app.size.height};1H\x1b[K")
             super().stop_application_mode()
