@@ -40,11 +40,13 @@ def qualified(found: Finding, store: StoreReader, namespace: str = "") -> Findin
 def with_gaps(found: Finding, unsure: Iterable[Incomplete]) -> Finding:
     """The same cause, and behind it what is not known: all of it, or as much as there is room for."""
     words = [one.words for one in unsure]
+    if not words:
+        return found
     for told in (", ".join(words), *words[:1]):
         made = joined(found, "", f"; {told}")
         if fits(made.words, **dict(made.names)):
             return made
-    tail = f"; {words[0]}" if words else ""
+    tail = f"; {words[0]}"
     return replace(found, sentence=one_line(found.sentence, SENTENCE_LIMIT - len(tail)) + tail, words="")
 
 

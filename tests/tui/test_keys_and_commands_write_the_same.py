@@ -378,7 +378,7 @@ async def by_key(folder: Path, place: str, press: Press, cluster: Cluster) -> li
         return answer(path, jobs)
 
     app.attachment.session.request = request  # type: ignore[union-attr, method-assign]
-    app.attachment.served = cluster  # type: ignore[assignment]
+    app.attachment.served = cluster.served
     async with app.run_test(size=(160, 45)) as pilot:
         await settle(pilot)
         keys = Keys(app, pilot)

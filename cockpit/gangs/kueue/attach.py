@@ -98,7 +98,7 @@ def unused_quota(queue: ClusterQueue) -> int | None:
 
 def free_gpus(store: StoreReader) -> int | None:
     """GPUs that no pod holds on nodes that take pods; None where not every pod is known."""
-    if not listing(store, Kind.POD).has_all:
+    if store.status(Kind.POD) is None or not listing(store, Kind.POD).has_all:
         return None
     nodes: list[Node] = [one for one in store.records(Kind.NODE).values() if one.gpu_allocatable]
     return sum(

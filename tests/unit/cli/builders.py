@@ -97,6 +97,11 @@ class Cluster:
         if answer is not None:
             raise answer
 
+    @property
+    def served(self) -> Served:
+        """What discovery of it tells."""
+        return Served(tuple(ServedResource(one) for one in self.resources), self.incomplete)
+
 
 class Attached(Attachment):
     """The real attachment, fed by a Cluster."""
@@ -127,7 +132,7 @@ def patch(monkeypatch: pytest.MonkeyPatch) -> Cluster:
         return line
 
     async def discover(_session: Any) -> Served:
-        return Served(tuple(ServedResource(one) for one in cluster.resources), cluster.incomplete)
+        return cluster.served
 
     monkeypatch.setattr("cockpit.commands.live.Attachment", type("Here", (Attached,), {"cluster": cluster}))
     monkeypatch.setattr("cockpit.kube.session.open_session", open_session)
