@@ -115,7 +115,8 @@ def _refused(  # what was found, and what the autoscaler says of it
         words = "no scale-up: the autoscaler is at its maximum of nodes"
         return _with(found, Cause.POOL_AT_MAXIMUM, words, {}, event)
     states = [_kept_back(one, kept) for one in pools] if pools is not None else [_only(kept)]
-    if None in states or (pools is not None and len(pools) > sum(one.groups for one in kept)):
+    is_all = len(kept) == len(refusals)  # what else would serve the pod is no group of this autoscaler
+    if None in states or (pools is not None and not is_all and len(pools) > sum(one.groups for one in kept)):
         return told
     whose = _named(pools)
     if set(states) == {PoolGrowth.FULL}:
