@@ -29,8 +29,9 @@ from cockpit.model.record import Kind
 from cockpit.model.remembered import PastRun
 from cockpit.nearest import nearest_words
 from cockpit.pools.forecast import PoolExperience
+from cockpit.triage.advice import advised
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.engine import advised, explain
+from cockpit.triage.engine import explain
 from cockpit.views.why import lines
 
 NEEDS_A_HUMAN: Final = 3

@@ -33,9 +33,10 @@ from cockpit.sim.actors.scheduler.cycle import Cycle
 from cockpit.sim.server.assembly import assemble
 from cockpit.sim.server.local_port import LocalPort
 from cockpit.store.store import Store
+from cockpit.triage.advice import advised
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.engine import advised, explain
+from cockpit.triage.engine import explain
 from cockpit.triage.fleet import fleet_load, fleet_use
 from cockpit.triage.idle_jobs import IdleJobs
 from tests.bench.fitting import measured_store

@@ -14,9 +14,10 @@ from cockpit.commands.triage import table_lines
 from cockpit.model.finding import Finding
 from cockpit.model.job import JobState
 from cockpit.model.record import Kind
+from cockpit.triage.advice import advised
 from cockpit.triage.attention import needs_human
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.engine import advised, explain, job_behind
+from cockpit.triage.engine import explain, job_behind
 from cockpit.triage.verdicts import Verdicts
 from cockpit.triage.waiting_since import ANSWER_SECONDS
 from cockpit.views.cause_page import cause_lines, cause_tree

@@ -15,9 +15,10 @@ from cockpit.model.record import Condition, Kind
 from cockpit.model.scheduling import Traits
 from cockpit.model.sureness import Sureness
 from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
+from cockpit.triage.advice import advised
 from cockpit.triage.attention import needs_human
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.engine import advised, explain
+from cockpit.triage.engine import explain
 from tests.unit.jobs.builders import (
     Cluster,
     gang,

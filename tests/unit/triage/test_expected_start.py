@@ -6,7 +6,8 @@ import pytest
 from cockpit.model.finding import Subject
 from cockpit.model.record import Kind
 from cockpit.model.remembered import PastRun
-from cockpit.triage.engine import advised, explain
+from cockpit.triage.advice import advised
+from cockpit.triage.engine import explain
 from cockpit.triage.expected import RunHistory
 from cockpit.triage.expected_start import expected_start
 from cockpit.triage.machines_coming import MachinesComing, machines_coming
