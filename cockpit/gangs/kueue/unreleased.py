@@ -38,7 +38,7 @@ def before(workload: Workload, found: Finding, store: StoreReader, cluster_queue
     flavor = found.fact("flavor")
     for other in _all(store, cluster_queue):
         if other.uid != workload.uid and (not flavor or any(one.flavor == flavor for one in other.pod_sets)):
-            text = "needs {asks}: evicted {holder} still holds {gpus} of quota {queue} and has no pod"
+            text = "needs {asks}: evicted {holder} still holds {gpus} of quota {queue}"
             names = {"asks": counted(_held(workload), "GPU"), "gpus": counted(_held(other), "GPU")}
             made = _drafted(text, other, {**names, "queue": cluster_queue})
             is_enough = _unused(store, cluster_queue, found) + _held(other) >= _held(workload)

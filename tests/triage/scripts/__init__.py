@@ -13,6 +13,7 @@ from tests.triage.scripts import (
     queues,
     rings,
     running,
+    standstill,
     volumes,
 )
 
@@ -29,5 +30,6 @@ ALL = (
     queues,
     rings,
     running,
+    standstill,
     volumes,
 )
