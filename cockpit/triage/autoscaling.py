@@ -115,9 +115,10 @@ def _refused(  # what was found, and what the autoscaler says of it
         words = "no scale-up: the autoscaler is at its maximum of nodes"
         return _with(found, Cause.POOL_AT_MAXIMUM, words, {}, event)
     states = [_kept_back(one, kept) for one in pools] if pools is not None else [_only(kept)]
-    is_all = len(kept) == len(refusals)  # what else would serve the pod is no group of this autoscaler
-    if None in states or (pools is not None and not is_all and len(pools) > sum(one.groups for one in kept)):
+    if None in states:  # one that would serve the pod may grow
         return told
+    if pools is not None and len(pools) > sum(one.groups for one in kept):
+        pools = None  # which of them is meant is not told
     whose = _named(pools)
     if set(states) == {PoolGrowth.FULL}:
         words, cause = "no scale-up: {whose} is at its maximum", Cause.POOL_AT_MAXIMUM
