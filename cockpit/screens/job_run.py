@@ -163,10 +163,11 @@ class RunReader:
 
     async def _head(self, patterns: Patterns, training: TrainingRun, members: tuple[Pod, ...]) -> None:
         """The beginning of the log: the first step, and the curve before the lines that are followed."""
-        if self.run.first is not None:
+        first = next(iter(sources_of(members)), None)
+        if first is None or self.run.first is not None:  # its pods may have gone meanwhile
             return
         try:
-            head = await self._page.cockpit.api.read_log(sources_of(members)[0], limit_bytes=HEAD_BYTES)
+            head = await self._page.cockpit.api.read_log(first, limit_bytes=HEAD_BYTES)
         except CockpitError as error:
             self._show(self.run._replace(trouble=error.sentence))
             return

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from cockpit.jobs.training.record import RunRecord, decoded, encoded
+from cockpit.model.job import Job
+from cockpit.model.pod import Pod
+from cockpit.screens.job import JobScreen
 from tests.tui import scripted_logs
 from tests.tui.deck import ScriptedApp
 from tests.tui.estate import NOW, Estate
@@ -23,6 +26,23 @@ async def test_progress_and_the_way_to_the_first_step() -> None:
         assert "admitted +2s → first bound +30s → all bound +40s" in seen
         assert "first step before +4h57m" in seen, "the log kept begins at epoch 31"
         assert "4 pods → Job llm-7b-sft-launcher → MPIJob llm-7b-sft" in seen
+
+
+async def test_pods_that_go_before_their_log_is_read_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page found members; when its log is to be read there are none, as while pods are 404."""
+    looks: list[int] = []
+    whole = JobScreen._job_and_members
+
+    def seldom(self: JobScreen) -> tuple[Job, tuple[Pod, ...]] | None:
+        looked = whole(self)
+        looks.append(0)
+        return None if looked is None else (looked[0], () if len(looks) == 2 else looked[1])
+
+    monkeypatch.setattr(JobScreen, "_job_and_members", seldom)
+    app = ScriptedApp(Estate())
+    async with app.run_test(size=(160, 50)) as pilot:
+        await shown(app, pilot, *TO_JOB, has="progress")
+    assert len(looks) > 2
 
 
 async def test_a_log_that_cannot_be_read_is_told_where_progress_would_stand() -> None:
