@@ -421,7 +421,7 @@ ROWS = (
     _row(
         Cause.GPUS_IN_PIECES,
         "GPUs are free, in pieces too small for a pod",
-        "Use more workers with fewer GPUs, or pack the nodes anew.",
+        "Use more workers with fewer GPUs, or repack the nodes.",
         _USER,
         Permanence.PASSES,
         "computed from nodes and pods",

@@ -7,7 +7,7 @@ from msgspec import structs
 from cockpit.catalogue.root_facts import HOLDERS, ROOTS, RootFact, RootPlace
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
-from cockpit.model.finding import Finding, Subject
+from cockpit.model.finding import Finding, Funnel, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node
@@ -25,10 +25,18 @@ def with_root(verdict: Finding, store: StoreReader, queue: str = "") -> Finding:
         return verdict
     facts = dict(verdict.facts)
     for column in ROOTS.get(verdict.cause, ()):
+        if column.place is RootPlace.POOL and not _is_narrowed(verdict.funnel):
+            continue  # the best node is of some pool, and any other would do as well
         root = _object(column, facts, verdict.subject.namespace, store, queue)
         if root is not None:
             return verdict if root == verdict.subject else structs.replace(verdict, root=root)
     return verdict
+
+
+def _is_narrowed(funnel: Funnel | None) -> bool:
+    """Whether its selector leaves a part of the nodes alone; so taken where no funnel tells."""
+    step = None if funnel is None else next((one for one in funnel.steps if one.filter == "selector"), None)
+    return funnel is None or step is None or step.nodes < funnel.nodes
 
 
 def _object(
