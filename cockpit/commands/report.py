@@ -19,6 +19,7 @@ from cockpit.local_state.save import save_lines
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.triage import operators
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.namespace_notes import is_confined
 
@@ -39,7 +40,7 @@ Tree = dict[str, Any]
 async def write_report(path: str, verdict: Finding, attachment: Attachment, view: ClusterView) -> str:
     """Write the file; a remark on what it holds. Raises BadInput where it cannot be made, NoConnection."""
     objects, missing = await _objects(attachment, verdict.subject)
-    hidden = Redaction(_public_keys())
+    hidden = Redaction(_public_keys(), operators.known())
     made = hidden.objects(objects)
     tree = {
         "case": _case(verdict, hidden, view.now_seconds),

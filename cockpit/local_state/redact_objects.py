@@ -61,10 +61,11 @@ _ADDRESS: Final = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 
 class Redaction:
     """Replaces names in many objects, each everywhere by the same. `public` are further keys, and domains of
-    keys, that tell nothing of whose a thing is."""
+    keys, `known` names of components, that tell nothing of whose a thing is."""
 
-    def __init__(self, public: Iterable[str] = ()) -> None:
+    def __init__(self, public: Iterable[str] = (), known: Iterable[str] = ()) -> None:
         self._public = (*_PUBLIC, *public)
+        self._kept = _KEPT.union(*(name.split("-") for name in known))
         self._words: dict[str, str] = {}
         self._names: set[str] = set()
 
@@ -88,7 +89,9 @@ class Redaction:
 
     def _word(self, word: str) -> str:
         low = word.lower()
-        if word.isdecimal() or low in _KEPT or "-" in word:  # the last: a uid, by which objects are joined
+        if (
+            word.isdecimal() or low in self._kept or "-" in word
+        ):  # the last: a uid, by which objects are joined
             return word
         return self._words.setdefault(low, f"n{len(self._words) + 1}x")
 
@@ -106,7 +109,9 @@ class Redaction:
     def _is_made_from_name(self, token: str) -> bool:
         """Whether it is a name with more behind it: a pod that was never made, a port, a revision."""
         cuts = (at for at, letter in enumerate(token) if letter in "-.")
-        return any(at > 2 and token[:at] in self._names and token[:at].lower() not in _KEPT for at in cuts)
+        return any(
+            at > 2 and token[:at] in self._names and token[:at].lower() not in self._kept for at in cuts
+        )
 
     def _is_public(self, key: str) -> bool:
         domain, slash, _ = key.partition("/")
@@ -144,7 +149,7 @@ class Redaction:
         elif isinstance(value, str) and key in _NAMED:
             self._note(value)
 
-    # ---- the objects anew
+    # ---- the objects without names
 
     def _tree(self, tree: Tree, key: str = "") -> Tree:
         if key in _MAPS:

@@ -5,6 +5,7 @@ KubeRay, spark-operator, argo-workflows, appwrapper.
 """
 
 from collections.abc import Iterable
+from itertools import chain
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -30,12 +31,22 @@ _BY_GROUP = {
     "workload.codeflare.dev": ("appwrapper-controller",),
 }
 """Parts of the names of the pods that act on the kinds of an API group."""
+_RUNS = ("", "ReplicaSet", "StatefulSet", "DaemonSet", "Node")
+"""What owns the pods of an operator: a pod of a job that is called alike is none."""
 
 
 def of_kind(api_version: str, kind: str) -> tuple[str, ...]:
     """What the pods of the operator of a kind are called, () unknown."""
     own = registry.own_job(api_version, kind)
     return _BY_GROUP.get(api_version.partition("/")[0], ()) if own is None else own.operators
+
+
+def known() -> set[str]:
+    """What the pods of every operator and engine are called."""
+    names = set(chain.from_iterable(_BY_GROUP.values()))
+    for engine in registry.engines():
+        names.update(engine.controller.pods, () if engine.own_job is None else engine.own_job.operators)
+    return names
 
 
 def not_up(names: Iterable[str], store: StoreReader, now_seconds: float | None) -> Finding | None:
@@ -58,7 +69,9 @@ def _looked_at(wanted: tuple[str, ...], store: StoreReader, now_seconds: float |
     pods: list[Pod] = [
         pod
         for pod in store.records(Kind.POD).values()
-        if any(name in pod.name for name in wanted) and pod.phase != "Succeeded" and not pod.asks_for_gpus
+        if any(name in pod.name for name in wanted)
+        and pod.owner_kind in _RUNS
+        and not (pod.is_finished or pod.asks_for_gpus)
     ]
     if not pods or any(is_up(pod) for pod in pods):
         return None

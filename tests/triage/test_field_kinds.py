@@ -311,3 +311,15 @@ def test_nodes_that_are_out_as_well_are_counted(steps: tuple[str, ...], says: st
     found = Finding(cause=Cause.GPUS_SHORT, sentence="needs 8 GPUs", funnel=funnel, also=(cause,))
     told = [one for one in lines(found, view_of(reports(NOW_SECONDS))) if one.startswith("Then also")]
     assert told == [f"Then also: {BY_CAUSE[cause].meaning}{says}."]
+
+
+def test_a_pod_of_a_job_that_is_called_like_the_operator_is_not_the_operator() -> None:
+    def belongs_to_a_job(trees: list[Tree]) -> None:
+        pod = _of(trees, "Pod")
+        place = {"name": "mpi-test", "namespace": pod["metadata"]["namespace"]}
+        trees.append({"apiVersion": "batch/v1", "kind": "Job", "metadata": place})
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "mpi-test", "controller": True}
+        pod["metadata"]["ownerReferences"] = [owner]
+
+    found = asked("job", "vision/resnet-fit", Played("05", (), belongs_to_a_job))
+    assert found.cause != Cause.OPERATOR_DOWN, found.sentence

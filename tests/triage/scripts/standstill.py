@@ -194,8 +194,12 @@ def its_pod_is_down(stage: FixtureStage) -> Expected:
     waits = {"waiting": {"reason": state[0], "message": state[1]}}
     held = stage.container(waits, name="manager", restarts=restarts, last=last)
     status = {"containerStatuses": [{**held, "image": image}]}
-    name = f"{operator}-7c9f6d5b8-{stage.draw.rng.getrandbits(20):05x}"
-    made = stage.pod(name, spec, on=where.nodes[0], phase=phase, status=status, age=7200, namespace=space)
+    name = f"{operator}-7c9f6d5b8"
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name, "uid": stage.uid()}}
+    name += f"-{stage.draw.rng.getrandbits(20):05x}"
+    made = stage.pod(
+        name, spec, owner=owner, on=where.nodes[0], phase=phase, status=status, age=7200, namespace=space
+    )
     for one in made["status"]["conditions"]:
         if one["type"] in ("Ready", "ContainersReady"):
             one["status"] = "False"
