@@ -19,20 +19,18 @@ EACH = 2
 """Scripts drawn of what the API server, the scheduler and the queue hold."""
 
 
-def _drawn() -> list[Asked]:
+def _drawn() -> list[tuple[Asked, str]]:
     assert ALL
     rng = random.Random(seed_of(commit()))
     found = []
     for source in ("kube-apiserver", "kube-scheduler", "kueue"):
         real = sorted((one for one in SCRIPTS.values() if one.source == source), key=lambda one: one.name)
         found += rng.sample(real, EACH)
-    return [Asked(one, rng.randrange(1000, 1_000_000)) for one in found]
+    return [(Asked(one, rng.randrange(1000, 1_000_000)), "") for one in found]
 
 
 def test_after_each_offer_the_job_starts() -> None:
     found = list(played_on_beds(_drawn()))
-    wrong = [
-        f"{one.case}: {one.words}: {one.outcome}" for one in found if one.is_applied and not one.is_started
-    ]
+    wrong = [one.line() for one in found if one.is_applied and not one.is_started]
     assert not wrong
     assert found

@@ -8,20 +8,25 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 
 from cockpit.catalogue import BY_CAUSE
 from tests.real import commit, seed_of
 from tests.triage import company, judge, offer_plays, recorder, table
+from tests.triage.bed_walls import WALLS as BED_WALLS
+from tests.triage.bed_walls import can_stand
 from tests.triage.case import CASES, Case, read_cases, report_case, write_case
 from tests.triage.fresh import fresh
 from tests.triage.half_known import all_claims
 from tests.triage.night import night
-from tests.triage.offer_plays import OfferPlay, by_row, played_embedded, played_on_beds
+from tests.triage.offer_plays import OfferPlay, played_embedded, played_on_beds
 from tests.triage.recorder import Asked
 from tests.triage.scripts import ALL
 from tests.triage.stage import SCRIPTS, Script
+from tests.triage.walls import second_walls
 from tests.triage.world import watched_view_of
 
 TABLE = Path(__file__).parent / "RESULTS.md"
@@ -177,38 +182,53 @@ def _nights(seeds: int, terminals: int) -> int:
 
 
 def _offers(given: argparse.Namespace) -> int:
-    """Offers done: those of real components on beds, each script once, the others embedded."""
-    seed, count, generations, where = given.seed, given.count, given.generations, given.where
-    keep = given.keep
-    rng = random.Random(seed)
+    """Offers done, of real components on beds and of fixtures embedded: half of them behind a second wall."""
+    assert ALL
+    rng = random.Random(given.seed)
     found: list[OfferPlay] = []
-    if "bed" in where:
-        real = sorted((one for one in SCRIPTS.values() if one.source), key=lambda one: one.name)
-        drawn_ = rng.sample(real, min(count, len(real))) if count else real
-        asked = [
-            Asked(
-                one,
-                rng.randrange(1000, 1_000_000),
-                one.can_second and rng.random() < SECOND_SHARE,
-                rng.choice(generations) if one.has_generations else generations[0],
-            )
-            for one in drawn_
-        ]
-        found += played_on_beds(asked)
-    if "embedded" in where:
-        cases = [one for one in read_cases() if not one.file.recorded.is_real]
-        found += played_embedded(rng.sample(cases, min(count, len(cases))) if count else cases)
-    for line in by_row(found):
-        print(line)
+    with given.results.open("a") if given.results else nullcontext() as kept:
+        for one in _played(given, rng):
+            found.append(one)
+            if kept is not None:
+                print(json.dumps(asdict(one)), file=kept, flush=True)
     for one in found:
-        if not one.is_applied or not one.is_started:
-            print(f"  {one.case}: {one.words}: {one.outcome}")
-    print(f"seed {seed}: {offer_plays.figures(found)}")
-    if keep:
-        OFFERS.write_text(offer_plays.page(found, seed))
+        if not one.is_started:
+            print(f"  {one.line()}")
+    print(f"seed {given.seed}: {offer_plays.figures(found)}")
+    if given.keep:
+        if given.results:
+            found = [OfferPlay(**json.loads(line)) for line in given.results.read_text().splitlines()]
+        OFFERS.write_text(offer_plays.page(found, str(given.seed)))
     return 0 if all(one.is_started for one in found if one.is_applied) else 1
 
 
+def _played(given: argparse.Namespace, rng: random.Random) -> Iterator[OfferPlay]:
+    if "bed" in given.where:
+        yield from played_on_beds(_asked_on_beds(given, rng))
+    if "embedded" in given.where:
+        cases = [*fresh(given.seed, FRESH), *(one for one in read_cases() if not one.file.recorded.is_real)]
+        walled = list(second_walls(read_cases()))
+        plays = [("", one) for one in cases] + rng.sample(walled, min(len(walled), len(cases)))
+        rng.shuffle(plays)
+        for wall, case in plays[: given.count or None]:
+            yield from played_embedded([case], wall)
+
+
+def _asked_on_beds(given: argparse.Namespace, rng: random.Random) -> list[tuple[Asked, str]]:
+    """Each script as it is, and behind walls that are drawn for it."""
+    real = [one for one in SCRIPTS.values() if one.source and one.source in (given.engines or [one.source])]
+    found: list[tuple[Asked, str]] = []
+    for one in sorted(real, key=lambda each: each.name):
+        walls = [wall for wall in BED_WALLS if can_stand(wall, one)]
+        for wall in ("", *rng.sample(walls, min(given.walls, len(walls)))):
+            has_second = not wall and one.can_second and rng.random() < SECOND_SHARE
+            generation = rng.choice(given.generations) if one.has_generations else given.generations[0]
+            found.append((Asked(one, rng.randrange(1000, 1_000_000), has_second, generation), wall))
+    rng.shuffle(found)
+    return found[: given.count or None]
+
+
+FRESH = 60
 SECOND_SHARE = 0.2
 """Of the plays that can have a second cause."""
 
@@ -241,7 +261,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     offered.add_argument(
         "--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit"
     )
-    offered.add_argument("--count", type=int, default=0, help="so many scripts and cases; by default all")
+    offered.add_argument("--count", type=int, default=0, help="number of plays in each place (default: all)")
+    offered.add_argument("--walls", type=int, default=1, help="second walls of each script (default: 1)")
+    offered.add_argument("--engines", nargs="+", default=[], help="whose scripts are played on beds")
+    offered.add_argument("--results", type=Path, help="file to which a line a play is added; --keep reads it")
     offered.add_argument("--generations", nargs="+", default=[""], help="of the engines: newer, older")
     offered.add_argument("--where", nargs="+", default=["bed", "embedded"], choices=["bed", "embedded"])
     offered.add_argument("--keep", action="store_true", help="write what came of it to OFFERS.md")

@@ -19,8 +19,11 @@ from tests.triage.bed_stage import Served
 from tests.triage.builders import FAKE
 from tests.triage.case import Tree
 from tests.triage.kubectl_calls import KubectlCalls
+from tests.triage.lesser import lesser, rest_of
 
 START_SECONDS = 60.0
+LESS_SECONDS = 8.0
+"""For a job that has to stay where it is: an engine looks at it within a second."""
 _COMMAND_SECONDS = 90.0
 COCKPIT = Path(sys.executable).parent / "cockpit"
 _MACHINE = ("scale_pool", "ask_nodes", "raise_maximum")
@@ -48,10 +51,10 @@ class OfferGround:
         return {**os.environ, **folders, "KUBECONFIG": str(self.kubeconfig), "PATH": path}
 
 
-def applied(change: Change, ground: OfferGround, space: str) -> None:
-    """Do what the offer says, one step after the other. Raises NotApplied, or RuntimeError where a command
+def applied(steps: Sequence[Change], ground: OfferGround, space: str) -> None:
+    """Do what an offer says, one step after the other. Raises NotApplied, or RuntimeError where a command
     fails."""
-    for one in change.steps or (change,):
+    for one in steps:
         _step(one, ground, space)
 
 
@@ -141,7 +144,8 @@ def _more_nodes(change: Change, ground: OfferGround) -> None:
         or (wanted.kind == "pool" and wanted.name in (one["metadata"].get("labels") or {}).values())
     ]
     like = max(alike, key=_is_ready)
-    for number in range(count):
+    first = sum(f"{like['metadata']['name']}-more-" in one["metadata"]["name"] for one in nodes)
+    for number in range(first, first + count):
         made = json.loads(json.dumps(like))
         name = f"{like['metadata']['name']}-more-{number}"
         kept = {field: like["metadata"].get(field) or {} for field in ("annotations", "labels")}
@@ -225,11 +229,13 @@ def names_there(ground: OfferGround, space: str) -> set[str]:
     return found
 
 
-def wait_started(subject: Subject, before: set[str], ground: OfferGround) -> str:
+def wait_started(
+    subject: Subject, before: set[str], ground: OfferGround, seconds: float = START_SECONDS
+) -> str:
     """ "" once the subject, or the job that was submitted in its place, has all its pods on nodes; else what
     is still missing when patience ends."""
     path = ground.served.path("pods", subject.namespace)
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + seconds
     missing = _missing(subject, before, ground)
     while missing and (left := deadline - time.monotonic()) > 0:
         version = ground.api.get(path)["metadata"]["resourceVersion"]
@@ -304,14 +310,33 @@ def _candidates(subject: Subject, before: set[str], ground: OfferGround) -> Iter
             yield pod["metadata"]["name"], 1
 
 
+STARTED = "started"
+STARTED_SMALLEST = "started, with one less it did not"
+
+
 def outcome(change: Change, subject: Subject, ground: OfferGround) -> str:
-    """`started`, `not applied: WHY`, or what went wrong."""
+    """`started`, `not applied: WHY`, or what went wrong. Where an offer has a number, first one less of it is
+    done, by which the job must not start."""
     before = names_there(ground, subject.namespace)
+    less, steps = lesser(change), change.steps or (change,)
     try:
-        applied(change, ground, subject.namespace)
+        if less:
+            applied(less, ground, subject.namespace)
+            if not wait_started(subject, before, ground, LESS_SECONDS):
+                return f"TOO MUCH: one less of it starts the job: {' && '.join(_line(one) for one in less)}"
+            for name in names_there(ground, subject.namespace) - before:
+                _end(f"{subject.namespace}/{name}", ground)  # a copy that asked for one more
+            steps = rest_of(change)
+        applied(steps, ground, subject.namespace)
     except NotApplied as error:
         return f"not applied: {error}"
     except (RuntimeError, ApiError, ValueError) as error:
         return f"FAILED: {error}"
     missing = wait_started(subject, before, ground)
-    return f"NOT STARTED: {missing}" if missing else "started"
+    if missing:
+        return f"NOT STARTED: {missing}"
+    return STARTED_SMALLEST if less else STARTED
+
+
+def _line(change: Change) -> str:
+    return shlex.join(change.command) or change.words

@@ -104,10 +104,12 @@ class Served:
 
 
 class BedStage:
-    """One case on a bed that holds nothing else: `close` takes away all that was made."""
+    """One case on a bed that holds nothing else: `close` takes away all that was made. `made` are the objects
+    as scripts wrote them, by kind and name."""
 
     def __init__(self, api: Api, served: Served, draw: Draw) -> None:
         self.draw = draw
+        self.made: dict[tuple[str, str], Tree] = {}
         self._api = api
         self._served = served
         self._before = {
@@ -131,6 +133,7 @@ class BedStage:
     def make(self, *trees: Tree) -> None:
         """Create objects, in order. Raises ApiError."""
         for tree in trees:
+            self.made[tree["kind"], tree["metadata"]["name"]] = tree
             label = self._served.label_of(tree)
             space = ""
             if self._served.is_namespaced(label):

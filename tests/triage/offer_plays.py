@@ -6,7 +6,7 @@ import copy
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from random import Random
 
 from cockpit.model.finding import Change
 from cockpit.sim.actors.kubelet.actor import MARK
+from cockpit.sim.actors.kubelet.behaviour import PREFIX
 from cockpit.sim.clock import DemoClock
 from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.scenarios.manifests import GANG_SCHEDULER
@@ -25,14 +26,18 @@ from cockpit.sim.server.storage import key_of
 from cockpit.triage.changes.job_edits import pod_spec_places
 from tests.adapters.threaded_server import threaded
 from tests.bed.api import Api, ApiError
-from tests.triage.applied import OfferGround, outcome
+from tests.triage.applied import STARTED, STARTED_SMALLEST, OfferGround, outcome
 from tests.triage.bed_stage import BedStage, Served
+from tests.triage.bed_walls import put
 from tests.triage.case import Case, Tree, row_of, row_order
 from tests.triage.draw import Draw
 from tests.triage.judge import Judgement, judged
-from tests.triage.recorder import Asked, BedGround, beds, case_of, say
+from tests.triage.recorder import Asked, BedGround, beds, case_of, say, version_of
+from tests.triage.shared_cluster import Clash
 
 SPEED = 5.0
+MOST_OF_A_PLAY = 3
+"""Offers of one script on a bed: each is a play of its own."""
 NOT_IMITATED = {
     "others-not-ready": "the embedded queue waits for nobody's readiness",
     "admission-gated": "the embedded queue knows no gates",
@@ -44,12 +49,15 @@ NOT_IMITATED = {
 
 @dataclass(frozen=True)
 class OfferPlay:
-    """One offer and what came of it."""
+    """One offer and what came of it. `place` is the component that played it, with its version, or
+    `embedded`; `wall` the second wall of its cluster, "" without one."""
 
     case: str
     row: str
     words: str
     outcome: str
+    place: str
+    wall: str = ""
 
     @property
     def is_applied(self) -> bool:
@@ -59,42 +67,70 @@ class OfferPlay:
     @property
     def is_started(self) -> bool:
         """The job then started."""
-        return self.outcome == "started"
+        return self.outcome in (STARTED, STARTED_SMALLEST)
+
+    def line(self) -> str:
+        """For what did not go as it should."""
+        return f"{self.place}, {self.case}: {self.words}: {self.outcome}"
+
+
+_COLUMNS: Mapping[str, Callable[[OfferPlay], bool]] = {
+    "offered": lambda one: True,
+    "carried out": lambda one: one.is_applied,
+    "started": lambda one: one.is_started,
+    "with a second wall": lambda one: one.is_applied and bool(one.wall),
+    "one less tried": lambda one: one.outcome.startswith(("TOO MUCH", STARTED_SMALLEST)),
+    "one less started it": lambda one: one.outcome.startswith("TOO MUCH"),
+}
+
+
+def _counts(found: Sequence[OfferPlay]) -> list[int]:
+    return [sum(map(is_so, found)) for is_so in _COLUMNS.values()]
 
 
 def figures(found: Sequence[OfferPlay]) -> str:
-    """`offered 120, applied 110, started 110`."""
-    done = [one for one in found if one.is_applied]
-    return f"offered {len(found)}, applied {len(done)}, started {sum(one.is_started for one in done)}"
+    """`offered 120, carried out 110, started 110, ...`."""
+    return ", ".join(f"{name} {count}" for name, count in zip(_COLUMNS, _counts(found), strict=True))
 
 
-def by_row(found: Sequence[OfferPlay]) -> list[str]:
-    """A line a row."""
-    rows = dict.fromkeys(one.row for one in found)
-    return [f"{row}: {figures([one for one in found if one.row == row])}" for row in rows]
+def by(found: Sequence[OfferPlay], key: Callable[[OfferPlay], str]) -> dict[str, list[OfferPlay]]:
+    """The plays of each row, place or wall."""
+    groups: dict[str, list[OfferPlay]] = {}
+    for one in found:
+        groups.setdefault(key(one), []).append(one)
+    return groups
 
 
-def page(found: Sequence[OfferPlay], seed: int) -> str:
-    """Markdown: a line a row, and what was not done or did not start the job."""
+def page(found: Sequence[OfferPlay], seed: str) -> str:
+    """Markdown: a line a place and wall, a line a row, and what was not done or did not start the job."""
+    rows = by(found, lambda one: one.row)
+    places = sorted(by(found, lambda one: one.place).items())
+    walls = sorted(by(found, lambda one: one.wall or "none").items())
     lines = [
         "# Offers done",
         "",
-        f"Written by `python -m tests.triage offers --keep`, seed {seed}: {figures(found)}.",
+        f"Written by `python -m tests.triage offers --keep`, seed {seed}.",
         "",
         "Nodes that come, or come back, are played by kwok. Members of a group that volcano let in are",
-        "placed by the default scheduler: nobody plays volcano.",
+        "placed by the default scheduler: nobody plays volcano. *One less*: an offer with a number (quota,",
+        "nodes, size) was done with one less of it first, by which the job must not start.",
         "",
-        "| row | offered | applied | started |",
-        "| --- | --- | --- | --- |",
+        *_table("where", [("all", [*found]), *places]),
+        "",
+        *_table("second wall", walls),
+        "",
+        *_table("row", [(row, rows[row]) for row in sorted(rows, key=row_order)]),
+        "",
+        *(f"- {one.line()}" for one in found if not one.is_started),
     ]
-    rows = sorted(dict.fromkeys(one.row for one in found), key=row_order)
-    for row in rows:
-        of_row = [one for one in found if one.row == row]
-        done = [one for one in of_row if one.is_applied]
-        lines.append(f"| {row} | {len(of_row)} | {len(done)} | {sum(one.is_started for one in done)} |")
-    lines.append("")
-    lines += [f"- {one.case}: {one.words}: {one.outcome}" for one in found if not one.is_started]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(head: str, rows: Sequence[tuple[str, Sequence[OfferPlay]]]) -> Iterator[str]:
+    yield f"| {head} | {' | '.join(_COLUMNS)} |"
+    yield "| --- |" + " ---: |" * len(_COLUMNS)
+    for name, plays in rows:
+        yield f"| {name} | {' | '.join(map(str, _counts(plays)))} |"
 
 
 def starting(one: Judgement) -> list[Change]:
@@ -102,44 +138,50 @@ def starting(one: Judgement) -> list[Change]:
     return [change for change in one.verdict.changes if change.is_checked]
 
 
-def _of(one: Judgement, words: str, told: str) -> OfferPlay:
-    return OfferPlay(one.case.name, row_of(one.case.file.recorded.script), words, told)
-
-
 # ---- on a bed
 
 
-def played_on_beds(asked: Sequence[Asked]) -> Iterator[OfferPlay]:
-    """Each script played once for each of its offers."""
+def played_on_beds(asked: Sequence[tuple[Asked, str]]) -> Iterator[OfferPlay]:
+    """Each script played once for each of its offers, behind a second wall where one is named."""
     with beds() as bed_for:
-        for one in asked:
+        for one, wall in asked:
             number, most = 0, 1
             while number < most:
                 begun = time.monotonic()
+                ground = bed_for(one)
+                place = version_of(one.script.source, ground.programs)
                 try:
-                    found, most = _on_bed(one, bed_for(one), number)
+                    found, most = _on_bed(one, wall, ground, number)
+                except Clash:
+                    break
                 except (TimeoutError, ApiError) as error:
-                    found = [OfferPlay(one.name, one.script.row, "", f"not applied: no play: {error}")]
+                    told = f"not applied: no play: {error}"
+                    found = [OfferPlay(one.name, one.script.row, "", told, place, wall)]
                 for play in found:
-                    say(f"{play.case} {play.words}: {play.outcome} ({time.monotonic() - begun:.1f} s)")
+                    say(f"{play.line()} ({wall or 'no wall'}, {time.monotonic() - begun:.1f} s)")
                 yield from found
                 number += 1
 
 
-def _on_bed(one: Asked, ground: BedGround, number: int) -> tuple[list[OfferPlay], int]:
+def _on_bed(one: Asked, wall: str, ground: BedGround, number: int) -> tuple[list[OfferPlay], int]:
     """The offer of that number done, and how many there are."""
     draw = Draw(one.script.name, one.seed, has_second=one.has_second)
     stage = BedStage(ground.api, ground.served, draw)
     try:
         expected = one.script.play(stage)
-        case = case_of(one.script, one.seed, expected, stage.objects(), time.time(), "bed")
+        if wall:
+            put(wall, stage, expected.subject)
+        place = version_of(one.script.source, ground.programs)
+        case = case_of(one.script, one.seed, expected, stage.objects(), time.time(), place)
         (verdict,) = judged([case])
         offers = starting(verdict)
         if number >= len(offers):
             return [], len(offers)
         where = OfferGround(ground.api, ground.served, ground.kubeconfig, ground.kubectl)
         told = outcome(offers[number], case.file.subject, where)
-        return [_of(verdict, offers[number].words, told)], len(offers)
+        name = f"{case.name}+{wall}" if wall else case.name
+        play = OfferPlay(name, one.script.row, offers[number].words, told, place, wall)
+        return [play], min(len(offers), MOST_OF_A_PLAY)
     finally:
         stage.close()
 
@@ -147,18 +189,19 @@ def _on_bed(one: Asked, ground: BedGround, number: int) -> tuple[list[OfferPlay]
 # ---- on an embedded cluster
 
 
-def played_embedded(cases: Sequence[Case]) -> Iterator[OfferPlay]:
-    """Each offer of these cases done on an embedded cluster that holds the case's objects."""
+def played_embedded(cases: Sequence[Case], wall: str = "") -> Iterator[OfferPlay]:
+    """Each offer of these cases done on an embedded cluster that holds the case's objects; `wall` is the
+    second wall that stands in it."""
     for one in judged(cases):
         row = row_of(one.case.file.recorded.script)
         why_not = NOT_IMITATED.get(row) or _strange_scheduler(one.case)
         for offer in starting(one):
-            if why_not:
-                yield _of(one, offer.words, f"not applied: {why_not}")
-                continue
-            with embedded(one.case) as ground:
-                play = _of(one, offer.words, outcome(offer, one.case.file.subject, ground))
-            say(f"{play.case} {play.words}: {play.outcome}")
+            told = f"not applied: {why_not}"
+            if not why_not:
+                with embedded(one.case) as ground:
+                    told = outcome(offer, one.case.file.subject, ground)
+            play = OfferPlay(one.case.name, row, offer.words, told, "embedded", wall)
+            say(play.line())
             yield play
 
 
@@ -232,8 +275,11 @@ _FIRST = ("namespaces", "jobs.batch")
 
 
 def _completed(tree: Tree) -> None:
-    """What this cluster's own kubelets and schedulers go by. Nobody plays volcano: the default scheduler
-    places the members of a group that volcano let in already."""
+    """What this cluster's own kubelets and schedulers go by: what runs goes on. Nobody plays volcano: the
+    default scheduler places the members of a group that volcano let in already."""
+    if tree["kind"] == "Pod" and (tree.get("status") or {}).get("phase") == "Running":
+        held = tree["metadata"].get("annotations") or {}
+        tree["metadata"]["annotations"] = {**held, f"{PREFIX}duration": "forever"}
     if tree["kind"] == "Node":
         held = tree["metadata"].get("annotations") or {}
         tree["metadata"]["annotations"] = {**held, MARK: "simulated"}

@@ -20,10 +20,10 @@ _BEGUN = "2026-11-01T08:00:00Z"
 
 def _full(objects: Objects) -> None:
     """Another job holds all GPUs that are free."""
-    free = {one["metadata"]["name"]: _offered(one) for one in objects.get("nodes", ())}
+    free = {one["metadata"]["name"]: gpus_offered(one) for one in objects.get("nodes", ())}
     for pod in objects.get("pods", ()):
         if (where := pod["spec"].get("nodeName", "")) in free:
-            free[where] -= sum(map(_asked, pod["spec"]["containers"]))
+            free[where] -= sum(map(gpus_asked, pod["spec"]["containers"]))
     uid = f"uid-{_HOLDER}"
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": _HOLDER, "uid": uid, "controller": True}
     pods = [_holder(node, gpus, owner) for node, gpus in free.items() if gpus > 0]
@@ -42,11 +42,13 @@ def _full(objects: Objects) -> None:
     objects.setdefault("pods", []).extend(pods)
 
 
-def _offered(node: Tree) -> int:
+def gpus_offered(node: Tree) -> int:
+    """Allocatable."""
     return int(node["status"].get("allocatable", {}).get(NVIDIA, 0))
 
 
-def _asked(container: Tree) -> int:
+def gpus_asked(container: Tree) -> int:
+    """By its limits."""
     return int((container.get("resources") or {}).get("limits", {}).get(NVIDIA, 0))
 
 
