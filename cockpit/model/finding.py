@@ -91,8 +91,9 @@ class Change(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     delete_worker, uncordon_node, create, ... `verb` is the id in the registry of verbs, "" where none exists
     yet; `command` the argv of cockpit or kubectl, of several with words of BETWEEN_COMMANDS between them.
     `is_checked`: on the changed view nothing blocks the subject any more: it starts. `leaves` is what then
-    blocks it next, "" where it starts or where that is not known. `steps` are the single changes of one that
-    is several, in their order, () else.
+    blocks it next, "" where it starts or where that is not known. `unknown` names the lists that it rests on
+    and that are not complete (`nodes are stale`): it is not checked then. `steps` are the single changes of
+    one that is several, in their order, () else.
     """
 
     kind: str
@@ -101,6 +102,7 @@ class Change(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     command: tuple[str, ...] = ()
     is_checked: bool = False
     leaves: str = ""
+    unknown: str = ""
     target: Subject | None = None
     steps: tuple["Change", ...] = ()
 

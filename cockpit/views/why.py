@@ -145,7 +145,9 @@ STARTS, HELPS = "It would start if", "What helps here"
 
 
 def words_of(change: Change) -> str:
-    """An offer, and behind one that starts nothing by itself what comes next."""
+    """An offer, and behind one that starts nothing by itself what comes next, or why that is not known."""
+    if change.unknown:
+        return f"{change.words} (not checked: {change.unknown})"
     return f"{change.words} (then: {change.leaves})" if change.leaves else change.words
 
 

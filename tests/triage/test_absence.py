@@ -14,9 +14,11 @@ from cockpit.model.namespaces import EVERY
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.triage.attention import needs_human
+from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.engine import explain
 from cockpit.triage.known import quiet
-from cockpit.views.why import page
+from cockpit.triage.wanted import Demand
+from cockpit.views.why import page, words_of
 from tests.triage.case import Case, read_cases
 from tests.triage.half_known import Cell, cells, claims, faults, is_named, seen, told
 from tests.triage.world import view_of
@@ -73,6 +75,36 @@ def test_what_runs_is_not_called_well_where_its_pods_are_not_known(cases: list[C
             assert is_named(verdict.sentence, Cell(Kind.POD, gap)), verdict.sentence
             assert "nothing is wrong" not in page(verdict, view).head[0]
     assert is_named(quiet(view.store, EVERY), Cell(Kind.POD, gap))
+
+
+def test_no_offer_is_checked_on_a_list_that_is_not_whole(cases: list[Case]) -> None:
+    """Nodes and pods say what is free, queues and workloads who gets quota: which of them lacks is told."""
+    rng = random.Random(26)
+    quota = (Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE, Kind.WORKLOAD)
+    offered = dict.fromkeys([Cell(kind, gap) for kind in (Kind.NODE, Kind.POD, *quota) for gap in Gap], 0)
+    del offered[Cell(Kind.LOCAL_QUEUE, Gap.PARTIAL)]  # those of its own namespace are all it needs
+    for case in rng.sample(cases, len(cases)):
+        wanted = Demand(case.file.subject, view_of(case)).wanted
+        mine = [cell for cell in cells(case) if offered.get(cell, MOST) < MOST]
+        if wanted is None or not wanted.queue:
+            mine = [cell for cell in mine if cell.kind not in quota]
+        for cell in sorted(mine, key=lambda cell: offered[cell])[:2]:
+            view = seen(case, cell)
+            for change in changes_for(explain(case.file.subject, view), view):
+                assert not change.is_checked, (case.name, cell, change.words)
+                assert is_named(change.unknown, cell), (case.name, cell, change)
+                assert f"(not checked: {change.unknown})" in words_of(change)
+                offered[cell] += 1
+    bare = {cell for cell, count in offered.items() if not count}
+    assert bare <= NEVER_OFFERED, bare
+
+
+MOST = 12
+NEVER_OFFERED = frozenset(
+    {(Kind.LOCAL_QUEUE, gap) for gap in (Gap.DENIED, Gap.UNREAD)}
+    | {(kind, Gap.PARTIAL) for kind in (Kind.NODE, Kind.CLUSTER_QUEUE)}
+)
+"""Without a queue there is nobody to ask for quota; what has no namespace is not listed in part."""
 
 
 def test_now_and_the_page_say_what_the_verdict_says(cases: list[Case]) -> None:

@@ -7,13 +7,12 @@ from typing import Final
 
 import msgspec
 
-from cockpit.catalogue import Gate, gate_of
+from cockpit.catalogue import Gate, ListOf, gate_of, lists_behind
 from cockpit.catalogue.lifting import Lift, lift_of
 from cockpit.fit.gang import fit
 from cockpit.model.finding import Change, Finding
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind
-from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage.changes.absent import claims, failed_worker
 from cockpit.triage.changes.begun import of_begun
@@ -28,6 +27,7 @@ from cockpit.triage.changes.own_lines import own_lines, partial_lines
 from cockpit.triage.changes.own_refusals import REFUSALS
 from cockpit.triage.changes.quotas import quotas
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.known import gaps
 from cockpit.triage.wanted import Demand, Holdup, Wanted
 
 MOST_OFFERS: Final = 5
@@ -54,6 +54,14 @@ _ABOUT_ROOM: Final = frozenset(
 """Kinds that come last: they give seats to a job that nothing else keeps from them."""
 _ON_ITS_OBJECTS: Final = frozenset(("drop_gate", "pass_check", "tolerate"))
 """Kinds that change a pod or workload that is there: a job that is made anew has others."""
+_SEATS: Final = (ListOf(Kind.NODE, is_wide=True), ListOf(Kind.POD, is_wide=True))
+_QUOTA: Final = (
+    ListOf(Kind.LOCAL_QUEUE),
+    ListOf(Kind.CLUSTER_QUEUE, is_wide=True),
+    ListOf(Kind.WORKLOAD, is_wide=True),
+)
+_POOLS: Final = (ListOf(Kind.POOL, is_wide=True), ListOf(Kind.MACHINE, is_wide=True))
+"""The lists from which it is worked out whether an offer starts its subject."""
 
 Route = tuple[ChangeOffer, ...]
 
@@ -63,21 +71,48 @@ def changes_for(
 ) -> tuple[Change, ...]:
     """Changes after which the verdict's subject starts, the smallest first; () where none is known, where
     waiting is the cure, or where what it asks for was not read. Where no change alone does, several that do
-    together; where these do not either, what removes the first blocker, with what it leaves. `demand` is the
-    subject's, where it was worked out before."""
-    if lift_of(verdict.cause) is Lift.TIME or not _sees_all(view.store):
+    together; where these do not either, what removes the first blocker, with what it leaves. None is checked
+    where a list that it rests on is not complete. `demand`: the subject's, where it was worked out before."""
+    if lift_of(verdict.cause) is Lift.TIME:
         return ()
+    demand = demand or Demand(verdict.subject, view)
+    return tuple(
+        _unless_unknown(one, verdict, view, demand.wanted) for one in _changes(verdict, view, most, demand)
+    )
+
+
+def _changes(verdict: Finding, view: ClusterView, most: int, demand: Demand) -> tuple[Change, ...]:
+    """As if all lists were complete; where pods or nodes are not listed whole nobody knows what is free, and
+    what mends the word of a component is all there is to offer."""
     if begun := of_begun(verdict, view):
         return begun
-    demand = demand or Demand(verdict.subject, view)
     wanted = demand.wanted
-    if wanted is None or wanted.holdup in (Holdup.MAKER, Holdup.SCHEDULER):
+    sees_all = all(listing(view.store, kind).has_all for kind in (Kind.POD, Kind.NODE))
+    if sees_all and (wanted is None or wanted.holdup in (Holdup.MAKER, Holdup.SCHEDULER)):
         found = failed_worker(verdict.subject, view)
         if found or wanted is None:
             return found
+    if wanted is None:
+        return ()
     desk = desk_of(verdict, view, demand)
+    if not sees_all:
+        mending = [one for one in _mending(desk) if lift_of(one.mends) is Lift.COMPONENT]
+        return tuple(one.change for one in sorted(mending, key=_order)[:_MOST_FIRST])
     starting = [_together(route) for route in routes(desk, most)]
     return tuple(starting[:most]) or tuple(islice(_first_steps(desk), _MOST_FIRST))
+
+
+def _unless_unknown(change: Change, verdict: Finding, view: ClusterView, wanted: Wanted | None) -> Change:
+    """The offer as it is where all lists that it rests on are complete, else not checked."""
+    rests = [*_SEATS, *(one for found in (verdict, *verdict.then) for one in lists_behind(found.cause))]
+    if wanted is not None and (wanted.queue or (wanted.job is not None and wanted.job.queue)):
+        rests += _QUOTA
+    if any(one.target is not None and one.target.kind == "pool" for one in (change, *change.steps)):
+        rests += _POOLS
+    unsure = dict.fromkeys(one.words for one in gaps(view.store, rests, verdict.subject.namespace))
+    if not unsure:
+        return change
+    return msgspec.structs.replace(change, is_checked=False, leaves="", unknown=", ".join(unsure))
 
 
 def desk_of(verdict: Finding, view: ClusterView, demand: Demand) -> Desk:
@@ -115,12 +150,7 @@ def _order(offer: ChangeOffer) -> tuple[int, str]:
 def _candidates(desk: Desk) -> ChangeOffers:
     """What helps against the causes themselves, and once no component holds the subject any more, whatever
     gives it quota and seats."""
-    for one in desk.blockers:
-        mend: Callable[[Desk, Finding], ChangeOffers] | None = REFUSALS.get(one.cause) or ADMISSIONS.get(
-            one.cause
-        )
-        for offer in () if mend is None else mend(desk, one):
-            yield offer._replace(mends=one.cause)
+    yield from _mending(desk)
     yield from create_named(desk)
     if next(still_told(desk), None) is not None:
         return
@@ -131,6 +161,16 @@ def _candidates(desk: Desk) -> ChangeOffers:
         yield from more_nodes(desk)
     if desk.answer.missing or turn_of(desk, desk.base).lacks:
         yield from other_jobs(desk)
+
+
+def _mending(desk: Desk) -> ChangeOffers:
+    """What helps against the causes that were told."""
+    for one in desk.blockers:
+        mend: Callable[[Desk, Finding], ChangeOffers] | None = REFUSALS.get(one.cause) or ADMISSIONS.get(
+            one.cause
+        )
+        for offer in () if mend is None else mend(desk, one):
+            yield offer._replace(mends=one.cause)
 
 
 def _routes(desk: Desk, most: int, steps: int) -> list[Route]:
@@ -236,8 +276,3 @@ def _together(route: Route) -> Change:
         target=steps[0].target,
         steps=tuple(chain.from_iterable(one.steps or (one,) for one in steps)),
     )
-
-
-def _sees_all(store: StoreReader) -> bool:
-    """Without every pod and every node nobody knows what is free."""
-    return listing(store, Kind.POD).has_all and listing(store, Kind.NODE).has_all
