@@ -81,11 +81,6 @@ class QuotaLedger:
         for name, flavor in given.items():
             self._forest.queues[queue.name].add((flavor, name), asked[name])
 
-    def release(self, queue: str, flavor: str, resource: str, amount: int) -> None:
-        """Count as free what a gang gave back; nothing where the queue is not known."""
-        if queue in self._forest.queues:
-            self._forest.queues[queue].remove((flavor, resource), amount)
-
 
 def _quotas(queue: ClusterQueue) -> dict[FlavorResource, Quota]:
     return {

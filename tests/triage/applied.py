@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -123,12 +124,13 @@ def _checked(argv: Sequence[str], environment: Mapping[str, str]) -> None:
 
 
 def _end(key: str, ground: OfferGround) -> None:
-    """The job is over: its pods hold nothing any more."""
-    space, _, name = key.partition("/")
+    """The job is over: its pods hold nothing any more. Of a long name the middle may be left out."""
     body: dict[str, Any] = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
     for label in ("jobs.batch", "mpijobs.kubeflow.org"):
-        if label in ground.served:
-            ground.api.request("DELETE", ground.served.path(label, space, name), body)
+        for one in ground.api.items(ground.served.path(label)) if label in ground.served else ():
+            space, name = one["metadata"]["namespace"], one["metadata"]["name"]
+            if fnmatchcase(f"{space}/{name}", key.replace("…", "*")):
+                ground.api.request("DELETE", ground.served.path(label, space, name), body)
 
 
 def _more_nodes(change: Change, ground: OfferGround) -> None:

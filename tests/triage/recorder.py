@@ -79,7 +79,7 @@ def beds() -> Iterator[Callable[[Asked], BedGround]]:
     begun: dict[tuple[frozenset[str], str], tuple[Bed, BedGround]] = {}
 
     def bed_for(one: Asked) -> BedGround:
-        parts = PARTS | one.script.parts
+        parts = frozenset({one.script.source} & PARTS or PARTS) | one.script.parts
         key = parts, one.generation
         if key not in begun:
             bed = Bed(parts, apiserver_flags=FLAGS, generation=one.generation, report=say).start()

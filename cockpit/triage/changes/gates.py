@@ -20,7 +20,7 @@ from cockpit.model.pod import DEFAULT_SCHEDULERS
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage import filters
-from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, turn_of
+from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, store_after, turn_of
 from cockpit.triage.changes.named import missing_of
 from cockpit.triage.changes.namespace_quota import lacks
 from cockpit.triage.changes.offer import ChangeOffer, Desk, amount_text
@@ -34,7 +34,7 @@ _NO_LIST: Final = ("", "None")
 def left_after(desk: Desk, offer: ChangeOffer, waiting: WaitingPods) -> Iterator[Finding]:
     """All that blocks the subject after the change, gate by gate; nothing where it starts."""
     trees = changed_trees(desk.view.trees, offer.trees)
-    seen = changed_store(desk.view.store, offer.then.records, offer.then.without)
+    seen = store_after(desk.view.store, offer.then)
     yield from still_told(desk, offer)
     yield from _at_creation(desk, offer, trees)
     turn = turn_of(desk, offer.then, is_last=desk.is_anew or offer.is_anew)
@@ -64,7 +64,7 @@ def changed_view(desk: Desk, offer: ChangeOffer) -> ClusterView:
     """The cluster as it would be."""
     return msgspec.structs.replace(
         desk.view,
-        store=changed_store(desk.view.store, offer.then.records, offer.then.without),
+        store=store_after(desk.view.store, offer.then),
         around=offer.then.around,
         trees=changed_trees(desk.view.trees, offer.trees),
         sift=None,

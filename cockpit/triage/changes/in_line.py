@@ -15,7 +15,7 @@ from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.what_if import WhatIf, changed_store
 from cockpit.gangs import registry
 from cockpit.k8s.tolerations import taint_of, tolerations_of, untolerated
-from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
+from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow, Workload
 from cockpit.model.job import JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -42,7 +42,7 @@ class QueueTurn(NamedTuple):
 def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
     """The line played on the changed cluster; `is_last` where the subject is made anew and stands at the end
     of its priority. Nothing is lacking where its queue is not known."""
-    seen = changed_store(desk.view.store, then.records, then.without)
+    seen = store_after(desk.view.store, then)
     local: LocalQueue | None = seen.by_key(Kind.LOCAL_QUEUE, f"{desk.wanted.namespace}/{then.queue}")
     queue: ClusterQueue | None = (
         None if local is None or not then.queue else seen.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
@@ -50,12 +50,6 @@ def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
     if queue is None:
         return QueueTurn(then.parts)
     ledger = QuotaLedger(seen, desk.cohorts)
-    for was, after in _changed(desk.view.store, then):
-        if was.cluster_queue and not after.cluster_queue:
-            for part in was.pod_sets:
-                for name, amount in part.resources:
-                    if (flavor := dict(part.flavors).get(name)) is not None:
-                        ledger.release(was.cluster_queue, flavor, name, amount)
     rivals: list[Part] = []
     for one in ahead(desk, queue, seen, is_last=is_last):
         asked, parts = _asked(one), [*_parts(one)]
@@ -72,12 +66,34 @@ def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
     return QueueTurn(then.parts if lacks else tuple(parts), tuple(rivals), lacks)
 
 
-def _changed(store: StoreReader, then: WhatIf) -> Iterator[tuple[Workload, Workload]]:
-    """Each workload as it is and as it would be."""
+def store_after(store: StoreReader, then: WhatIf) -> StoreReader:
+    """The store after the change: what workloads no longer hold is free in their queues."""
+    freed: Counter[tuple[str, str, str]] = Counter()
     for kind, record in then.records:
         was = store.get(kind, record.uid) if kind == Kind.WORKLOAD else None
-        if isinstance(was, Workload) and isinstance(record, Workload):
-            yield was, record
+        if isinstance(was, Workload) and isinstance(record, Workload) and not record.cluster_queue:
+            for part in was.pod_sets if was.cluster_queue else ():
+                flavors = dict(part.flavors)
+                held = {(was.cluster_queue, flavors.get(name, ""), name): n for name, n in part.resources}
+                freed.update(held)
+    seen = changed_store(store, then.records, then.without)
+    names = dict.fromkeys(name for name, _, _ in freed)
+    queues = [queue for name in names if (queue := seen.by_key(Kind.CLUSTER_QUEUE, name)) is not None]
+    less = [(Kind.CLUSTER_QUEUE, _with_freed(queue, freed)) for queue in queues]
+    return changed_store(store, (*then.records, *less), then.without) if less else seen
+
+
+def _with_freed(queue: ClusterQueue, freed: Counter[tuple[str, str, str]]) -> ClusterQueue:
+    """What it never told stays unknown."""
+
+    def less(row: QuotaRow, amount: int | None) -> int | None:
+        return None if amount is None else amount - freed[queue.name, row.flavor, row.resource]
+
+    rows = (
+        msgspec.structs.replace(row, used=less(row, row.used), reserved=less(row, row.reserved))
+        for row in queue.quotas
+    )
+    return msgspec.structs.replace(queue, quotas=tuple(rows))
 
 
 def _suits(desk: Desk, queue: ClusterQueue, parts: Iterable[Part], name: str) -> bool:

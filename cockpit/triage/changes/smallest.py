@@ -184,8 +184,23 @@ def _routes(desk: Desk, most: int, steps: int) -> list[Route]:
         for rest in _routes(after(desk, first), 2, steps - 1):
             is_lost = first.tree is None and first.change.kind in _ON_ITS_OBJECTS
             if first.change.kind not in kinds and not (is_lost and any(one.is_anew for one in rest)):
-                found.append((first, *rest))
+                found.append(_raised_last(desk, (first, *rest)))
     return found
+
+
+def _raised_last(desk: Desk, route: Route) -> Route:
+    """The same with its quota raised last where that is by less: steps that end others free quota, too."""
+    raises = [one for one in route[:-1] if one.change.kind == "raise_quota"]
+    others = tuple(one for one in route if one not in raises)
+    if not raises:
+        return route
+    for one in others[:-1]:
+        desk = after(desk, one)
+    if next(left_after(desk, others[-1], WaitingPods(desk)), None) is None:
+        return others
+    desk = after(desk, others[-1])
+    again = [one for one in quotas(desk) if one.change.kind == "raise_quota" and one.cost < raises[0].cost]
+    return (*others, *again) if _that_start(again, desk, 1) else route
 
 
 def _that_start(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> list[ChangeOffer]:

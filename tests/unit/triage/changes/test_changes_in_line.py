@@ -44,6 +44,13 @@ def test_quota_for_those_before_it_is_of_no_use_where_they_take_the_last_seats()
     assert enough["raise_quota"].words == "raise research's quota of GPUs in flavor default to 24"
 
 
+def test_quota_that_another_step_frees_is_not_raised() -> None:
+    trees = [*queues(8, 8), *admitted("x", "a"), *line("first", 8), *queued()]
+    found = offers(view_of([node("a"), node("b"), *trees]))["wait_for raise_quota"]
+    raised = "raise research's quota of GPUs in flavor default to 16"
+    assert found.words == f"wait for team-a/x (8 GPUs), then {raised}"
+
+
 def test_those_behind_it_take_nothing() -> None:
     trees = [node("a"), node("b"), *queues(8, 8), *admitted("x", "a"), *line("later", 8, LATER), *queued()]
     assert offers(view_of(trees))["raise_quota"].words.endswith("to 16")
