@@ -1,6 +1,6 @@
 """Why machines of a pool do not come: what its owners say, and what its nodes show."""
 
-from cockpit.model.pool import Pool
+from cockpit.model.pool import Machine, Pool
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
@@ -8,6 +8,7 @@ from cockpit.pools.index import pool_object
 from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.owner import FailureClass, Nodes, PoolFailure
 from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.pools.truth import objects_of
 
 MOST_KEPT_SECONDS = 6 * 3_600.0
 """What was said longer ago says nothing of now."""
@@ -28,6 +29,15 @@ def failures_of(pool: Pool, store: StoreReader, now_seconds: float) -> tuple[Poo
     told.sort(key=lambda one: -(one.since_seconds or 0.0))
     once = {(one.kind, one.machine, one.sentence): one for one in reversed(told)}
     return tuple(reversed(once.values()))
+
+
+def failure_of_machine(machine: Machine, store: StoreReader, now_seconds: float) -> PoolFailure | None:
+    """Why this machine does not become a node, None where it may still."""
+    owners = (
+        one for one in objects_of(store) if (one.kind, one.key) == (machine.pool_kind, machine.pool_key)
+    )
+    told = registry.failures(next(owners, None), (), store, now_seconds)
+    return next((one for one in told if one.machine == machine.uid and not one.is_past), None)
 
 
 def _without_gpus(nodes: Nodes, store: StoreReader, now_seconds: float) -> list[PoolFailure]:

@@ -17,12 +17,14 @@ from cockpit.model.event import Event
 from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
+from cockpit.model.pool import Machine
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
+from cockpit.pools.failures import failure_of_machine
 from cockpit.pools.node_labels import NO_POOL
-from cockpit.pools.owner import FailureClass, GroupRefusal
+from cockpit.pools.owner import FailureClass, GroupRefusal, PoolFailure
 from cockpit.pools.promise import gpus_promised
 from cockpit.pools.prospects import PoolGrowth, Prospect, serving
 from cockpit.triage.evidence import of_event
@@ -86,6 +88,11 @@ def said(pod: Pod, found: Finding, context: PlacementContext) -> Finding:
         known = understand(TextPlace.POD, event.message)
         if known is None or known.cause not in _IN_SHORT:
             continue
+        if known.cause == Cause.NODE_COMING and (late := _given_up(known.names.get("node", ""), context)):
+            machine, why = late
+            words, pool = "machine {machine}: {why}", machine.pool_key.rpartition("/")[2]
+            names = {"machine": machine.name, "why": why.kind.value, "pool": pool}
+            return _with(found, Cause.NO_MACHINE, words, names, evidence_of(why, pool), event)
         if found.cause in _OF_OTHER_NODES and (
             known.cause == Cause.NO_MACHINE or not _is_news(event, context)
         ):
@@ -236,6 +243,15 @@ def _with(found: Finding, cause: str, words: str, names: dict[str, str], *said: 
 def _is_news(event: Event, context: PlacementContext) -> bool:
     last, now = event.last_seconds, context.now_seconds
     return last is not None and now is not None and now - last <= NEWS_SECONDS
+
+
+def _given_up(nominated: str, context: PlacementContext) -> tuple[Machine, PoolFailure] | None:
+    """The machine `kind/name` that the pod was nominated to, where it is there and will not join."""
+    name, now = nominated.rpartition("/")[2], context.now_seconds
+    machines: Iterator[Machine] = iter(context.store.records(Kind.MACHINE).values())
+    machine = next((one for one in machines if name and one.name == name), None)
+    why = None if machine is None or now is None else failure_of_machine(machine, context.store, now)
+    return None if machine is None or why is None else (machine, why)
 
 
 def _sold_out(nominated: str, said: Event, context: PlacementContext) -> Event | None:

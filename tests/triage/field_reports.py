@@ -107,6 +107,15 @@ ASKED = {
     "a pool that the cloud has no machines for": Asked(
         "pool/elastic-p5", "", ("stockout|capacity|no machine",), ("nothing is wrong", "nobody waits")
     ),
+    "a pool that the cloud has no machines for: the pod": Asked(
+        "pod/mistral-0", "mistral", ("elastic-p5", "no machine"), ("Correct the selector", "to join")
+    ),
+    "a pool whose machine never joins: the pod": Asked(
+        "pod/digits",
+        "digits-team",
+        ("elastic-az-k2", "join failure"),
+        ("Correct the selector", "Wait for the node", "to join"),
+    ),
     "a pool whose machine never joins": Asked(
         "pool/elastic-az", "", ("elastic-az-k2|join",), ("nothing is wrong", "nobody waits")
     ),

@@ -3,18 +3,19 @@ case beside it, which says nothing of the kind."""
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import NamedTuple
 
 import pytest
 import yaml
 
-from cockpit.catalogue import BY_CAUSE, Cause
+from cockpit.catalogue import BY_CAUSE, Cause, Permanence, lasts
 from cockpit.model.finding import FilterStep, Finding, Funnel, Subject
 from cockpit.triage.engine import explain
 from cockpit.triage.queue_walk import of_queue
 from cockpit.views.why import lines
 from tests.triage.case import Case, Tree
-from tests.triage.field_reports import FOLDER, reports
+from tests.triage.field_reports import FOLDER, LOOK, reports
 from tests.triage.world import view_of
 
 NOW_SECONDS = 1_800_000_000.0
@@ -323,3 +324,85 @@ def test_a_pod_of_a_job_that_is_called_like_the_operator_is_not_the_operator() -
 
     found = asked("job", "vision/resnet-fit", Played("05", (), belongs_to_a_job))
     assert found.cause != Cause.OPERATOR_DOWN, found.sentence
+
+
+# ---- a machine that does not become a node
+
+
+def _launched(minutes: int) -> Edit:
+    """The machine was launched so long before the look."""
+
+    def edit(trees: list[Tree]) -> None:
+        at = (LOOK - timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        claim = _of(trees, "NodeClaim")
+        claim["metadata"]["creationTimestamp"] = at
+        for mark in claim["status"]["conditions"]:
+            mark["lastTransitionTime"] = at
+
+    return edit
+
+
+def _not_launched(trees: list[Tree]) -> None:
+    mark = _of(trees, "NodeClaim")["status"]["conditions"][0]
+    mark |= {"status": "False", "reason": "LaunchFailed", "message": "UnauthorizedOperation: not allowed"}
+
+
+def _said_long_ago(trees: list[Tree]) -> None:
+    _launched(300)(trees)
+    event = next(tree for tree in trees if tree["metadata"]["name"] == "digits-nominated")
+    event |= {"firstTimestamp": "2026-11-28T01:40:00Z", "lastTimestamp": "2026-11-28T01:52:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (_nothing, "join failure"),
+        (_launched(20), "join failure"),
+        (_said_long_ago, "join failure"),
+        (_not_launched, "permission"),
+    ],
+)
+def test_a_pod_does_not_wait_for_a_machine_that_its_pool_says_does_not_come(edit: Edit, why: str) -> None:
+    played = Played("23", ("elastic=stretch",), edit)
+    found, pool = asked("job", "digits-team/digits", played), asked("pool", "stretch-az", played)
+    assert found.sentence.endswith(f"machine stretch-az-k2: {why}") and pool.sentence.startswith(why)
+    assert (found.cause, found.root) == (Cause.NO_MACHINE, Subject("pool", "", "stretch-az"))
+    assert lasts(found) is Permanence.ACTS
+
+
+def test_a_pod_waits_for_a_machine_that_may_still_join() -> None:
+    found = asked("job", "digits-team/digits", Played("23", (), _launched(5)))
+    assert (found.cause, "to join" in found.sentence) == (Cause.NODE_COMING, True), found.sentence
+
+
+# ---- a label promises a card
+
+
+def _an_older_label(trees: list[Tree]) -> None:
+    labels = _of(trees, "Node")["metadata"]["labels"]
+    del labels["nvidia.com/gpu.present"], labels["nvidia.com/gpu.product"]
+    labels["nvidia.com/gpu.count"] = "8"
+
+
+def _some_are_there(trees: list[Tree]) -> None:
+    node = _of(trees, "Node")
+    node["metadata"]["labels"]["nvidia.com/gpu.count"] = "8"
+    for part in ("capacity", "allocatable"):
+        node["status"][part]["nvidia.com/gpu"] = "6"
+
+
+@pytest.mark.parametrize("edit", [_an_older_label, _some_are_there])
+def test_a_node_with_fewer_cards_than_its_labels_promise_is_what_its_pods_wait_for(edit: Edit) -> None:
+    played = Played("22", ("rack=lab", "hopper=h-any"), edit)
+    node, job = asked("node", "lab-promised", played), asked("job", "sky/sky-worker", played)
+    assert node.is_trouble and node.cause in (Cause.GPU_STACK_DOWN, Cause.GPUS_UNHEALTHY), node.sentence
+    assert (job.root, job.cause) == (Subject("node", "", "lab-promised"), node.cause), job.sentence
+
+
+def test_a_node_with_all_that_its_labels_promise_is_well() -> None:
+    def is_whole(trees: list[Tree]) -> None:
+        _some_are_there(trees)
+        for part in ("capacity", "allocatable"):
+            _of(trees, "Node")["status"][part]["nvidia.com/gpu"] = "8"
+
+    assert not asked("node", "rack-promised", Played("22", (), is_whole)).is_trouble
