@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cockpit.fit.surroundings import Surroundings
     from cockpit.gangs.engine import Topologies
     from cockpit.kube.log_fan_in import LogFanIn
+    from cockpit.kube.session import ApiSession
     from cockpit.model.broken_write import BrokenWrite
     from cockpit.model.finding import Subject
     from cockpit.model.pool import Pool, StandingRead
@@ -161,13 +162,10 @@ class ApiServer:
         Raises NoConnection."""
         from cockpit.actions.idle_reads import judge_all
         from cockpit.actions.verdict_reads import with_reads
-        from cockpit.kube.discovery import discover
         from cockpit.triage.engine import job_behind
 
         one = self._attachment
-        session, served = one.connected(), one.served
-        if served is None:
-            one.served = await discover(session)
+        session = await self._discovered()
         known, job = one.verdicts.on_demand.idle, job_behind(subject, view)
         due = () if job is None else known.due((job,), one.store, view.now_seconds)
         await judge_all(known, due, self._idle_reads(), view.now_seconds)
@@ -179,8 +177,17 @@ class ApiServer:
         from cockpit.actions.on_demand_reads import read_on_demand
 
         one = self._attachment
-        now_seconds = one.clock.cluster_now()
-        return await read_on_demand(one.connected(), one.store, one.verdicts, rows, now_seconds)
+        session, now_seconds = await self._discovered(), one.clock.cluster_now()
+        return await read_on_demand(session, one.lookup, one.verdicts, rows, now_seconds)
+
+    async def _discovered(self) -> "ApiSession":
+        """The session, once it is known what the server serves. Raises NoConnection."""
+        from cockpit.kube.discovery import discover
+
+        session = self._attachment.connected()
+        if self._attachment.served is None:
+            self._attachment.served = await discover(session)
+        return session
 
     async def read_left_over(self, log: "AuditRead") -> bool:
         """Find the writes and drains that sessions on this host began and did not end, with what became of

@@ -4,18 +4,17 @@ logs once a restart."""
 import asyncio
 from collections.abc import Iterable
 
-from cockpit.actions.surroundings import ask_budgets, ask_claims
-from cockpit.actions.verdict_reads import last_lines
+from cockpit.actions.surroundings import ask_budgets
+from cockpit.actions.verdict_reads import Lookup, last_lines, objects_for
 from cockpit.errors import Refused
 from cockpit.kube.session import ApiSession
 from cockpit.model.pod import Pod
-from cockpit.model.store_reader import StoreReader
 from cockpit.triage.verdicts import Verdicts
 
 
 async def read_on_demand(
     session: ApiSession,
-    store: StoreReader,
+    lookup: Lookup,
     verdicts: Verdicts,
     rows: Iterable[tuple[Pod, ...]],
     now_seconds: float,
@@ -28,11 +27,12 @@ async def read_on_demand(
     pods = known.unread(rows)
     lines = await asyncio.gather(*(_lines(session, pod) for pod in pods))
     heard = [verdicts.hear(pod, line) for pod, line in zip(pods, lines, strict=True)]
-    spaces = known.unread_volumes(now_seconds)
-    for space in spaces:
-        verdicts.take_volumes(space, await ask_claims(session, space), now_seconds)
-    is_new = any(heard) or bool(spaces)
-    if not known.needs_budgets(store, now_seconds):
+    needs = known.unread_objects(now_seconds)
+    view = verdicts.view(now_seconds)
+    found = [await objects_for(session, lookup, need, job, view) for need, job in needs]
+    taken = [verdicts.take_objects(need, read) for (need, _), read in zip(needs, found, strict=True)]
+    is_new = any(heard) or any(taken)
+    if not known.needs_budgets(view.store, now_seconds):
         return is_new
     return known.take_budgets(await ask_budgets(session), now_seconds) or is_new
 

@@ -71,17 +71,6 @@ async def ask_surroundings(session: Reader, needs: Needs) -> Surroundings:
     )
 
 
-async def ask_claims(session: Reader, namespace: str) -> Surroundings:
-    """The claims of a namespace and the classes by which they get volumes. Raises NoConnection."""
-    claims, classes = await _list(session, CLAIMS, claim_of, namespace), None
-    if claims is not None:
-        classes = await _list(session, CLASSES, storage_class_of)
-    return Surroundings(
-        claims=None if claims is None else {one.name: one for one in claims},
-        classes=None if classes is None else {one.name: one for one in classes},
-    )
-
-
 async def ask_budgets(session: Reader) -> tuple[Budget, ...] | None:
     """All disruption budgets; None where they may not be listed. Raises NoConnection."""
     found = await _list(session, BUDGETS, budget_of)

@@ -12,7 +12,9 @@ import msgspec
 
 from cockpit.actions.progress_reads import read_progress
 from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_budgets, ask_surroundings, needs_of
+from cockpit.catalogue.rests_on import Unwatched
 from cockpit.errors import BadInput, CockpitError, Refused
+from cockpit.fit.surroundings import UNKNOWN
 from cockpit.gangs import registry
 from cockpit.gangs.manifests import ApiKind
 from cockpit.jobs.run_log import container_of
@@ -27,18 +29,21 @@ from cockpit.model.log import LogSource
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, label
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.cluster_view import NO_TREES, ClusterView
 from cockpit.triage.composed import COMPOSED
 from cockpit.triage.creation import object_of
 from cockpit.triage.engine import decided_by, job_behind
 from cockpit.triage.evidence import is_up
+from cockpit.triage.on_demand import Need, ObjectsRead
 from cockpit.triage.wanted import wanted_of
 
 MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 ACCOUNTS: Final = Resource("", "v1", "serviceaccounts", "ServiceAccount", namespaced=True)
 QUOTAS: Final = Resource("", "v1", "resourcequotas", "ResourceQuota", namespaced=True)
-_CLAIM_KINDS: Final = ("ResourceClaim", "ResourceClaimTemplate")
-_CLAIM_API: Final = "resource.k8s.io/v1"
+_BY_METADATA: Final = (MAPS, ACCOUNTS, NAMESPACES)
+_DEVICE_KINDS: Final = tuple(
+    ("resource.k8s.io/v1", kind) for kind in ("ResourceClaim", "ResourceClaimTemplate")
+)
 MOST_PODS: Final = 8
 """Pods whose objects are read: one of each that are alike, and those that failed."""
 MOST_LOGS: Final = 4
@@ -118,26 +123,52 @@ async def _trees(
     session: ApiSession, lookup: Lookup, job: Job | None, pods: Sequence[Pod], view: ClusterView
 ) -> Trees:
     space = job.namespace if job is not None else pods[0].namespace
-    lists = {
-        (MAPS.kind, space): list_trees(session, MAPS, space, is_metadata=True),
-        (ACCOUNTS.kind, space): list_trees(session, ACCOUNTS, space, is_metadata=True),
-        (CLAIMS.kind, space): list_trees(session, CLAIMS, space),
-        (QUOTAS.kind, space): list_trees(session, QUOTAS, space),
-        (PRIORITIES.kind, ""): list_trees(session, PRIORITIES),
-    }
+    lists = [(one, space) for one in (MAPS, ACCOUNTS, CLAIMS, QUOTAS)] + [(PRIORITIES, "")]
     if any(pod.traits.wishes.device_claims or pod.traits.wishes.claim_templates for pod in pods):
-        served = (lookup(_CLAIM_API, kind) for kind in _CLAIM_KINDS)
-        lists |= {(one.kind, space): list_trees(session, one, space) for one in served if one is not None}
+        lists += _served(lookup, _DEVICE_KINDS, space)
     if job is not None:
-        served = (lookup(*one) for one in _engine_lists(job, view))
-        lists |= {(one.kind, ""): list_trees(session, one) for one in served if one is not None}
+        lists += _served(lookup, _engine_lists(job, view))
     if job is not None and job.workload_uid and not job.pod_uids:  # queues may choose namespaces by labels
-        lists[NAMESPACES.kind, ""] = list_trees(session, NAMESPACES, is_metadata=True)
+        lists.append((NAMESPACES, ""))
     own = [] if job is None else [*_own(job, lookup, view)]
-    named = [(PODS, space, pod.name) for pod in _samples(pods)] + own
-    found = await asyncio.gather(*map(_quiet, lists.values()))
+    return await _read(session, lists, [(PODS, space, pod.name) for pod in _samples(pods)] + own)
+
+
+async def objects_for(
+    session: ApiSession, lookup: Lookup, need: Need, job: Job, view: ClusterView
+) -> ObjectsRead:
+    """What a row of *Now* or of the jobs rests on, of what is read for the page. Raises NoConnection."""
+    trees, around = NO_TREES, UNKNOWN
+    if need.what is Unwatched.CLAIMS:
+        trees = await _read(session, [(CLAIMS, need.of)])
+        around = await ask_surroundings(session, Needs(claims_in=need.of))
+    elif need.what is Unwatched.DEVICES:
+        trees = await _read(session, _served(lookup, _DEVICE_KINDS, need.of))
+    elif need.what is Unwatched.ENGINE:
+        trees = await _read(session, _served(lookup, _engine_lists(job, view)))
+    else:
+        trees = await _read(session, (), [*_own(job, lookup, view)])
+    return ObjectsRead(view.now_seconds, trees, around)
+
+
+def _served(lookup: Lookup, kinds: Iterable[ApiKind], space: str = "") -> list[tuple[Resource, str]]:
+    """Those of the kinds that the server has, and where they are listed."""
+    return [(one, space) for kind in kinds if (one := lookup(*kind)) is not None]
+
+
+async def _read(
+    session: ApiSession,
+    lists: Iterable[tuple[Resource, str]],
+    named: Sequence[tuple[Resource, str, str]] = (),
+) -> Trees:
+    """Whole lists, each once, and single objects, as far as they may be read."""
+    whole = {(one.kind, space): one for one, space in lists}
+    reads = [
+        list_trees(session, one, space, is_metadata=one in _BY_METADATA) for (_, space), one in whole.items()
+    ]
+    found = await asyncio.gather(*map(_quiet, reads))
     single = await asyncio.gather(*(_quiet(_one(session, *one)) for one in named))
-    trees: Trees = {pair: some for pair, some in zip(lists, found, strict=True) if some is not None}
+    trees: Trees = {pair: some for pair, some in zip(whole, found, strict=True) if some is not None}
     for (resource, where, _), tree in zip(named, single, strict=True):
         if tree is not None:
             trees.setdefault((resource.kind, where), []).append(tree)

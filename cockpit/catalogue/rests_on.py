@@ -1,5 +1,7 @@
-"""Which lists a cause rests on: what they hide may refute it, or tell another one."""
+"""Which lists a cause rests on: what they hide may refute it, or tell another one; and which objects that
+nobody watches."""
 
+import enum
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -68,3 +70,29 @@ RESTS_ON: Final[Mapping[str, tuple[ListOf, ...]]] = {
     Cause.NODE_NOT_READY: (_NODES,),
 }
 """By cause, else by its gate; what is not here rests on what a component said of the subject itself."""
+
+
+class Unwatched(enum.Enum):
+    """Objects that are read where a row tells a cause that they may prove, refute or tell better."""
+
+    CLAIMS = "volume claims of the namespace, their volumes and classes"
+    DEVICES = "device claims of the namespace and their templates"
+    ENGINE = "queues of the job's engine, and classes of priority in a queue"
+    OWN = "the job's own object"
+
+
+UNWATCHED: Final[Mapping[str, Unwatched]] = {
+    Cause.CLAIM_MISSING: Unwatched.CLAIMS,
+    Cause.CLAIM_UNBOUND: Unwatched.CLAIMS,
+    Cause.VOLUME_ELSEWHERE: Unwatched.CLAIMS,
+    Cause.VOLUME_NOT_ATTACHABLE: Unwatched.CLAIMS,
+    Cause.VOLUME_NOT_MOUNTED: Unwatched.CLAIMS,
+    Cause.DEVICE_CLAIM_MISSING: Unwatched.DEVICES,
+    Cause.DEVICE_ELSEWHERE: Unwatched.DEVICES,
+    Cause.DEVICES_SHORT: Unwatched.DEVICES,
+    Cause.NOT_TAKEN_BY_QUEUE: Unwatched.ENGINE,
+    Cause.GROUP_NOT_LET_IN: Unwatched.ENGINE,
+    Cause.NO_CONTROLLER: Unwatched.OWN,
+    Cause.LAUNCHER_NOT_MADE: Unwatched.OWN,
+    Cause.GANG_MEMBERS_MISSING: Unwatched.OWN,
+}

@@ -20,6 +20,7 @@ from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.pools.index import node_stage, pools_of
 from cockpit.pools.truth import gpus_allocated
+from cockpit.triage.on_demand import MOST_LOGS, TOLD_BY_LOG
 from cockpit.views import duty, events, gpus, jobs, nodes, pods, pools, queues
 from cockpit.views.node_cards import cards_of
 from cockpit.views.view_state import ViewState
@@ -74,6 +75,8 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
         )
         if kind in ("overview", "jobs"):
             await live.judge_idle_jobs()
+        if kind == "jobs":
+            await live.read_rows(lambda: _crashed(live.attachment, clock.cluster_now()))
         state = ViewState(
             filter=options.filter,
             sort=options.sort,
@@ -84,6 +87,13 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
     put(lines)
     note(notes)
     return 0
+
+
+def _crashed(attachment: Attachment, now_seconds: float) -> list[tuple[Pod, ...]]:
+    """The members of jobs of which a log may say more, their verdicts reached."""
+    jobs, verdicts = attachment.jobs, attachment.verdicts
+    found = [one.key for one in jobs.jobs.values() if verdicts.of(one, now_seconds).cause in TOLD_BY_LOG]
+    return [jobs.members(key) for key in found[:MOST_LOGS]]
 
 
 def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now_seconds: float) -> list[str]:

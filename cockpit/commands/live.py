@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cockpit.api_server import ApiServer
@@ -17,6 +17,7 @@ from cockpit.commands.settings import settings_in_force
 from cockpit.errors import BadInput, LoginExpired, NoConnection, Refused
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Phase, StreamStatus
+from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.right import cannot
 from cockpit.model.session import Connection
@@ -37,8 +38,8 @@ WEIGHED_KINDS = (Kind.POD, Kind.NODE, Kind.WORKLOAD, Kind.LOCAL_QUEUE, Kind.CLUS
 """What tells whom jobs that ask for GPUs would preempt."""
 TELEMETRY_SECONDS = 5.0
 """Patience for GPU samples once everything else is there."""
-
-
+_MOST_ROUNDS = 4
+"""Reads of what rows rest on before a command says what it has."""
 _UNTRUSTED = {
     Trust.UNVERIFIED: "TLS is not verified: anyone on the network path can impersonate the API server;"
     " set certificate-authority in the kubeconfig instead of insecure-skip-tls-verify",
@@ -137,6 +138,14 @@ class Live:
         meanwhile is told by the notes."""
         with contextlib.suppress(NoConnection):
             await ApiServer(self.attachment).read_idle_jobs_once()
+
+    async def read_rows(self, rows: Callable[[], Iterable[tuple[Pod, ...]]]) -> None:
+        """Read what rows (the members of each) rest on and nobody watches, until nothing new is learnt or for
+        a few rounds."""
+        with contextlib.suppress(NoConnection):
+            for _ in range(_MOST_ROUNDS):
+                if not await ApiServer(self.attachment).read_on_demand(rows()):
+                    return
 
     async def _next(self, seconds: float) -> bool:
         if seconds <= 0:

@@ -4,10 +4,8 @@ import argparse
 import asyncio
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
-from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS, telemetry
@@ -18,7 +16,6 @@ from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.top import Sleep
 from cockpit.commands.why import NEEDS_A_HUMAN
-from cockpit.errors import NoConnection
 from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
 from cockpit.triage.attention import needs_human
@@ -68,11 +65,8 @@ async def _found(live: Live, now_seconds: float) -> tuple[Finding, ...]:
 
     await live.judge_idle_jobs()
     await read_left_over(one)
-    found = look()
-    with suppress(NoConnection):  # the notes tell it
-        if await ApiServer(one).read_on_demand(rows_of(found, one.store, one.jobs)):
-            found = look()
-    return found
+    await live.read_rows(lambda: rows_of(look(), one.store, one.jobs))
+    return look()
 
 
 def page(options: argparse.Namespace, live: Live, found: Sequence[Finding], now_seconds: float) -> list[str]:

@@ -1,19 +1,24 @@
-"""What *Now* and the rows of jobs rest on and nobody watches: the last lines of crashes, and disruption
-budgets where a node is cordoned or looked at. What is worth asking for, and what was answered; the asking is
-elsewhere."""
+"""What *Now* and the rows of jobs rest on and nobody watches: the last lines of crashes, objects that a cause
+rests on, and disruption budgets where a node is cordoned or looked at. What is worth asking for, and what was
+answered; the asking is elsewhere."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from cockpit.catalogue import ROWS, TextPlace
 from cockpit.catalogue.cause import Cause
+from cockpit.catalogue.rests_on import UNWATCHED, Unwatched
 from cockpit.fit.surroundings import UNKNOWN, Budget, Surroundings
 from cockpit.model.broken_write import BrokenWrite, EndedDrain
 from cockpit.model.finding import Finding
+from cockpit.model.job import Job, JobState
 from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.triage.cluster_view import NO_TREES, Trees
+from cockpit.triage.composed import COMPOSED
 from cockpit.triage.evidence import is_up
 from cockpit.triage.idle_jobs import IdleJobs
 
@@ -30,12 +35,40 @@ TOLD_BY_LOG = frozenset(
 _STAYS = ("DaemonSet", "Node")
 """Owners of pods that a drain leaves where they are."""
 MOST_LINES_KEPT = 500
-VOLUMES_SECONDS = 30.0
-"""How often claims of a namespace are read again while a job waits for one."""
-MOST_SPACES = 8
-"""Namespaces of which claims are read at a time."""
+OBJECTS_SECONDS = 30.0
+"""How often objects are read again while a row rests on them."""
+MOST_NEEDS = 8
+"""Needs whose objects are read at a time."""
+MOST_NEEDS_KEPT = 500
 BUDGETS_SECONDS = 30.0
 """So often budgets are read again while a drain may be blocked."""
+
+
+class Need(NamedTuple):
+    """Objects that a row rests on: of a namespace, of an engine, or of the job with that key."""
+
+    what: Unwatched
+    of: str
+
+
+class ObjectsRead(NamedTuple):
+    """What was read for a need, and when; what may not be read is not in it."""
+
+    at_seconds: float
+    trees: Trees = NO_TREES
+    around: Surroundings = UNKNOWN
+
+
+def need_of(found: Finding, job: Job) -> Need | None:
+    """What has to be read before a page would say the same of the job as this verdict; None: nothing."""
+    what = UNWATCHED.get(found.cause)
+    is_coming = job.state in (JobState.PENDING, JobState.STARTING) and not found.cause
+    if is_coming and any(job.kind == kind for _, kind in COMPOSED):
+        what = Unwatched.OWN  # its object tells which part waits for which
+    if what is None:
+        return None
+    of = {Unwatched.OWN: job.key, Unwatched.ENGINE: job.engine}
+    return Need(what, of.get(what, job.namespace))
 
 
 class OnDemand:
@@ -49,8 +82,8 @@ class OnDemand:
         self.budgets: tuple[Budget, ...] | None = None
         self.broken_writes: tuple[BrokenWrite, ...] = ()
         self.ended_drains: tuple[EndedDrain, ...] = ()
-        self.unbound_in: set[str] = set()  # namespaces where a job waits for a claim that is not bound
-        self._volumes: dict[str, tuple[float, Surroundings]] = {}  # by namespace, and when they were read
+        self._wanted: dict[Need, Job] = {}  # a job that rests on it
+        self._objects: dict[Need, ObjectsRead] = {}
         self._restarts: dict[str, int] = {}
         self._budgets_at: float | None = None
         self._wanted_at: float | None = None
@@ -89,22 +122,28 @@ class OnDemand:
         """Nodes whose drain nobody carries on, as far as this host knows."""
         return frozenset(drain.node for drain in self.ended_drains)
 
-    def volumes_in(self, namespace: str, asked_seconds: float | None) -> Surroundings:
-        """Claims of a namespace and their classes, where they were read after that time."""
-        read = self._volumes.get(namespace)
-        is_known = read is not None and asked_seconds is not None and asked_seconds <= read[0]
-        return read[1] if is_known and read is not None else UNKNOWN
+    def read_for(self, need: Need, job: Job) -> ObjectsRead | None:
+        """What was read for the job's need since the job is there; what is asked for here is wanted."""
+        self._wanted[need] = job
+        read, made = self._objects.get(need), job.created_seconds
+        return None if read is None or made is None or made > read.at_seconds else read
 
-    def unread_volumes(self, now_seconds: float) -> tuple[str, ...]:
-        """Namespaces where a claim is not bound and claims were not read just now; then none is one any more
-        until that is seen again."""
-        spaces, self.unbound_in = self.unbound_in, set()
-        old = now_seconds - VOLUMES_SECONDS
-        fresh = {space for space, (at, _) in self._volumes.items() if at > old}
-        return tuple(sorted(spaces - fresh))[:MOST_SPACES]
+    def unread_objects(self, now_seconds: float) -> tuple[tuple[Need, Job], ...]:
+        """Needs of which nothing was read just now, those first that were never read; then none is wanted
+        until a verdict rests on it again."""
+        wanted, self._wanted = self._wanted, {}
+        at = {need: read.at_seconds for need, read in self._objects.items()}
+        old = [need for need in wanted if at.get(need, 0.0) <= now_seconds - OBJECTS_SECONDS]
+        old.sort(key=lambda need: at.get(need, 0.0))
+        return tuple((need, wanted[need]) for need in old[:MOST_NEEDS])
 
-    def take_volumes(self, namespace: str, read: Surroundings, now_seconds: float) -> None:
-        self._volumes[namespace] = (now_seconds, read)
+    def take_objects(self, need: Need, read: ObjectsRead) -> bool:
+        """Whether that is anything new."""
+        before = self._objects.pop(need, None)
+        self._objects[need] = read
+        while len(self._objects) > MOST_NEEDS_KEPT:
+            del self._objects[next(iter(self._objects))]
+        return before is None or before[1:] != read[1:]
 
     def want_budgets(self, now_seconds: float) -> None:
         """Somebody looks at what they may hold."""

@@ -220,7 +220,11 @@ def _whole(
     )
     if made.cause == Cause.NO_NODES:
         return [autoscaling.said(pod, made, context)]
-    return [made, *_of_nodes(shape_of_pod(pod), context)] if gate_of(made.cause) is Gate.PLACEMENT else [made]
+    if gate_of(made.cause) is not Gate.PLACEMENT:
+        return [made]
+    if made.cause == Cause.CLAIM_MISSING:
+        return [made, *_without_claims(pod, context)]
+    return [made, *_of_nodes(shape_of_pod(pod), context)]
 
 
 def _share_short(share: GpuShare, said: Evidence) -> Finding:

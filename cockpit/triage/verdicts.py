@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from cockpit.catalogue import Cause
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.finding import Finding
 from cockpit.model.job import Job
 from cockpit.model.job_reader import JobReader
@@ -19,7 +17,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import of_job
 from cockpit.triage.funnels import LOOKS, Funnels
-from cockpit.triage.on_demand import OnDemand
+from cockpit.triage.on_demand import Need, ObjectsRead, OnDemand, need_of
 from cockpit.triage.starting import starts
 
 JOBS = 64
@@ -34,6 +32,7 @@ class _Kept(NamedTuple):
     verdict: Finding
     room: int  # room_revision, or _NOT_ON_ROOM
     at_seconds: float
+    need: Need | None  # what is read for it
 
 
 class Verdicts:
@@ -98,13 +97,15 @@ class Verdicts:
             self._kept[job.key] = kept._replace(at_seconds=_LONG_AGO)
         return is_new
 
-    def take_volumes(self, namespace: str, read: Surroundings, now_seconds: float) -> None:
-        """What was read of a namespace's claims: what waits for one there is judged anew."""
-        self.on_demand.take_volumes(namespace, read, now_seconds)
+    def take_objects(self, need: Need, read: ObjectsRead) -> bool:
+        """Take what was read: verdicts that rest on it are reached again. Whether it is news."""
+        if not self.on_demand.take_objects(need, read):
+            return False
         for key, kept in list(self._kept.items()):
-            if kept.job.namespace == namespace and kept.verdict.cause == Cause.CLAIM_UNBOUND:
+            if kept.need == need:
                 self._resting -= kept.room != _NOT_ON_ROOM
                 del self._kept[key]
+        return True
 
     def _stands(self, kept: _Kept, now_seconds: float) -> bool:
         if abs(now_seconds - kept.at_seconds) >= RIPE_SECONDS:
@@ -132,14 +133,15 @@ class Verdicts:
     def _reach(self, job: Job, kept: _Kept | None, now_seconds: float) -> Finding:
         self._funnels.is_asked = self._funnels.is_owing = False
         view = self.view(now_seconds)
-        around = self.on_demand.volumes_in(job.namespace, job.created_seconds)
-        found = of_job(job, view if around is UNKNOWN else structs.replace(view, around=around))
-        if found.cause == Cause.CLAIM_UNBOUND:
-            self.on_demand.unbound_in.add(job.namespace)
+        found = of_job(job, view)
+        need = need_of(found, job)
+        read = None if need is None else self.on_demand.read_for(need, job)
+        if read is not None:
+            found = of_job(job, structs.replace(view, trees=read.trees, around=read.around))
         if kept is not None and kept.verdict == found:
             found = kept.verdict  # by its identity screens know that nothing changed
         room = self._store.room_revision if self._funnels.is_asked else _NOT_ON_ROOM
         self._resting += (room != _NOT_ON_ROOM) - (kept is not None and kept.room != _NOT_ON_ROOM)
         at_seconds = _LONG_AGO if self._funnels.is_owing else now_seconds
-        self._kept[job.key] = _Kept(job, found, room, at_seconds)
+        self._kept[job.key] = _Kept(job, found, room, at_seconds, need)
         return found

@@ -1,6 +1,7 @@
 """One object, one answer: its row, its page, *Now*, `cockpit why` and `cockpit triage` say the same of it."""
 
 import argparse
+import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,24 +25,9 @@ from cockpit.views.cause_page import cause_lines, cause_tree
 from cockpit.views.why import lines
 from tests.triage.case import Case, read_cases
 from tests.triage.fresh import fresh
-from tests.triage.world import view_of
+from tests.triage.world import read_objects, view_of
 
 ROOT = Path(__file__).resolve().parents[2]
-READ_ON_DEMAND = (
-    "not-taken-by-queue-no-such-priority",  # which priority classes exist
-    "no-controller-managed-elsewhere",  # the job's own managedBy
-    "group-not-let-in-not-enqueued",  # the numbers of its queue
-    "group-queue-closed-queue-closed",  # the state of its queue
-    "waits-for-dependency-waits-for-dependency",  # what the job's own object says of its parts
-    "launcher-not-made-group-counts-the-launcher",  # the job's own launch policy
-    "claim-missing-claim-going",  # the claims of the namespace
-    "claim-missing-claim-missing",
-    "volume-elsewhere-other-zone",  # where the volume lies
-    "device-claim-missing-template-missing",  # templates of device claims
-    "device-elsewhere-claim-elsewhere",
-)
-"""Scripts of causes that a page tells by objects that are read for it alone. Their rows may say less of the
-same object; all others say the same."""
 _TURNS = ("Evicted", "Admitted")
 SAME = ("cause", "sentence", "sureness", "since_seconds", "then", "also", "root", "facts", "permanence")
 
@@ -51,17 +37,16 @@ def cases() -> list[Case]:
     return [*read_cases(), *fresh(20261128, 60)]
 
 
-def _is_read(case: Case) -> bool:
-    return case.file.recorded.script in READ_ON_DEMAND
-
-
 def _rows(case: Case) -> tuple[ClusterView, Verdicts]:
-    """What rows are made from, once the last lines of crashes were read as *Now* reads them."""
+    """What rows are made from, once last lines of crashes and objects were read as *Now* reads them."""
     view = view_of(case)
     verdicts = Verdicts(view.store, view.jobs)
     for uid, line in view.last_lines.items():
         if (pod := view.store.get(Kind.POD, uid)) is not None:
             verdicts.hear(pod, line)
+    for job in view.jobs.jobs.values():
+        verdicts.of(job, case.file.now)
+    asyncio.run(read_objects(case.objects, verdicts, case.file.now))
     return view, verdicts
 
 
@@ -93,17 +78,10 @@ def _compared(case: Case) -> Iterator[str]:
 def test_row_page_now_and_command_agree_in_every_case(cases: list[Case]) -> None:
     wrong, rows = [], 0
     for case in cases:
-        if not _is_read(case):
-            rows += 1
-            wrong += [f"{case.name}: {said}" for said in _compared(case)]
+        rows += 1
+        wrong += [f"{case.name}: {said}" for said in _compared(case)]
     assert rows > 250
     assert not wrong, "\n".join(wrong)
-
-
-def test_what_differs_by_reads_differs_still(cases: list[Case]) -> None:
-    """The list of reasons only shrinks: a script in it of which every case agrees is taken off."""
-    differing = {case.file.recorded.script for case in cases if _is_read(case) and any(_compared(case))}
-    assert differing == set(READ_ON_DEMAND)
 
 
 def test_since_is_how_long_the_subject_waits_whatever_the_newest_message_is(cases: list[Case]) -> None:

@@ -1,12 +1,9 @@
 """Faults of one object that many jobs rest on, in an embedded cluster that moves only when told."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from random import Random
 from typing import Any, NamedTuple
 
-import msgspec
-
-from cockpit.actions.surroundings import ask_claims
 from cockpit.kube.resource import CLUSTER_QUEUES, NODES
 from cockpit.model.finding import Finding, Subject
 from cockpit.sim.actors.controllers.mpijob.mpijobs import MpiJobs
@@ -30,7 +27,7 @@ from tests.triage.builders import HOST, job, pod_spec
 from tests.triage.case import Case, CaseFile, Recorded, Tree
 from tests.triage.scripts.admission import quota
 from tests.triage.scripts.volumes import claim, storage_class, with_claim
-from tests.triage.world import store_of
+from tests.triage.world import read_objects, store_of
 
 POOLS = ("main", "reserved", "closed")
 SPACES = ("team-a", "team-b", "team-c", "team-d")
@@ -119,8 +116,7 @@ class Ground:
         store, index = store_of(Case(name="wide", file=file, objects=objects))
         verdicts = Verdicts(store, index)
         needs_human(store, index, now, verdicts=verdicts)
-        for space in verdicts.on_demand.unread_volumes(now):
-            verdicts.take_volumes(space, await ask_claims(_Reader(objects), space), now)
+        await read_objects(objects, verdicts, now)
         return needs_human(store, index, now, verdicts=verdicts)
 
     def _collections(self) -> Iterable[tuple[str, list[Tree]]]:
@@ -136,32 +132,6 @@ class _WithoutOperator(EmbeddedCluster):
 
     def _actors(self, random: Random) -> Iterable[Actor]:
         return (one for one in super()._actors(random) if not isinstance(one, MpiJobs))
-
-
-class _Answer(NamedTuple):
-    status: int
-    body: bytes
-
-    def json(self) -> Any:
-        return msgspec.json.decode(self.body)
-
-    def message(self) -> str:
-        return ""
-
-
-class _Reader:
-    """The API server, for lists."""
-
-    def __init__(self, objects: Mapping[str, list[Tree]]) -> None:
-        self._objects = objects
-
-    async def request(self, method: str, path: str, /) -> _Answer:
-        parts = path.partition("?")[0].split("/")
-        space = parts[parts.index("namespaces") + 1] if "namespaces" in parts[:-1] else ""
-        group = f".{parts[2]}" if parts[1] == "apis" else ""
-        found = self._objects[f"{parts[-1]}{group}"]
-        items = [one for one in found if not space or one["metadata"].get("namespace") == space]
-        return _Answer(200, msgspec.json.encode({"items": items}))
 
 
 # ---- faults

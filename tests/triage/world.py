@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from cockpit.actions.verdict_reads import objects_for
 from cockpit.attach import watched_kinds
 from cockpit.fit.surroundings import Surroundings, claim_of, storage_class_of, volume_of
 from cockpit.jobs.index import JobIndex
+from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.decode import decoders
 from cockpit.kube.decode.decoders import Decoder
 from cockpit.kube.feed import CORE, CUSTOM, GATHERED
@@ -16,6 +19,7 @@ from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from cockpit.telemetry.sample import parse_exposition
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.verdicts import Verdicts
 from tests.triage.case import Case, Tree
 
 
@@ -197,3 +201,43 @@ def view_of(case: Case) -> ClusterView:
         around=_around(case),
         trees=trees_of(case),
     )
+
+
+class _Server:
+    """Answers reads of collections, and of single objects, from a case."""
+
+    def __init__(self, objects: Mapping[str, list[Tree]]) -> None:
+        self._objects = objects
+
+    def lookup(self, api_version: str, kind: str) -> Resource | None:
+        group, _, version = api_version.rpartition("/")
+        for label, trees in self._objects.items():
+            plural, _, of = label.partition(".")
+            if of == group and (_KINDS.get(label) == kind or any(one["kind"] == kind for one in trees)):
+                wide = kind in _WIDE or any("namespace" not in one["metadata"] for one in trees)
+                return Resource(group, version, plural, kind, namespaced=not wide)
+        return None
+
+    async def request(self, _method: str, path: str, /, **_more: Any) -> ApiAnswer:
+        parts = path.strip("/").split("/")
+        group, rest = (f".{parts[1]}", parts[3:]) if parts[0] == "apis" else ("", parts[2:])
+        space, rest = (rest[1], rest[2:]) if rest[0] == "namespaces" and rest[2:] else ("", rest)
+        found = [
+            one
+            for one in self._objects.get(f"{rest[0]}{group}", ())
+            if not space or one["metadata"].get("namespace") == space
+        ]
+        if not rest[1:]:
+            return ApiAnswer(200, body=json.dumps({"items": found}).encode())
+        named = next((one for one in found if one["metadata"]["name"] == rest[1]), None)
+        return ApiAnswer(404 if named is None else 200, body=json.dumps(named or {}).encode())
+
+
+async def read_objects(objects: Mapping[str, list[Tree]], verdicts: Verdicts, now_seconds: float) -> None:
+    """What rows rest on and nobody watches, read as *Now* reads it."""
+    server = _Server(objects)
+    session: Any = server
+    view = verdicts.view(now_seconds)
+    while needs := verdicts.on_demand.unread_objects(now_seconds):
+        for need, job in needs:
+            verdicts.take_objects(need, await objects_for(session, server.lookup, need, job, view))
