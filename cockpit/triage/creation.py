@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from cockpit.catalogue import ListOf, TextPlace, lists_behind, understand
+from cockpit.catalogue import ListOf, Permanence, TextPlace, lists_behind, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
 from cockpit.gangs.draft import draft, joined, not_understood
@@ -28,6 +28,7 @@ from cockpit.triage.claims import is_absent, tree_named
 from cockpit.triage.cluster_view import NO_TREES, Trees
 from cockpit.triage.evidence import is_up, of_event
 from cockpit.triage.known import gaps, with_gaps
+from cockpit.triage.recurrence import Attempts, of_attempts
 from cockpit.triage.walk import Walk
 
 UNTOUCHED_SECONDS = 25.0
@@ -282,7 +283,7 @@ def _untouched(
     if not pods and (held := _suspended_below(job, store)) is not None:
         return held
     if isinstance(object_, JobObject) and object_.failed and not object_.active:
-        return between_attempts(job, pods, object_, said)
+        return between_attempts(pods, object_, said, of_attempts(pods, store, now_seconds))
     missing = members_missing(job, pods)
     if pods and missing > 0:
         return draft(
@@ -358,8 +359,10 @@ def _manager(tree: Mapping[str, Any] | None) -> str:
     )
 
 
-def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: Evidence) -> Finding:
-    """All attempts so far failed; the controller waits before the next."""
+def between_attempts(
+    pods: tuple[Pod, ...], object_: JobObject, said: Evidence, again: Attempts | None
+) -> Finding:
+    """All attempts so far failed; the controller waits before the next. `again`: they failed of late."""
     failed = [pod for pod in pods if pod.phase == "Failed"]
     last = max(failed, key=lambda pod: pod.finished_seconds or 0.0) if failed else None
     names: dict[str, object] = {"failed": object_.failed}
@@ -371,7 +374,11 @@ def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: 
     if object_.failed <= 1:
         text = "waits to be tried again after a failed attempt" + (": {end}" if last is not None else "")
         names.pop("failed")
-    return draft(Cause.BETWEEN_ATTEMPTS, text, names=names, evidence=(said,))
+    elif again is not None:
+        names["span"] = again.came.span
+        text = text.replace("{failed} failed attempts", "{failed} failed attempts in {span}")
+    lasts = None if again is None else Permanence.ACTS  # one more attempt ends as the last ones did
+    return draft(Cause.BETWEEN_ATTEMPTS, text, names=names, evidence=(said,), permanence=lasts)
 
 
 def _finished_early(

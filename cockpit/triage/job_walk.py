@@ -26,6 +26,7 @@ from cockpit.triage.gang_walk import held_by_gang, unplaced_member
 from cockpit.triage.growth import why_not_grown
 from cockpit.triage.half_placed import half_placed
 from cockpit.triage.judgement import judged
+from cockpit.triage.recurrence import of_attempts
 from cockpit.triage.walk import Walk
 
 
@@ -256,7 +257,29 @@ def _of_pods(walk: Walk) -> Finding | None:
         (job.wanted is not None and len(pods) < job.wanted) or job.state != JobState.RUNNING
     ):
         return creation.not_made(job, pods, walk.store, walk.now_seconds, walk.trees)
-    return _training(walk) or (None if growth is None else why_not_grown(growth, walk.store))
+    return (
+        _fails_again(walk)
+        or _training(walk)
+        or (None if growth is None else why_not_grown(growth, walk.store))
+    )
+
+
+def _fails_again(walk: Walk) -> Finding | None:
+    """It runs, and so did the attempts before, that all failed of late."""
+    again = of_attempts(walk.pods, walk.store, walk.now_seconds)
+    if again is None:
+        return None
+    came, pod = again
+    found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
+    if found.cause not in (Cause.CRASHES, ""):
+        return followed(found, "; failed {times}", times=came.words)
+    said = of_pod(pod, "state.terminated", end_words(pod))
+    return draft(
+        Cause.CRASHES,
+        "failed {times}: {end}",
+        names={"times": came.words, "end": end_words(pod)},
+        evidence=(said,),
+    )
 
 
 def _between(walk: Walk, failed: list[Pod]) -> Finding:
@@ -273,7 +296,8 @@ def _tried_again(walk: Walk, found: Finding, attempts: JobObject) -> Finding:
     if found.cause not in (Cause.CRASHES, ""):
         return msgspec.structs.replace(found, also=(*found.also, Cause.BETWEEN_ATTEMPTS))
     said = Evidence(f"{attempts.kind} {attempts.key}", "status.failed", str(attempts.failed))
-    waits = creation.between_attempts(walk.job, walk.pods, attempts, said)
+    again = of_attempts(walk.pods, walk.store, walk.now_seconds)
+    waits = creation.between_attempts(walk.pods, attempts, said, again)
     return msgspec.structs.replace(waits, evidence=(*waits.evidence, *found.evidence), also=(Cause.CRASHES,))
 
 

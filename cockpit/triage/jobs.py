@@ -1,6 +1,6 @@
 """Jobs that need a human: waiting too long, broken, failed lately, holding GPUs for nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import structs
 
@@ -18,6 +18,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
+from cockpit.triage.recurrence import of_attempts
 from cockpit.triage.remedies import KILL, LOGS, OPEN, RECLAIM, WHY, KeyRemedy
 from cockpit.triage.starting import crashes_on
 from cockpit.triage.verdicts import Verdicts
@@ -68,7 +69,7 @@ def _finding(
         if is_young and verdicts.takes_its_course(job, now_seconds):
             return None  # by far the most of a fleet that comes up
     verdict = verdicts.of(job, now_seconds)
-    if verdict.cause in TOLD_BY_LOG and any(crashes_on(pod, now_seconds) for pod in jobs.members(job.key)):
+    if verdict.cause in TOLD_BY_LOG and _again(jobs.members(job.key), store, now_seconds):
         since = verdict.since_seconds  # one row, between two crashes as well
         is_old = since is not None and now_seconds - since >= BLOCKED_SECONDS
         return _about(job, "job-degraded", verdict, (LOGS, WHY)) if is_old else None
@@ -93,6 +94,12 @@ def _finding(
     if job.state in JobState.ENDED:
         return _ended(job, verdict, now_seconds)
     return None
+
+
+def _again(pods: Sequence[Pod], store: StoreReader, now_seconds: float) -> bool:
+    """Whether it crashed again and again of late: in one pod, or in one pod after the other."""
+    is_looping = any(crashes_on(pod, now_seconds) for pod in pods)
+    return is_looping or of_attempts(pods, store, now_seconds) is not None
 
 
 def _about(

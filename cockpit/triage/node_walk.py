@@ -23,6 +23,7 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.evidence import finished, of_pod
 from cockpit.triage.gpu_stack import stack_trouble
 from cockpit.triage.known import not_found, nothing_seen, qualified
+from cockpit.triage.recurrence import Recurrence, of_readiness
 
 NODE_LISTS = (ListOf(Kind.NODE, is_wide=True), ListOf(Kind.POD, is_wide=True), ListOf(Kind.GPU, is_wide=True))
 """Lists that tell of a node's trouble."""
@@ -105,6 +106,8 @@ def _worst(node: Node, store: StoreReader, now_seconds: float) -> Finding | None
         return _fewer(node, store, promise, errors)
     if errors:
         return _of_xid(errors, node.name)
+    if (flips := of_readiness(node, store, now_seconds)) is not None:
+        return _flips(node, flips)
     for one in node.conditions:
         if one.type in PRESSURE and one.status == "True":
             said = Evidence(name, f"condition {one.type}", one.message or one.reason, one.changed_seconds)
@@ -146,17 +149,31 @@ def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> Finding | 
     why = "" if ready is None else (ready.message or ready.reason).rstrip(".")
     is_silent = ready is not None and ready.status == "Unknown"
     words = "its kubelet is silent" if is_silent else "not ready: {why}" if why else "not ready"
+    flips = of_readiness(node, store, now_seconds)
+    if flips is not None:
+        words += ", {times}"
     if held:
         words += "; pods on it occupy {gpus}"
-    said = Evidence(
-        f"Node {node.name}", "condition Ready", why, None if ready is None else ready.changed_seconds
-    )
+    since = None if ready is None else ready.changed_seconds
+    said = Evidence(f"Node {node.name}", "condition Ready", why, since)
     return draft(
         Cause.NODE_NOT_READY,
         words,
-        names={"why": why, "gpus": counted(held, "GPU")},
+        names={"why": why, "times": flips.words if flips else "", "gpus": counted(held, "GPU")},
         evidence=(said,),
-        since_seconds=None if ready is None else ready.changed_seconds,
+        since_seconds=flips.first_seconds if flips else since,
+    )
+
+
+def _flips(node: Node, flips: Recurrence) -> Finding:
+    """Ready now, and not for long."""
+    said = Evidence(f"Node {node.name}", "event NodeNotReady", flips.words, flips.first_seconds)
+    return draft(
+        Cause.NODE_NOT_READY,
+        "not ready {times}, ready now",
+        names={"times": flips.words},
+        evidence=(said,),
+        since_seconds=flips.first_seconds,
     )
 
 

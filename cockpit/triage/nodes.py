@@ -18,6 +18,7 @@ from cockpit.triage import node_signs, node_walk
 from cockpit.triage.evidence import finished
 from cockpit.triage.left_over import CLEAN, LEFT, marked_nodes
 from cockpit.triage.node_signs import Budgets
+from cockpit.triage.recurrence import of_readiness
 from cockpit.triage.remedies import DRAIN, OPEN, WHY
 
 _FINDING: dict[str, str] = {
@@ -43,7 +44,8 @@ def node_findings(
         promise = gpus_promised(node, store)
         if not (promise is not None or cards or is_marked or node.name in named):
             continue
-        if _is_plain(node, cards, promise) and not is_marked:
+        is_plain = _is_plain(node, cards, promise) and not is_marked
+        if is_plain and of_readiness(node, store, now_seconds) is None:
             continue  # by far the most nodes: say so before anything is computed
         found = node_finding(node, store, now_seconds, budgets, ended_drains)
         if found is not None:

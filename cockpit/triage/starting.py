@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from cockpit.catalogue import Cause, Permanence, TextPlace, understand
-from cockpit.gangs.draft import draft, not_understood
+from cockpit.gangs.draft import draft, followed, not_understood
 from cockpit.jobs.members import end_words
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.k8s.waiting_reasons import CRASHING, START_FAILED, Severity, waiting_reason
@@ -19,14 +19,10 @@ from cockpit.model.sureness import Sureness
 from cockpit.triage import claims
 from cockpit.triage.cluster_view import NO_TREES, Trees
 from cockpit.triage.evidence import is_up, of_event, of_pod
+from cockpit.triage.recurrence import FEWEST_TIMES, is_recent, of_events, of_restarts
 
 STUCK_SECONDS = 60.0
 """Beyond its grace period a pod that is still there is stuck."""
-
-CRASH_WINDOW_SECONDS = 600.0
-"""A container that crashed again and again is well so long after its last crash: twice the longest back-off,
-when a kubelet forgets it, too. Source: kubernetes pkg/kubelet/kubelet.go, MaxCrashLoopBackOff."""
-_MOST_ONCE = 1
 
 _PULLS = ("ImagePullBackOff", "ErrImagePull")
 _STARTING = ("", "ContainerCreating", "PodInitializing")
@@ -61,9 +57,9 @@ def not_running(
     if pod.waiting_reason == CRASHING or crashes_on(pod, now_seconds):
         return crashing(pod, line, store)
     if pod.waiting_reason in _STARTING and not (pod.phase == "Running" and pod.waiting_reason == ""):
-        return _starting(pod, store, trees)
+        return _unpulled(pod, store, now_seconds) or _starting(pod, store, trees)
     if pod.waiting_reason:
-        return _waiting(pod, store)
+        return _waiting(pod, store, now_seconds)
     if pod.phase == "Running":
         return _unready(pod, store)
     return _starting(pod, store, trees)
@@ -121,16 +117,30 @@ def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> 
     return draft(found.cause, found.wording.words, names=used, evidence=(evidence,))
 
 
-def _waiting(pod: Pod, store: StoreReader) -> Finding:
+def _unpulled(pod: Pod, store: StoreReader, now_seconds: float | None) -> Finding | None:
+    """What the newest pull of its image failed with, and how often pulls did; None where none failed, or the
+    image has come since."""
+    failed: list[Event] = []
+    for event in store.events_of(pod.uid):  # newest first
+        if event.reason in ("Pulled", "Started"):
+            break
+        found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
+        if event.reason == "Failed" and found is not None and found.cause == Cause.IMAGE_NOT_PULLED:
+            failed.append(event)
+    if not failed or not (pod.waiting_reason in _PULLS or is_recent(failed[0].last_seconds, now_seconds)):
+        return None
+    last, came = failed[0], of_events(failed, now_seconds)
+    told = _understood(pod, f"Failed: {last.message}", of_event(last), Cause.IMAGE_NOT_PULLED)
+    return told if came is None else followed(told, "; tried {times}", times=came.words)
+
+
+def _waiting(pod: Pod, store: StoreReader, now_seconds: float | None) -> Finding:
     """The kubelet's reason. The message of a back-off hides the cause, which an event still holds."""
     said = of_pod(pod, "state.waiting", f"{pod.waiting_reason}: {pod.waiting_message}")
     text = f"{pod.waiting_reason}: {pod.waiting_message}" if pod.waiting_message else pod.waiting_reason
     if pod.waiting_reason in _PULLS:
-        for event in store.events_of(pod.uid):
-            found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
-            if event.reason == "Failed" and found is not None and found.cause == Cause.IMAGE_NOT_PULLED:
-                return _understood(pod, f"Failed: {event.message}", of_event(event), Cause.IMAGE_NOT_PULLED)
-        return _understood(pod, text, said, Cause.IMAGE_NOT_PULLED)
+        told = _unpulled(pod, store, now_seconds)
+        return told or _understood(pod, text, said, Cause.IMAGE_NOT_PULLED)
     if waiting_reason(pod.waiting_reason).severity is Severity.PROGRESS:
         return _starting(pod, store, NO_TREES)
     return _understood(pod, text, said)
@@ -138,12 +148,9 @@ def _waiting(pod: Pod, store: StoreReader) -> Finding:
 
 def crashes_on(pod: Pod, now_seconds: float | None) -> bool:
     """Whether it crashes again and again, also while it runs between two crashes or is made again."""
-    if pod.restarts <= _MOST_ONCE or not pod.exit_code or pod.is_finished:
+    if pod.restarts < FEWEST_TIMES or not pod.exit_code or pod.is_finished:
         return False
-    if pod.waiting_reason == CRASHING:
-        return True
-    at = pod.crashed_seconds
-    return at is not None and now_seconds is not None and now_seconds - at < CRASH_WINDOW_SECONDS
+    return pod.waiting_reason == CRASHING or is_recent(pod.crashed_seconds, now_seconds)
 
 
 def crashing(pod: Pod, line: str, store: StoreReader) -> Finding:
@@ -155,17 +162,9 @@ def crashing(pod: Pod, line: str, store: StoreReader) -> Finding:
     )
     said = of_pod(pod, "lastState.terminated", f"{end_words(pod)}, {pod.restarts} restarts", began)
     times = f"crashed {pod.restarts} times" if pod.restarts else "keeps crashing"
-    if pod.restarts > _MOST_ONCE and pod.crashed_seconds is not None and pod.started_seconds is not None:
-        times += f" in {_span(pod.crashed_seconds - pod.started_seconds)}"
+    if (came := of_restarts(pod)) is not None:
+        times = f"crashed {came.words}"
     return _of_end(pod, line, said, f"{times}: {end_words(pod)}")
-
-
-def _span(seconds: float) -> str:
-    """`9 min`, `3 h`, `4 days`."""
-    minutes = max(1, round(seconds / 60))
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"
 
 
 def ended(pod: Pod, line: str) -> Finding:

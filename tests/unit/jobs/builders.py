@@ -5,8 +5,10 @@ from typing import Any
 from cockpit.gangs.volcano import JOBS
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch
+from cockpit.model.event import Event
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, PodSet, QuotaRow, Workload
 from cockpit.model.job import Job, JobObject, OwnerObject, ReplicaSpec
+from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind, OwnerRef, Record
 from cockpit.store.store import Store
@@ -132,6 +134,7 @@ def kind_of(record: Record) -> str:
         own = record.api_version.startswith(("batch/", "kubeflow.org/v2beta1"))
         return _KINDS.get(record.kind, Kind.OTHER_JOB) if own else Kind.OTHER_JOB
     table = {OwnerObject: Kind.OWNER, Pod: Kind.POD, Workload: Kind.WORKLOAD}
+    table |= {Event: Kind.EVENT, Node: Kind.NODE}
     table |= {PodGroup: Kind.POD_GROUP, LocalQueue: Kind.LOCAL_QUEUE, ClusterQueue: Kind.CLUSTER_QUEUE}
     return table[type(record)]
 

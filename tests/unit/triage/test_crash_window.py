@@ -11,7 +11,7 @@ from cockpit.model.pod import Pod
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
 from cockpit.triage.jobs import BLOCKED_SECONDS
-from cockpit.triage.starting import CRASH_WINDOW_SECONDS
+from cockpit.triage.recurrence import WINDOW_SECONDS
 from cockpit.triage.verdicts import Verdicts
 from tests.unit.jobs.builders import Cluster, batch_job, up
 
@@ -30,7 +30,7 @@ def _kills(run_seconds: int, until: int) -> list[tuple[int, int]]:
 
 def _states(pod: Pod, run_seconds: int, until: int, reason: str) -> Iterator[tuple[int, Pod]]:
     kills = _kills(run_seconds, until)
-    for second in range(until + int(CRASH_WINDOW_SECONDS) + 400):
+    for second in range(until + int(WINDOW_SECONDS) + 400):
         past = [pair for pair in kills if pair[0] <= second]
         if not past:
             yield second, pod
@@ -74,7 +74,7 @@ def test_a_job_between_two_kills_stays_one_row_and_a_healed_one_goes(run_seconds
     assert len({some[0].since_seconds for some in known}) == 1
     counts = [int(re.findall(r"crashed (\d+) times in \d+ min", some[0].sentence)[0]) for some in known]
     assert counts == sorted(counts) and counts[-1] > counts[0]
-    healed = max(last[0] + int(CRASH_WINDOW_SECONDS), last[1])
+    healed = max(last[0] + int(WINDOW_SECONDS), last[1])
     assert rows[healed - 1] and not any(rows[second] for second in range(healed + 1, max(rows)))
 
 
