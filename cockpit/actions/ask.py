@@ -111,7 +111,7 @@ def way_of(planning: Planning, pool: Pool, says: Ownership, wanted: DemandWay | 
             return one
         if wanted is not None:
             raise BadInput(f"--way: this cluster does not serve {kind} of {api_version}; choose placeholder")
-    raise BadInput(f"pool {pool.name}: nobody here knows how {says.owner} is asked for nodes")
+    raise BadInput(f"pool {pool.name}: the cockpit does not know how {says.owner} is asked for nodes")
 
 
 def _serves(planning: Planning, api_version: str, kind: str) -> bool:
@@ -171,7 +171,7 @@ def _wish(planning: Planning, pool: Pool, store: StoreReader, terms: AskTerms) -
 
 
 def _who(terms: PoolTerms) -> str:
-    return terms.holder or local_user() or "somebody"
+    return terms.holder or local_user() or "unknown user"
 
 
 def needs_to_ask(planning: Planning, pool: Pool) -> tuple[Right, ...]:
@@ -242,7 +242,7 @@ async def _lacks_class(planning: Planning) -> bool:
 
 
 async def _standing(planning: Planning, pool: Pool) -> tuple[StandingDemand, ...]:
-    """What of ours asks for the pool. Raises Refused where nobody may look."""
+    """What of ours asks for the pool. Raises Refused where it may not be read."""
     read = await read_standing(planning.session, planning.lookup, demand_name(pool))
     if read.trouble and not read.found:
         raise Refused(f"whether nodes of pool {pool.name} are asked for already is not known: {read.trouble}")
@@ -289,10 +289,10 @@ def _told(one: StandingDemand) -> str:
 
 
 def _later(pool: Pool, store: StoreReader) -> str:
-    """What becomes of nodes that nobody needs any more."""
+    """What becomes of nodes that are no longer needed."""
     found = pool_object(store, pool)
     owner = registry.owner_named(registry.ownership(found, nodes_named(store, pool), store).owner)
-    return f"{owner.name if owner.is_somebody else 'their owner'} {owner.idle_words(found)}"
+    return f"{owner.name if owner.decides_size else 'their owner'} {owner.idle_words(found)}"
 
 
 def _delete(one: StandingDemand) -> Call:

@@ -1,6 +1,6 @@
 """A change of a pool's size from its call to its end: the hold is renewed, and given back when it is over.
 
-What is looked at are the tables: the size that the owner was told, and the nodes. A size that somebody else
+What is looked at are the tables: the size that the owner was told, and the nodes. A size that another client
 changes meanwhile ends it, and is told with who wrote it, for that is not seen at the time of the call.
 """
 
@@ -38,7 +38,7 @@ class End(Enum):
 
     GOING = "goes on"
     REACHED = "reached"
-    SET_BACK = "set back"  # somebody else wrote another size
+    SET_BACK = "set back"  # another client wrote another size
     GONE = "gone"  # the pool is not there any more
     FAILED = "failed"  # its owner says why machines do not come
     TIMED_OUT = "timed out"
@@ -63,7 +63,7 @@ def standing(store: StoreReader, hold: Hold, *, was_told: bool) -> ChangeStandin
     whole = pool.nodes_now - min(pool.nodes_now, max(0, pool.nodes_joining - unseen))
     if pool.target not in (None, hold.to):
         return ChangeStanding(End.SET_BACK if was_told else End.GOING, pool.target, whole)
-    if pool.target is None:  # nobody sets it: nodes come by demand, ours and that of others
+    if pool.target is None:  # it is not set: nodes come by demand, ours and that of others
         is_reached = pool.nodes_now >= hold.to and not pool.nodes_joining
     else:
         is_reached = was_told and pool.nodes_now == hold.to and not pool.nodes_joining
@@ -171,14 +171,14 @@ async def bad_end(found: ChangeStanding, hold: Hold, session: Reader, store: Sto
 async def set_back_words(session: Reader, store: StoreReader, hold: Hold, found: ChangeStanding) -> str:
     """`NodePool h100 was set back from 4 to 2 by its controller`: who else writes the size of the pool."""
     what, by = f"pool {hold.pool}", ""
-    with suppress(CockpitError):  # where it may not be read nobody is named
+    with suppress(CockpitError):  # where it may not be read no writer is named
         pool = pool_keyed(store, hold.pool_key)
         owner = None if pool is None else pool_object(store, pool)
         if owner is not None:
             what = f"{owner.kind} {owner.key}"
             by = await _last_writer(session, owner)
     return (
-        f"{what} was set from {hold.to} to {found.target} by {by or 'somebody else'}:"
+        f"{what} was set from {hold.to} to {found.target} by {by or 'another client'}:"
         " two decide this size; agree on one, then scale again"
     )
 

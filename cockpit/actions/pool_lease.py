@@ -116,7 +116,7 @@ async def read_lease(session: Session, pool: Pool, namespace: str) -> LeaseRead:
 
 
 def hold_of(pool: Pool, lease: Lease, namespace: str) -> Hold | None:
-    """The hold behind that Lease as whoever took it had it; None where it does not say for what."""
+    """The hold behind that Lease as its holder wrote it; None where it does not say for what."""
     if lease.to_nodes is None:
         return None
     name = lease_name(pool)
@@ -132,8 +132,8 @@ def hold_of(pool: Pool, lease: Lease, namespace: str) -> Hold | None:
 
 
 def holder_here(session: Session) -> str:
-    """What whoever sits here is called as a holder."""
-    return local_user() or session.user or "somebody"
+    """The name of the user of this host as a holder."""
+    return local_user() or session.user or "unknown user"
 
 
 def _unheld(hold: Hold, why: str) -> Taking:
@@ -203,12 +203,12 @@ def _seize(hold: Hold, lease: Lease, notes: Notes) -> Call:
 
 
 def renew_call(hold: Hold, at_seconds: float) -> Call:
-    """Keep it; refused where somebody else has it by now."""
+    """Keep it; refused where another holder has it."""
     return _own(hold, {"op": "replace", "path": "/spec/renewTime", "value": micro_time(at_seconds)})
 
 
 def release_call(hold: Hold, at_seconds: float) -> Call:
-    """Give it back; refused where somebody else has it by now."""
+    """Give it back; refused where another holder has it."""
     return _own(hold, *_released(at_seconds))
 
 
@@ -222,7 +222,7 @@ def _released(at_seconds: float) -> tuple[dict[str, object], ...]:
 
 def may_have_lapsed(hold: Hold | None, clock: Clock) -> bool:
     """Whether so much time went by since its plan was made, on a host that slept or a line that hung, that
-    somebody else may have the pool by now, and have changed it."""
+    another holder may have the pool by now, and have changed it."""
     taken = from_text(hold.taken) if hold is not None and hold.path else None
     if taken is None:
         return False
@@ -231,7 +231,7 @@ def may_have_lapsed(hold: Hold | None, clock: Clock) -> bool:
 
 def give_up_call(hold: Hold, at_seconds: float) -> Call:
     """What was to be done behind it is not: give it back, to the change that it replaced where one is in
-    flight; refused where somebody else has it by now."""
+    flight; refused where another holder has it."""
     before = hold.replaces
     if before is None or before.acquired_seconds is None:
         return release_call(hold, at_seconds)

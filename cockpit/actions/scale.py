@@ -237,7 +237,7 @@ def starter_lines(found: Starters, *, is_known: bool) -> Iterator[str]:
         free = f"; {found.idle_gpus} GPUs stay free" if found.idle_gpus else ""
         yield f"would start: {_named(found.jobs)}{free}"
     else:
-        yield "nobody who waits now would start on them"
+        yield "no job that waits now would start on them"
     more = []
     if found.held:
         more.append(f"{found.held} wait{'s' * (found.held == 1)} for quota or a gate, not for nodes")

@@ -149,7 +149,7 @@ def _placeholder(wish: CapacityWish) -> CapacityPlan:
 
 
 _REPLACED = (
-    "this server makes a placeholder anew when it is preempted: it may bring more nodes; withdraw it in time"
+    "this server recreates a placeholder that was preempted: it may bring more nodes; withdraw it in time"
 )
 
 

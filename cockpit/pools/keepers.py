@@ -31,7 +31,7 @@ class KeeperKind(enum.Enum):
     NEVER = "never consolidated"
     IN_USE = "in use"  # and only empty nodes are taken
     POOL_BUDGET = "budget of the pool"
-    NO_CONTROLLER = "a pod that nobody makes anew"
+    NO_CONTROLLER = "a pod without a controller"
     SYSTEM_POD = "a pod of kube-system without a budget"
     MINIMUM = "minimum"
     OTHER = "its owner says so"
@@ -61,14 +61,14 @@ def keeper_words(one: Keeper) -> str:
         KeeperKind.NODE_NOTE: f"annotation {one.name} on the node",
         KeeperKind.POD_NOTE: f"annotation {one.name} on pod {one.pod}{left}",
         KeeperKind.BUDGET: f"budget {one.name} lets no pod go, {one.pod} is one of its pods",
-        KeeperKind.BUDGETS: f"pod {one.pod} is in several budgets ({one.name}), so nobody can evict it",
+        KeeperKind.BUDGETS: f"pod {one.pod} is in several budgets ({one.name}), so it cannot be evicted",
         KeeperKind.BUDGETS_UNREAD: "not known: the disruption budgets of its pods are not read",
         KeeperKind.FIXED_SIZE: f"{one.name} has a set number of nodes, and only a lower one takes nodes away",
         KeeperKind.NEVER: f"{one.name} says consolidateAfter Never",
         KeeperKind.IN_USE: f"{one.name} gives up empty nodes only, and {counted(one.pods, 'pod')} "
         f"{'is' if one.pods == 1 else 'are'} on it",
         KeeperKind.POOL_BUDGET: f"the disruption budget of {one.name} lets no node go now",
-        KeeperKind.NO_CONTROLLER: f"pod {one.pod} has no controller to make it anew",
+        KeeperKind.NO_CONTROLLER: f"pod {one.pod} has no controller to recreate it",
         KeeperKind.SYSTEM_POD: f"pod {one.pod} is of kube-system and has no disruption budget",
         KeeperKind.MINIMUM: f"group {one.name} is at its minimum",
         KeeperKind.OTHER: one.said,

@@ -176,8 +176,8 @@ class PoolOwner:
     """One owner. What is not overridden is what nobody can do."""
 
     name: ClassVar[str]
-    is_somebody: ClassVar[bool] = True
-    """False for the one that is asked last: nobody here decides."""
+    decides_size: ClassVar[bool] = True
+    """False for the one that is asked last: it knows of no one that does."""
     """As people write it, also within a sentence."""
     marks_all: ClassVar[bool] = False
     """True where each of its nodes carries its mark: one without it is not among them."""

@@ -34,8 +34,8 @@ def log_pod(pool: Pool, store: StoreReader) -> Pod | None:
 def why_no_log(pool: Pool, store: StoreReader) -> str:
     """Why its log cannot be shown."""
     owner = deciding(pool, store)
-    if not owner.is_somebody:
-        return "nobody in this cluster decides its size, so there is no log"
+    if not owner.decides_size:
+        return "nothing in this cluster decides its size, so there is no log"
     if not owner.log_labels:
         return f"{owner.name} does not run in this cluster: there is no log of it here"
     status = store.status(Kind.POD)

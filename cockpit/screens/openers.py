@@ -180,7 +180,7 @@ async def _reclaim(place: "Place", pools: "Sequence[Pool]") -> None:
     if step.unknown and not (step.removes or step.comes_back or step.settling):
         known, unknown = len(step.cordons) + step.beyond, counted(len(step.unknown), "node")
         items = [ChoiceItem("known", "idle for 30 minutes or more", counted(known, "node"))] if known else []
-        also = f"also {unknown} of which nobody knows since when"
+        also = f"also {unknown} idle for an unknown time"
         items.append(ChoiceItem("all", "every node that is empty now", also))
         chosen = await place.app.push_screen_wait(ChoiceDialog(f"Reclaim of pool {pool.name}", items))
         if chosen is None:

@@ -117,7 +117,7 @@ def _why_unknown(moment: Moment, times: "_Times") -> str:
         if progressing < len(moment.holders) or moment.at:
             return f"unknown: only {len(times.all)} past runs tell how long jobs take"
     if (moment.coming or moment.may_come) and not times.growths and not moment.holders:
-        return "unknown: nobody has seen this pool grow"
+        return "unknown: this pool was not seen to grow"
     return ""
 
 

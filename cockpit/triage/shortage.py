@@ -409,7 +409,7 @@ def _preempting(pod: Pod, found: Finding, preemption: str, said: Evidence, sifte
         names: dict[str, object] = {"priority_class": pod.priority_class or "of the pod"}
         cause = Cause.MAY_NOT_PREEMPT
     elif (pod.priority or 0) > 0 and _finds_no_victims(preemption):
-        text = "nobody below its priority {priority} to preempt; "
+        text = "no pod below its priority {priority} to preempt; "
         names = {"priority": pod.priority or 0}
         cause = Cause.NO_VICTIMS
     else:

@@ -103,7 +103,7 @@ def _drain(node: Node, store: StoreReader, drained_here: str | None) -> list[Pai
     begun = f" · begun {mark.begun}" if mark.begun else ""
     if words == "drained":
         return [Pair("drain", f"drained{begun}")]
-    how = drained_here or "nobody does it from here: D goes on or stops it"
+    how = drained_here or "no cockpit of this host does it: D goes on or stops it"
     return [Pair("drain", f"{words}{begun} · {how}", "warn")]
 
 

@@ -45,11 +45,11 @@ class SpotNotice(NamedTuple):
 
 
 class PoolPage(NamedTuple):
-    """All that the page shows. `owner` decides the size, "" where nobody here does; `is_through_object`: the
+    """All that the page shows. `owner` decides the size, "" where nothing here does; `is_through_object`: the
     object of the pool is another's, and carries what that one decides. `demand` None: not every pod is seen;
     `scalers_trouble` says why the autoscalers of pods could not be read; `no_log` why the log of the owner
-    cannot be shown, "" where the key shows it, None where nobody looked. `held` tells who changes the pool,
-    `idle` which nodes nobody uses, None where that is not known."""
+    cannot be shown, "" where the key shows it, None where that was not read. `held` tells who changes it,
+    `idle` which nodes are unused, None where that is not known."""
 
     pool: Pool
     now_seconds: float
@@ -206,7 +206,7 @@ def _waiting(page: PoolPage) -> Pair:
         return Pair("demand", "not known: not every pod is seen", "warn")
     pods = len(demand.only) + len(demand.shared)
     if not pods:
-        return Pair("demand", "nobody waits for it")
+        return Pair("demand", "no pod waits for it")
     also = sum(one.gpus for one in demand.shared)
     words = [f"{counted(demand.gpus, 'GPU')} that only it can serve"] if demand.gpus else []
     words += [f"{counted(also, 'GPU')} that other pools could serve too"] if also else []
@@ -232,7 +232,7 @@ def _change(page: PoolPage) -> list[Pair]:
     ladder, told = page.ladder, None
     moves = page.pool.target not in (None, page.pool.nodes_now) or (ladder is not None and not ladder.is_over)
     if ladder is not None and ladder.asked is not None:
-        told = f"{ladder.asked.by or 'somebody here'} asked for it at {clock(ladder.asked.at_seconds)}"
+        told = f"{ladder.asked.by or 'a user of this host'} asked for it at {clock(ladder.asked.at_seconds)}"
         if lease is not None and lease.asked(page.pool.target) == ladder.asked:
             told += f" ({lease.change})"
     elif held.is_old:
@@ -247,7 +247,7 @@ def _change(page: PoolPage) -> list[Pair]:
 
 
 def _idle(page: PoolPage) -> list[Pair]:
-    """Nodes that nobody uses, the longest idle first, and GPUs that no pod has."""
+    """Unused nodes, the longest idle first, and GPUs that no pod has."""
     free = page.pool.gpus_idle
     if page.idle is None:
         return [Pair("idle", "not known: not every pod is seen", "dim")]

@@ -75,7 +75,7 @@ def page_with(
     return PoolPage(
         pool=pool,
         now_seconds=now_seconds,
-        owner=decides.name if decides.is_somebody else "",
+        owner=decides.name if decides.decides_size else "",
         is_through_object=registry.holder(found, nodes).name != decides.name,
         gpus_each=gpus_per_node(pool, store),
         prices=learnt.prices,

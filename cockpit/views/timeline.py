@@ -384,7 +384,7 @@ def _checkpoint(job: Job, now: Progress, told: Checkpoints) -> list[Pair]:
     """From which step it goes on where it is stopped now, or was: nothing where the log tells of none."""
     if told.step is None and not told.refused:
         return []
-    words = "none whole: it begins anew" if told.step is None else f"step {told.step:,}"
+    words = "none whole: it starts over" if told.step is None else f"step {told.step:,}"
     lost = 0 if told.step is None or now.step is None else now.step - told.step
     steps = f"{lost:,} step{'s' if lost != 1 else ''}"
     is_lost = lost > 0 and job.state in (JobState.SUSPENDED, JobState.FAILED)

@@ -132,7 +132,7 @@ def _card(text: str, view: ClusterView) -> list[str]:
     card = next((one for one in view.store.gpus_on(name) if str(one.index) == index), None)
     if card is None:
         return [f"no reading of GPU {index} on {name}"]
-    holder = f"{card.pod_namespace}/{card.pod_name}" if card.pod_name else "nobody"
+    holder = f"{card.pod_namespace}/{card.pod_name}" if card.pod_name else "none"
     now = (
         f"duty {fmt.duty_cell(card.duty_ratio).text}",
         f"memory {fmt.memory_cell(card.memory_used_bytes, card.memory_total_bytes).text}",

@@ -84,7 +84,7 @@ def _typed(node: Node, bill: Bill, gangs: Sequence[Broken]) -> str:
 def _refuse_as_kubectl(node: Node, bill: Bill, *, force: bool, takes_scratch: bool) -> None:
     what = []
     if bill.unowned and not force:
-        what.append(f"{listed('nobody makes them again: ', _keys(bill.unowned), _MOST_NAMES)} (--force)")
+        what.append(f"{listed('no controller recreates them: ', _keys(bill.unowned), _MOST_NAMES)} (--force)")
     if bill.scratch and not takes_scratch:
         told = listed("their emptyDir data is lost: ", _keys(bill.scratch), _MOST_NAMES)
         what.append(f"{told} (--delete-emptydir-data)")
@@ -235,7 +235,7 @@ def _warnings(bill: Bill, lost: Sequence[Broken], budgets: Sequence[Budget] | No
     else:
         yield from map(_delay, delays(bill.evicted, budgets))
     if bill.unowned:
-        yield listed("nobody makes them again: ", _keys(bill.unowned), _MOST_NAMES)
+        yield listed("no controller recreates them: ", _keys(bill.unowned), _MOST_NAMES)
     if bill.scratch:
         yield f"emptyDir data of {counted(len(bill.scratch), 'pod')} is lost"
 

@@ -103,7 +103,7 @@ DRAIN = Verb(
         ),
         Flag("--grace", "grace", "time that pods get to end (default: their own)", "TIME"),
         Flag("--within", "within", "give up after this long; what stays is told", "TIME"),
-        Flag("--force", "force", "also pods that nobody makes again", is_switch=True),
+        Flag("--force", "force", "also pods without a controller", is_switch=True),
         Flag("--delete-emptydir-data", "delete_emptydir_data", "also pods with an emptyDir", is_switch=True),
     ),
     plan=plan_to_drain,

@@ -323,7 +323,7 @@ RECLAIM = Verb(
         Flag(
             "--include-unknown",
             "include_unknown",
-            "also nodes that are empty now and nobody knows since when",
+            "also nodes that are empty now, for an unknown time",
             is_switch=True,
         ),
     ),

@@ -22,7 +22,7 @@ class NodeLabels(PoolOwner):
     """Nobody: asked last, it says who must resize such a pool."""
 
     name = "labels of nodes"
-    is_somebody = False
+    decides_size = False
 
     def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
         """A sentence: who must resize it."""
@@ -31,7 +31,7 @@ class NodeLabels(PoolOwner):
 
 
 def _object_without_owner(found: PoolObject) -> str:
-    return f"nobody here knows how {found.kind} {found.key} of {found.api_version} is resized"
+    return f"the cockpit does not know how {found.kind} {found.key} of {found.api_version} is resized"
 
 
 def _why_not(nodes: Nodes) -> str:

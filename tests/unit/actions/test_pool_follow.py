@@ -79,7 +79,7 @@ async def test_a_size_that_is_another_one_again_was_set_back(monkeypatch: pytest
     found = await ground.followed()
     assert (found.end, found.target) == (End.SET_BACK, 2)
     told = await bad_end(found, HOLD, Line(), pool(2, 2))
-    assert told.startswith("MachineDeployment capi/h100 was set from 3 to 2 by somebody else: two decide")
+    assert told.startswith("MachineDeployment capi/h100 was set from 3 to 2 by another client: two decide")
 
 
 async def test_it_is_renewed_while_it_goes_on_and_left_to_lapse_where_time_runs_out(

@@ -111,7 +111,7 @@ async def test_the_size_of_the_other_one_does_not_end_it() -> None:
     found = standing(back, _hold(pool, 2), was_told=True)
     assert (found.end, found.target) == (End.SET_BACK, 1)
     told = await bad_end(found, _hold(pool, 2), Line(), back)
-    assert told.startswith("MachineDeployment a/h100 was set from 2 to 1 by somebody else")
+    assert told.startswith("MachineDeployment a/h100 was set from 2 to 1 by another client")
 
 
 def test_a_pool_known_by_its_nodes_is_found_once_its_owner_is_read() -> None:

@@ -172,5 +172,5 @@ def test_a_size_that_a_controller_sets_back_ends_the_wait(
     code, out, err = run(capsys, *words("scale", "4"), "--wait")
     assert code == 1
     assert out.startswith("Growing pool h100 from 3 to 4")
-    assert "MachineDeployment capi/h100 was set from 4 to 3 by somebody else" in err
+    assert "MachineDeployment capi/h100 was set from 4 to 3 by another client" in err
     assert "two decide this size; agree on one, then scale again" in err

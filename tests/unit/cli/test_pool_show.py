@@ -124,7 +124,7 @@ def test_text_has_the_page_and_the_nodes(grows: Cluster, capsys: Capture) -> Non
     lines = out.splitlines()
     assert code == 0 and lines[0] == "pool h100"
     assert lines[1].startswith("owner Cluster API MachineDeployment capi/h100")
-    for said in ("1→3", "asked", "nobody waits for it", "5 GPUs free"):
+    for said in ("1→3", "asked", "no pod waits for it", "5 GPUs free"):
         assert said in out, out
     assert any(line.startswith("n1 ") for line in lines) and "\x1b" not in out
     assert max(map(len, lines)) <= 200

@@ -123,7 +123,7 @@ def test_a_budget_that_lets_no_pod_go_holds_the_node_of_its_pods() -> None:
     assert told(ours(), [member(is_ready=True)], budgets=(budget(takes_unready=True),)) == [LEAVES + says]
     two = (budget("a", allowed=1), budget("b", allowed=1))
     assert told(ours(), [member()], budgets=two) == [
-        LEAVES + "pod team-a/llm-0 is in several budgets (team-a/a, team-a/b), so nobody can evict it"
+        LEAVES + "pod team-a/llm-0 is in several budgets (team-a/a, team-a/b), so it cannot be evicted"
     ]
 
 
@@ -250,7 +250,7 @@ def test_a_pod_that_nobody_makes_anew_holds_its_node() -> None:
     for taints in ((), (THOUGHT_OF,)):
         one, store = autoscaled([bare], *taints)
         (pair,) = removal_pairs(one, store, NOW, ())
-        assert pair.value == CA_LEAVES + "pod team-a/shell has no controller to make it anew"
+        assert pair.value == CA_LEAVES + "pod team-a/shell has no controller to recreate it"
     one, store = autoscaled([replace(bare, stay_notes=((SAFE, "true"),))], THOUGHT_OF)
     assert removal_pairs(one, store, NOW, ())[0].name == "removal"
 

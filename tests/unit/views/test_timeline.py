@@ -284,7 +284,7 @@ def test_the_pairs_of_a_page() -> None:
         (
             JobState.RUNNING,
             Checkpoints(None, None, "a.pt: cut"),
-            "none whole: it begins anew · refused a.pt: cut",
+            "none whole: it starts over · refused a.pt: cut",
             "warn",
         ),
     ],
