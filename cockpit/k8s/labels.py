@@ -34,12 +34,53 @@ SPOT = frozenset(
         ("cloud.google.com/gke-spot", "true"),
         ("cloud.google.com/gke-preemptible", "true"),
         ("kubernetes.azure.com/scalesetpriority", "spot"),
+        ("oci.oraclecloud.com/oke-is-preemptible", "true"),
+        ("nebius.com/preemptible", "true"),
         ("node.kubernetes.io/lifecycle", "spot"),
     }
 )
 """Labels, with their value, of machines that the cloud may take back at any time. Sources:
 awslabs/eks-node-viewer pkg/model/node.go, cloud.google.com/kubernetes-engine/docs/concepts/spot-vms,
-learn.microsoft.com/azure/aks/spot-node-pool."""
+learn.microsoft.com/azure/aks/spot-node-pool, docs.oracle.com/iaas/Content/ContEng preemptible capacity."""
+
+POOL_LABELS: tuple[str, ...] = (
+    "karpenter.sh/nodepool",
+    "karpenter.sh/provisioner-name",
+    "cluster.x-k8s.io/deployment-name",
+    "node.cluster.x-k8s.io/deployment-name",
+    "topology.cluster.x-k8s.io/deployment-name",
+    "cluster.x-k8s.io/pool-name",
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "sagemaker.amazonaws.com/instance-group-name",
+    "cloud.google.com/gke-nodepool",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+    "compute.coreweave.com/node-pool",
+    "oke.oraclecloud.com/pool.name",
+    "nebius.com/node-group-id",
+    "doks.digitalocean.com/node-pool",
+    "alibabacloud.com/nodepool-id",
+    "ibm-cloud.kubernetes.io/worker-pool-name",
+    "k8s.scaleway.com/pool-name",
+    "lke.linode.com/pool-id",
+    "vke.vultr.com/node-pool",
+    "kubernetes.civo.com/civo-node-pool",
+    "node.exoscale.net/nodepool-id",
+    "yandex.cloud/node-group-id",
+    "tke.cloud.tencent.com/nodepool-id",
+    "cce.cloud.com/cce-nodepool",
+    "magnum.openstack.org/nodegroup",
+    "worker.gardener.cloud/pool",
+    "kops.k8s.io/instancegroup",
+    "hcloud/node-group",
+    "node-pool",
+    "nodepool",
+    "pool",
+)
+"""Labels that name a node's pool, the surest first (sources: karpenter pkg/apis/v1/labels.go, cluster-api
+api/core common_types.go, eks-node-viewer pkg/model/node.go, cluster-autoscaler azure_template.go, the
+providers' documents)."""
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 AUTOSCALER_MINIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"

@@ -57,6 +57,7 @@ class _Machine(NamedTuple):
     taints: tuple[tuple[str, str, str], ...]
     labels: tuple[tuple[str, str], ...]
     own: tuple[tuple[str, str], ...] = ()  # all that is known of it: who selects it waits for it
+    names: tuple[str, ...] = ()  # likewise, by any label
 
 
 class _Ask(NamedTuple):
@@ -158,7 +159,8 @@ def _machines(
     owner, gpus = pool_object(store, pool), gpus_per_node(pool, store)
     if owner is None:
         return ()
-    own = registry.holder(owner, ()).selector(owner, ())
+    holder = registry.holder(owner, ())
+    own, names = holder.selector(owner, ()), holder.template(owner).names
     carried = {
         **{one.key: one.values[0] for one in owner.requirements if _is_fixed(one)},
         **dict(owner.template_labels),
@@ -167,7 +169,7 @@ def _machines(
     labels = tuple(pair for pair in carried.items() if pair[0] in keys)
     if gpus:
         return (_Machine("", gpus, None, None, (), labels),)
-    return (_Machine("", 0, None, None, (), labels, own),) if own else ()
+    return (_Machine("", 0, None, None, (), labels, own, names),) if own or names else ()
 
 
 def _is_fixed(one: PoolRequirement) -> bool:
@@ -197,7 +199,7 @@ def _may(ask: _Ask, wishes: PodWishes, machines: Iterable[_Machine]) -> bool:
         return False
     terms = None if wishes.node_terms is None else NodeTerms(wishes.node_terms)
     for one in machines:
-        if one.own and not one.gpus:
+        if (one.own or one.names) and not one.gpus:
             if _names(wishes, one):
                 return True
             continue
@@ -222,10 +224,7 @@ def _names(wishes: PodWishes, machine: _Machine) -> bool:
     known = dict(machine.labels)
     if any(known.get(key, value) != value for key, value in wishes.node_selector):
         return False
-    if not set(machine.own).isdisjoint(wishes.node_selector):
-        return True
-    expressions = (one for term in wishes.node_terms or () for one in term.expressions)
-    return any(
-        one.operator == "In" and any(one.key == key and value in one.values for key, value in machine.own)
-        for one in expressions
-    )
+    expressions = [one for term in wishes.node_terms or () for one in term.expressions]
+    asked = {(one.key, value) for one in expressions if one.operator == "In" for value in one.values}
+    asked.update(wishes.node_selector)
+    return not asked.isdisjoint(machine.own) or any(value in machine.names for _, value in asked)

@@ -10,10 +10,10 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.nearest import nearest_words
 from cockpit.pools import registry
-from cockpit.pools.match import Group, groups
+from cockpit.pools.match import Group, pool_groups
 from cockpit.pools.owner import Ownership
 from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of, objects_of
+from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of
 
 __all__ = [
     "NodeStage",
@@ -29,13 +29,17 @@ __all__ = [
 
 def pools_of(store: StoreReader) -> tuple[Pool, ...]:
     """Every pool by name: those with an owner object, then groups of GPU nodes known only from labels."""
-    return tuple(_row(group, store) for group in groups(nodes_of(store), objects_of(store)))
+    return tuple(_row(group, store) for group in pool_groups(store))
 
 
 def pool_object(store: StoreReader, pool: Pool) -> PoolObject | None:
     """The object that owns the pool's size, None for a pool known only from labels."""
-    found = store.get(Kind.POOL, pool.owner_uid) if pool.owner_uid else None
-    return found if isinstance(found, PoolObject) else None
+    if not pool.owner_uid:
+        return None
+    found = store.get(Kind.POOL, pool.owner_uid)
+    if isinstance(found, PoolObject):
+        return found
+    return next((one for one in registry.told_pools(store) if one.uid == pool.owner_uid), None)
 
 
 def pool_named(store: StoreReader, name: str) -> Pool:
@@ -104,6 +108,8 @@ def _row(group: Group, store: StoreReader) -> Pool:
     stages = [node_stage(node, store) for node in nodes]
     allocated = [gpus_allocated(store, node.name) for node in nodes]
     target = owner.replicas if owner else None
+    if target is None and says.coming:
+        target = len(nodes) + says.coming
     present = sum(stage != NodeStage.LEAVING for stage in stages)
     coming = sum(
         stage in NodeStage.COMING and not _is_settled(node.has_gpus, stage)
@@ -111,9 +117,9 @@ def _row(group: Group, store: StoreReader) -> Pool:
     )
     return Pool(
         name=group.name,
-        owner_group=owner.api_version.rpartition("/")[0] if owner else "",
+        owner_group=owner.api_version.rpartition("/")[0] if owner and owner.kind else "",
         owner_kind=owner.kind if owner else "",
-        owner_key=owner.key if owner else "",
+        owner_key=owner.key if owner and owner.kind else "",
         owner_uid=owner.uid if owner else "",
         why_not=says.why_not,
         grows_by_demand=grows_by_demand(says),

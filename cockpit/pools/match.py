@@ -7,8 +7,10 @@ import msgspec
 
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.node_labels import NO_POOL
+from cockpit.pools.truth import nodes_of, objects_of
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -17,6 +19,15 @@ class Group(msgspec.Struct, frozen=True):
     name: str
     owner: PoolObject | None
     nodes: tuple[Node, ...]
+
+
+def pool_groups(store: StoreReader) -> tuple[Group, ...]:
+    """Every pool, by name: those of objects and nodes, and those that only an owner tells of."""
+    nodes, objects = nodes_of(store), objects_of(store)
+    found = groups(nodes, objects)
+    if not (told := registry.told_pools(store, tuple((one.owner, one.nodes) for one in found))):
+        return found
+    return groups(nodes, (*objects, *told))
 
 
 def groups(nodes: Sequence[Node], objects: Sequence[PoolObject]) -> tuple[Group, ...]:
@@ -40,7 +51,7 @@ def _names(owners: Sequence[PoolObject], labelled: Iterable[str]) -> dict[str, s
     """What each is called, by uid: the shortest that no other pool is called, too."""
     ways = [
         (one.name, one.key, f"{kind}/{one.key}", f"{kind}.{one.api_version.rpartition('/')[0]}/{one.key}")
-        for one, kind in ((one, one.kind.lower()) for one in owners)
+        for one, kind in ((one, one.kind.lower() or "group") for one in owners)
     ]
     taken = Counter(list(labelled))
     for some in ways:

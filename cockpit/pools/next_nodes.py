@@ -130,7 +130,9 @@ def _asked(shape: Shape) -> dict[str, list[str]]:
 
 
 def _is_named(told: NodeTemplate, shape: Shape) -> bool:
-    """Whether the shape selects the pool by a label that not every node has."""
+    """Whether the shape selects the pool by a label that not every node has, or by its name."""
+    if told.names:
+        return any(value in told.names for values in _asked(shape).values() for value in values)
     known = dict(told.labels)
     keys = {*known, *(one.key for one in told.requirements)} - _OPEN_KEYS
     return any(key in keys for key in _asked(shape))

@@ -34,6 +34,8 @@ from cockpit.pools.capacity import CapacityWish, DemandWay
 from cockpit.pools.keepers import Budgets, Keeper
 
 Nodes = Sequence[Node]
+KnownPool = tuple[PoolObject | None, Nodes]
+"""A pool that is found by its object, or by labels of nodes."""
 MERGE_PATCH = "application/merge-patch+json"
 REMOVAL_TAINT = "gpu-cockpit/removal"
 """Key of the taint of a node that a cockpit is about to have removed, whoever owns its pool."""
@@ -70,12 +72,14 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     `may_resize`: set the number of nodes; `may_limit`: change the maximum; `may_demand`: have nodes come by
     asking for capacity; `may_remove`: have nodes of our choice go. `handle` is what would let this be done
     from here where it can't be, "" otherwise. `read_seconds` is when it was read where it is not watched.
+    `coming` is how many nodes it waits for, besides those that an object of the pool asks for.
     `fault` is what is wrong with the bounds, of which none is then told, "" where nothing is.
     """
 
     owner: str  # name of the PoolOwner that decides the size
     minimum: int | None = None
     maximum: int | None = None
+    coming: int = 0
     may_resize: Capability = NO_HANDLE
     may_limit: Capability = NO_HANDLE
     may_demand: Capability = NO_HANDLE
@@ -144,7 +148,8 @@ class GroupRefusal(NamedTuple):
 
 class NodeTemplate(NamedTuple):
     """What the object of a pool promises of each of its nodes: `gpus` devices of `resource`, None where how
-    many is not told. Labels of which `requirements` leave the choice get the value that pods ask for."""
+    many is not told. Labels of which `requirements` leave the choice get the value that pods ask for. A pod
+    that selects one of `names` by any label means the pool."""
 
     labels: Labels = ()
     taints: tuple[Taint, ...] = ()
@@ -153,6 +158,7 @@ class NodeTemplate(NamedTuple):
     resource: str = "nvidia.com/gpu"
     requirements: tuple[PoolRequirement, ...] = ()
     open_prefixes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class OwnerWords(NamedTuple):
@@ -232,6 +238,10 @@ class PoolOwner:
         """What stands for the pool of that name until it is read, with how to reach it, where its state is
         outside the cluster; None where it is not, or nobody configured how."""
         return None
+
+    def told_pools(self, truth: StoreReader, known: Sequence[KnownPool]) -> tuple[PoolObject, ...]:
+        """What stands for pools that its own word alone tells of, and that are none of those known."""
+        return ()
 
     def template(self, found: PoolObject) -> NodeTemplate:
         """The nodes that the object promises, for a pool without nodes."""

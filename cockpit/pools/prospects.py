@@ -14,10 +14,9 @@ from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.match import groups
+from cockpit.pools.match import pool_groups
 from cockpit.pools.next_nodes import may_serve
 from cockpit.pools.owner import FailureClass, PoolFailure
-from cockpit.pools.truth import nodes_of, objects_of
 
 
 class PoolGrowth(enum.Enum):
@@ -50,12 +49,19 @@ class Prospect(NamedTuple):
         )
 
 
+class Serving(NamedTuple):
+    """Pools of which one more node would take a pod, and those of which that is not known."""
+
+    sure: tuple[Prospect, ...]
+    perhaps: tuple[Prospect, ...]
+
+
 class _Index:
     """Of one state of what pools rest on: the pools, and which of them serve a shape."""
 
     def __init__(self, basis: tuple[object, ...], every: tuple[Prospect, ...]) -> None:
         self.basis, self.every = basis, every
-        self.serving: dict[Shape, tuple[Prospect, ...] | None] = {}
+        self.serving: dict[Shape, Serving] = {}
 
 
 _INDEXES: "WeakKeyDictionary[StoreReader, _Index]" = WeakKeyDictionary()
@@ -75,8 +81,7 @@ def _index(store: StoreReader, now_seconds: float | None) -> _Index:
     basis = (now // _STANDS_SECONDS, *(tuple(store.records(kind).values()) for kind in _KINDS))
     kept = _INDEXES.get(store)
     if kept is None or kept.basis != basis:  # records that have not changed are the same objects
-        found = groups(nodes_of(store), objects_of(store))
-        every = tuple(_prospect(one.name, one.owner, one.nodes, store, now) for one in found)
+        every = tuple(_prospect(one.name, one.owner, one.nodes, store, now) for one in pool_groups(store))
         kept = _INDEXES[store] = _Index(basis, every)
     return kept
 
@@ -108,15 +113,23 @@ def serving(
 ) -> tuple[Prospect, ...] | None:
     """Pools of which one more node would take a pod of the shape; None where that is known of none, and not
     known of some."""
+    found = all_serving(shape, store, now_seconds, around)
+    return None if found.perhaps and not found.sure else found.sure
+
+
+def all_serving(
+    shape: Shape, store: StoreReader, now_seconds: float | None, around: Surroundings = UNKNOWN
+) -> Serving:
+    """The same with those of which it is not known."""
     index, alike = _index(store, now_seconds), _alike(shape, store)
     if shape.claims or alike not in index.serving:
         snapshot = ClusterSnapshot(store, around)
         every = [(one, may_serve(one.owner, one.nodes, shape, snapshot)) for one in index.every]
-        found = tuple(one for one, may in every if may)
-        is_unknown = not found and any(may is None for _, may in every)
+        sure = tuple(one for one, may in every if may)
+        perhaps = tuple(one for one, may in every if may is None)
         if len(index.serving) >= _MOST_SHAPES:
             index.serving.clear()
-        index.serving[alike] = None if is_unknown else found
+        index.serving[alike] = Serving(sure, perhaps)
     return index.serving[alike]
 
 

@@ -29,6 +29,7 @@ from cockpit.pools.owner import (
     REMOVAL_TAINT,
     FailureClass,
     GroupRefusal,
+    KnownPool,
     Nodes,
     Ownership,
     PoolFailure,
@@ -127,6 +128,11 @@ def object_of(node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
     if not objects:
         return None
     return next((found for one in _all.owners if (found := one.object_of(node, objects)) is not None), None)
+
+
+def told_pools(truth: StoreReader, known: Sequence[KnownPool] = ()) -> tuple[PoolObject, ...]:
+    """Pools that owners tell of, and that neither objects nor nodes do."""
+    return tuple(found for one in _all.taking_over for found in one.told_pools(truth, known))
 
 
 def is_pool(found: PoolObject) -> bool:

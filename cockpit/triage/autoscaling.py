@@ -26,7 +26,7 @@ from cockpit.pools.failures import failure_of_machine
 from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.owner import FailureClass, GroupRefusal, PoolFailure
 from cockpit.pools.promise import gpus_promised
-from cockpit.pools.prospects import PoolGrowth, Prospect, serving
+from cockpit.pools.prospects import PoolGrowth, Prospect, Serving, all_serving
 from cockpit.triage.evidence import of_event
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.node_to_come import takes_when_up
@@ -115,9 +115,10 @@ def _refused(  # what was found, and what the autoscaler says of it
     names none: a reason is told only where every pool that would serve the pod is kept back."""
     told = msgspec.structs.replace(found, evidence=(*found.evidence, of_event(event)))
     kept = [one for one in refusals if one.is_full or one.is_waiting]
-    pools = _pools_that_serve(pod, context)
-    if not kept or pools == ():
+    known = _pools_that_serve(pod, context)
+    if not kept or known == Serving((), ()):
         return told
+    pools = None if known is None else known.sure or known.perhaps
     if any(one.is_of_all for one in kept):
         words = "no scale-up: the autoscaler is at its maximum of nodes"
         return _with(found, Cause.POOL_AT_MAXIMUM, words, {}, event)
@@ -141,9 +142,10 @@ def _refused(  # what was found, and what the autoscaler says of it
 def _by_pools(pod: Pod, found: Finding, context: PlacementContext) -> Finding:
     """The cause with what becomes of the pools that would serve the pod, where no event tells it."""
     now = context.now_seconds
-    pools = None if found.cause in _IN_SHORT or now is None else _pools_that_serve(pod, context)
-    if not pools or now is None:
+    known = None if found.cause in _IN_SHORT or now is None else _pools_that_serve(pod, context)
+    if known is None or not known.sure or now is None:
         return found
+    pools = known.sure
     states, whose = {one.growth for one in pools}, _named(pools)
     if states <= {PoolGrowth.STOPPED, PoolGrowth.WAITS}:
         return _not_grown(found, pools, whose)
@@ -220,12 +222,12 @@ def _kinds(kept: Sequence[GroupRefusal]) -> str:
     return f"node groups: {full} at the maximum, {waiting} in backoff"
 
 
-def _pools_that_serve(pod: Pod, context: PlacementContext) -> tuple[Prospect, ...] | None:
-    """Pools of which one more node would take the pod; None where that is not known."""
+def _pools_that_serve(pod: Pod, context: PlacementContext) -> Serving | None:
+    """Pools of which one more node would take the pod; None where that is known of none."""
     shape = shape_of_pod(pod)
     if not context.knows_nodes or not shape.gpus:
         return None
-    return serving(shape, context.store, context.now_seconds, context.around)
+    return all_serving(shape, context.store, context.now_seconds, context.around)
 
 
 def _with(found: Finding, cause: str, words: str, names: dict[str, str], *said: Event | Evidence) -> Finding:

@@ -14,6 +14,7 @@ import msgspec
 from google.protobuf.message import DecodeError
 
 from cockpit.clean import WORDS, clean
+from cockpit.k8s.labels import POOL_LABELS
 from cockpit.kube.decode.common import LABEL_CHARACTERS, annotations, conditions
 from cockpit.kube.decode.nodes import (
     CAPI_MACHINE,
@@ -22,7 +23,6 @@ from cockpit.kube.decode.nodes import (
     KEPT_ANNOTATIONS,
     MEMORY_LABEL,
     MODEL_LABELS,
-    POOL_LABELS,
     REPLICAS_LABEL,
     TYPE_LABELS,
     ZONE_LABELS,

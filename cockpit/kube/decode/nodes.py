@@ -4,34 +4,19 @@ from typing import Any
 
 from cockpit.clean import WORDS, clean
 from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.k8s.labels import POOL_LABELS
 from cockpit.kube.decode.amounts import pairs
 from cockpit.kube.decode.common import annotations, conditions, identity, labels
 from cockpit.kube.decode.reading import Reading
 from cockpit.model.node import Node, Taint
-
-POOL_LABELS: tuple[str, ...] = (
-    "karpenter.sh/nodepool",
-    "cluster.x-k8s.io/deployment-name",
-    "node.cluster.x-k8s.io/deployment-name",
-    "topology.cluster.x-k8s.io/deployment-name",
-    "cluster.x-k8s.io/pool-name",
-    "eks.amazonaws.com/nodegroup",
-    "cloud.google.com/gke-nodepool",
-    "kubernetes.azure.com/agentpool",
-    "agentpool",
-    "compute.coreweave.com/node-pool",
-    "node-pool",
-    "nodepool",
-    "pool",
-)
-"""Labels that name a node's pool, the surest first (sources: karpenter pkg/apis/v1/labels.go, cluster-api
-api/core common_types.go, eks-node-viewer pkg/model/node.go, cluster-autoscaler azure_template.go)."""
 
 CAPI_OWNER_NAME = "cluster.x-k8s.io/owner-name"
 CAPI_MACHINE = "cluster.x-k8s.io/machine"
 
 MODEL_LABELS: tuple[str, ...] = (
     "nvidia.com/gpu.product",
+    "gpu.nvidia.com/model",
+    "nebius.com/gpu-name",
     "amd.com/gpu.product-name",
     "cloud.google.com/gke-accelerator",
     "karpenter.k8s.aws/instance-gpu-name",
@@ -41,11 +26,15 @@ MODEL_LABELS: tuple[str, ...] = (
     "cluster-api/accelerator",
     "aliyun.accelerator/nvidia_name",
 )
+_NO_MODELS = frozenset({"nvidia", "amd", "intel", "gpu", "true"})
+"""Values of those labels that name who made the GPU, or that there is one."""
 PRESENT_LABEL = "nvidia.com/gpu.present"
 _BARE_MODEL_LABEL = "accelerator"
 """A name that anybody may use, also for a node without one."""
 COUNT_LABELS: tuple[str, ...] = (
     "nvidia.com/gpu.count",
+    "gpu.nvidia.com/count",
+    "aliyun.accelerator/nvidia_count",
     "karpenter.k8s.aws/instance-gpu-count",
     "cloud.google.com/gke-accelerator-count",
 )
@@ -118,7 +107,7 @@ def node_record(node: Any, reading: Reading) -> Node:
         gpus_expected=_count(_first(found, COUNT_LABELS)[0]),
         gpu_replicas=_count(found.get(REPLICAS_LABEL, "")) or 1,
         is_gpu_labelled=found.get(PRESENT_LABEL) == "true" or is_modelled,
-        gpu_model=model,
+        gpu_model="" if model.lower() in _NO_MODELS else model,
         gpu_memory_bytes=None if memory is None else memory * _MIB,
         instance_type=_first(found, TYPE_LABELS)[0],
         zone=_first(found, ZONE_LABELS)[0],

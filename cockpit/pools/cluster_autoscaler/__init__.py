@@ -4,7 +4,7 @@ Which it does is told by its status ConfigMap; what went wrong by that and by it
 kubernetes-sigs/cluster-autoscaler pkg/utils/taints/taints.go, pkg/clusterstate, pkg/FAQ.md.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -19,7 +19,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools.capacity import DemandWay
-from cockpit.pools.cluster_autoscaler.groups import group_of
+from cockpit.pools.cluster_autoscaler.groups import STATUS_OBJECT, group_of, template_of, told_groups
 from cockpit.pools.cluster_autoscaler.removal import KEEP, is_going, keepers_of, removal_of
 from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, meaning, refusals_of, said_by
 from cockpit.pools.failure_classes import classed
@@ -27,7 +27,9 @@ from cockpit.pools.keepers import Budgets, Keeper, KeeperKind
 from cockpit.pools.owner import (
     FailureClass,
     GroupRefusal,
+    KnownPool,
     Nodes,
+    NodeTemplate,
     Ownership,
     OwnerWords,
     PoolFailure,
@@ -43,7 +45,8 @@ _CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
 
 
 class ClusterAutoscaler(PoolOwner):
-    """No pool object is its own: it takes over the size of those of others."""
+    """No object of the API is its own: it takes over the size of those of others. A group without nodes that
+    none of them is stands for itself."""
 
     name = "the cluster autoscaler"
     watched = (
@@ -84,6 +87,26 @@ class ClusterAutoscaler(PoolOwner):
         found = next((one.value for one in node.taints if one.key == _CANDIDATE), "")
         return float(found) if found.isascii() and found.isdecimal() and len(found) < 12 else None
 
+    def holds(self, found: PoolObject) -> bool:
+        """What stands for a group of its status."""
+        return found.api_version == STATUS_OBJECT
+
+    def told_pools(self, truth: StoreReader, known: Sequence[KnownPool]) -> tuple[PoolObject, ...]:
+        """Groups of its status, also of one that it left behind."""
+        status = status_of(truth)
+        return () if status is None else tuple(told_groups(status, known))
+
+    def template(self, found: PoolObject) -> NodeTemplate:
+        """What the name of the group tells."""
+        return template_of(found)
+
+    def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
+        """Of such a group: its size and its bounds are kept by the provider."""
+        name = "" if found is None else found.name
+        no = refused(f"no object in this cluster is node group {name}: its provider keeps size and bounds")
+        low, high = (None, None) if found is None else (found.min_replicas, found.max_replicas)
+        return Ownership(owner=self.name, minimum=low, maximum=high, may_resize=no, may_limit=no)
+
     def takes_over(
         self, says: Ownership, found: PoolObject | None, nodes: Nodes, truth: StoreReader
     ) -> Ownership:
@@ -103,6 +126,7 @@ class ClusterAutoscaler(PoolOwner):
             owner=self.name,
             minimum=group.minimum if group.minimum is not None else says.minimum,
             maximum=group.maximum if group.maximum is not None else says.maximum,
+            coming=max(0, (group.target or 0) - (group.registered or 0)),
             may_resize=no,
             may_demand=through("pending pods"),
             read_seconds=status.read_seconds,

@@ -56,6 +56,15 @@ CAPI = {
         ),
         ({"agentpool": "ap"}, {}, "ap", "agentpool"),
         ({"compute.coreweave.com/node-pool": "cw"}, {}, "cw", "compute.coreweave.com/node-pool"),
+        *(
+            ({key: "p", "pool": "x"}, {}, "p", key)
+            for key in (
+                *("alpha.eksctl.io/nodegroup-name", "karpenter.sh/provisioner-name"),
+                *("sagemaker.amazonaws.com/instance-group-name", "oke.oraclecloud.com/pool.name"),
+                *("nebius.com/node-group-id", "doks.digitalocean.com/node-pool"),
+                *("alibabacloud.com/nodepool-id", "lke.linode.com/pool-id", "worker.gardener.cloud/pool"),
+            )
+        ),
         ({"node-pool": "np"}, {}, "np", "node-pool"),
         ({"pool": "a"}, {}, "a", "pool"),
         ({"pool": "a"}, CAPI, "md-0-abc", "cluster.x-k8s.io/owner-name"),
@@ -104,6 +113,21 @@ def test_what_a_gpu_node_shows_and_promises() -> None:
         (Taint("k", "", "NoSchedule"),),
     )
     assert (one.kubelet_version, one.internal_ip) == ("v1.36.0", "10.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("labels", "model"),
+    [
+        ({"kubernetes.azure.com/accelerator": "nvidia", "accelerator": "nvidia"}, ""),
+        ({"cloud.google.com/gke-accelerator": "nvidia-h100-80gb"}, "nvidia-h100-80gb"),
+        ({"gpu.nvidia.com/model": "H100_NVLINK_80GB", "gpu.nvidia.com/count": "8"}, "H100_NVLINK_80GB"),
+        ({"nebius.com/gpu-name": "H100"}, "H100"),
+    ],
+)
+def test_who_made_a_gpu_is_no_model(labels: dict[str, str], model: str) -> None:
+    one = node(labels)
+    assert (one.gpu_model, one.is_gpu_labelled) == (model, True)
+    assert one.gpus_expected == (8 if "gpu.nvidia.com/count" in labels else None)
 
 
 def test_a_gpu_that_is_not_advertised_is_unknown_and_not_zero() -> None:
