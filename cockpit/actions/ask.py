@@ -61,7 +61,7 @@ def plan_ask(planning: Planning, pool: Pool, terms: AskTerms, store: StoreReader
     says = registry.ownership(owner, nodes, store)
     way = way_of(planning, pool, says, terms.way)
     gpus = gpus_per_node(pool, store)
-    _refuse(pool, owner, terms.nodes, gpus)
+    _refuse(pool, owner, terms.nodes, gpus, says)
     wish = _wish(planning, pool, store, terms)
     asked = plan_capacity(way, wish) if way is not DemandWay.MACHINE else None
     lines = [*gain_lines(pool, terms.nodes, store), *_bounds(pool, owner)]
@@ -120,14 +120,16 @@ def _serves(planning: Planning, api_version: str, kind: str) -> bool:
     return found is not None and found.path().startswith(f"/apis/{api_version}/")
 
 
-def _refuse(pool: Pool, owner: PoolObject | None, nodes: int, gpus: int | None) -> None:
+def _refuse(pool: Pool, owner: PoolObject | None, nodes: int, gpus: int | None, says: Ownership) -> None:
     if not 1 <= nodes <= MOST_ASKED:
         raise BadInput(f"pool {pool.name}: {nodes} nodes cannot be asked for: give 1 to 1000")
     size = size_of(pool)
     if pool.maximum is not None and size + nodes > pool.maximum:
+        way = f"raise it first (M, cockpit pool limit {pool.name} --max COUNT)"
+        if says.may_limit.may is False:
+            way = f"it cannot be raised from here: {says.may_limit.why_not}"
         raise BadInput(
-            f"pool {pool.name}: {size} + {nodes} nodes are above its maximum of {pool.maximum}:"
-            f" raise it first (M, cockpit pool limit {pool.name} --max COUNT)"
+            f"pool {pool.name}: {size} + {nodes} nodes are above its maximum of {pool.maximum}: {way}"
         )
     if gpus == 0:
         raise BadInput(f"pool {pool.name} has no GPUs: its nodes come by pods that need them")

@@ -8,7 +8,7 @@ from cockpit.pools.index import pool_object
 from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.owner import FailureClass, Nodes, PoolFailure
 from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.pools.truth import objects_of
+from cockpit.pools.truth import has_lost_its_node, objects_of
 
 MOST_KEPT_SECONDS = 6 * 3_600.0
 """What was said longer ago says nothing of now."""
@@ -18,7 +18,12 @@ def failures_of(pool: Pool, store: StoreReader, now_seconds: float) -> tuple[Poo
     """All of them, the newest first; each cause of one machine once, and none that a later machine healed."""
     found = pool_object(store, pool)
     nodes = tuple(one for name in pool.node_names if (one := store.by_key(Kind.NODE, name)) is not None)
-    told = [*registry.failures(found, nodes, store, now_seconds), *_without_gpus(nodes, store, now_seconds)]
+    machines = registry.holder(found, nodes).machines(found, nodes, store)
+    told = [
+        *registry.failures(found, nodes, store, now_seconds),
+        *(_without_node(one) for one in machines if has_lost_its_node(one, store)),
+        *_without_gpus(nodes, store, now_seconds),
+    ]
     told = [
         one
         for one in told
@@ -38,6 +43,18 @@ def failure_of_machine(machine: Machine, store: StoreReader, now_seconds: float)
     )
     told = registry.failures(next(owners, None), (), store, now_seconds)
     return next((one for one in told if one.machine == machine.uid and not one.is_past), None)
+
+
+def _without_node(machine: Machine) -> PoolFailure:
+    told = next((one for one in machine.conditions if one.status == "False" and "Node" in one.type), None)
+    return PoolFailure(
+        kind=FailureClass.NODE_DELETED,
+        sentence=f"node {machine.node} was deleted, and its {machine.kind} {machine.name} is still there",
+        remedy=f"delete {machine.kind} {machine.name}: its owner makes another one",
+        source=f"{machine.kind} {machine.key}",
+        since_seconds=None if told is None else told.changed_seconds,
+        machine=machine.uid,
+    )
 
 
 def _without_gpus(nodes: Nodes, store: StoreReader, now_seconds: float) -> list[PoolFailure]:

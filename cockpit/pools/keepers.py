@@ -34,6 +34,7 @@ class KeeperKind(enum.Enum):
     NO_CONTROLLER = "a pod without a controller"
     SYSTEM_POD = "a pod of kube-system without a budget"
     MINIMUM = "minimum"
+    ROLLOUT = "rollout"  # of the object that makes its machines
     OTHER = "its owner says so"
 
 
@@ -70,6 +71,7 @@ def keeper_words(one: Keeper) -> str:
         KeeperKind.POOL_BUDGET: f"the disruption budget of {one.name} lets no node go now",
         KeeperKind.NO_CONTROLLER: f"pod {one.pod} has no controller to recreate it",
         KeeperKind.SYSTEM_POD: f"pod {one.pod} is of kube-system and has no disruption budget",
+        KeeperKind.ROLLOUT: f"{one.name} is being rolled out, and no node of it is taken before that ends",
         KeeperKind.MINIMUM: f"group {one.name} is at its minimum",
         KeeperKind.OTHER: one.said,
     }[one.kind]

@@ -29,6 +29,7 @@ from cockpit.pools import registry
 from cockpit.pools.index import pool_object
 from cockpit.pools.sightings import NO_SIGHTINGS, Sightings
 from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.pools.truth import has_lost_its_node
 
 RECENT_SECONDS = 1_800.0
 """So long a growth that is over is still told."""
@@ -365,8 +366,13 @@ class _Climb:
             uid=machine.uid if machine is not None else "",
             stamps=stamps,
             hang=self.hang(stamps),
-            failure=machine.failure if machine is not None else "",
+            failure=self._failure(machine),
         )
+
+    def _failure(self, machine: Machine | None) -> str:
+        if machine is None or machine.failure or not has_lost_its_node(machine, self._store):
+            return machine.failure if machine is not None else ""
+        return f"its node {machine.node} was deleted"
 
     def hang(self, stamps: tuple[Stamp, ...]) -> Hang | None:
         """The first step that is not reached, counted from the last that is dated. Being used is nobody's
@@ -401,6 +407,8 @@ class _Climb:
             sighted = at.get(Rung.GPUS_UP)
             if used is not None and sighted is not None:
                 at[Rung.GPUS_UP] = min(used, sighted)  # we may look late: a pod had them by then
+        elif (self._seen.used(node.name) or 0.0) > (node.created_seconds or float("inf")):
+            at[Rung.USED] = None  # by a pod that has gone since
         return at
 
 

@@ -107,6 +107,7 @@ class FailureClass(enum.Enum):
     BOUNDS = "invalid bounds"  # of the pool: its autoscaler leaves it out
     NO_AUTOSCALER = "no autoscaler"  # the one that decides the size does not work
     JOIN = "join failure"  # the machine runs and is no node
+    NODE_DELETED = "node deleted"  # its machine runs, and registers no node again
     NO_GPUS = "GPU never advertised"  # the node is Ready without its GPUs
     THROTTLED = "throttled"  # asked too often: nothing was done
     CREDENTIALS = "credentials"  # of this host, at the cloud: expired, or none
@@ -171,9 +172,10 @@ class OwnerWords(NamedTuple):
 
 class Removal(msgspec.Struct, frozen=True, kw_only=True):
     """How far somebody is with taking a node away. `left_seconds` None: nobody tells when the next stage
-    comes."""
+    comes. `may_stay`: what keeps nodes of its pool keeps it as well."""
 
     stage: str
+    may_stay: bool = False
     since_seconds: float | None = None
     left_seconds: float | None = None
 
@@ -295,6 +297,10 @@ class PoolOwner:
     def pool_keepers(self, node: Node, truth: StoreReader, now_seconds: float) -> tuple[Keeper, ...]:
         """What of the pool makes it leave the node where it is, likewise."""
         return ()
+
+    def is_rolling_out(self, found: PoolObject, truth: StoreReader) -> bool:
+        """Whether it replaces the machines of the pool: no autoscaler takes nodes from it meanwhile."""
+        return False
 
     def stopped_by(self, found: PoolObject) -> str:
         """Path of the object that, while it is paused, keeps a new size from being followed; "" for none."""

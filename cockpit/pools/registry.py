@@ -23,7 +23,7 @@ from cockpit.pools.command import CommandPools
 from cockpit.pools.coreweave import CoreWeave
 from cockpit.pools.eks import Eks
 from cockpit.pools.karpenter import Karpenter
-from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, by_namespace, held_lines
+from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, by_namespace, held_lines, keeper_words
 from cockpit.pools.node_labels import NodeLabels
 from cockpit.pools.owner import (
     REMOVAL_TAINT,
@@ -175,6 +175,8 @@ def page_lines(
     """What bounds the pool besides its number of nodes and what of it may go, as its holder says; which of
     its nodes are held, whoever leaves them where they are."""
     own = () if found is None else holder(found, ()).page_lines(found, nodes, now_seconds)
+    if found is not None and (rollout := _rollout(found, nodes, truth)) is not None:
+        own = (*own, f"{rollout[0]}: {keeper_words(rollout[1])}")
     by_name = by_namespace(budgets)
     held = {one.name: tuple(_node_keepers(one, truth, now_seconds, by_name)) for one in nodes}
     return (*own, *held_lines(held))
@@ -185,6 +187,16 @@ def _node_keepers(
 ) -> Iterator[tuple[str, Keeper]]:
     for one in _all.owners:
         yield from ((one.name, hold) for hold in one.node_keepers(node, truth, now_seconds, budgets))
+
+
+def _rollout(found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[str, Keeper] | None:
+    """What keeps an autoscaler from taking nodes of a pool whose machines are being replaced, with its name;
+    None where nothing is, or a person sets the size."""
+    decides = ownership(found, nodes, truth).owner
+    makes = holder(found, ())
+    if decides == makes.name or not makes.is_rolling_out(found, truth):
+        return None
+    return decides, Keeper(KeeperKind.ROLLOUT, f"{found.kind} {found.key}")
 
 
 def kept_reasons() -> frozenset[str]:
@@ -198,7 +210,11 @@ def removal(
     """How far anybody is with taking that node away."""
     by_name = by_namespace(budgets)
     told = (one.removal(node, truth, now_seconds, by_name) for one in _all.owners)
-    return next((one for one in told if one is not None), None)
+    found = next((one for one in told if one is not None), None)
+    if found is None or not found.may_stay:
+        return found
+    pool = object_of(node, tuple(truth.records(Kind.POOL).values()))
+    return None if pool is not None and _rollout(pool, (node,), truth) is not None else found
 
 
 def keepers_of(
@@ -210,6 +226,9 @@ def keepers_of(
         own = one.node_keepers(node, truth, now_seconds, by_name)
         of_pool = one.pool_keepers(node, truth, now_seconds)
         yield from ((one.name, hold) for hold in (*own, *of_pool))
+    found = object_of(node, tuple(truth.records(Kind.POOL).values()))
+    if found is not None and (rollout := _rollout(found, (node,), truth)) is not None:
+        yield rollout
 
 
 def going_taints() -> frozenset[str]:

@@ -19,7 +19,7 @@ from cockpit.pools import registry
 from cockpit.pools.drain_mark import still_there
 from cockpit.pools.idle import RECLAIM, when_cordoned
 from cockpit.pools.owner import PoolOwner
-from cockpit.pools.truth import is_use_known, nodes_of
+from cockpit.pools.truth import has_lost_its_node, is_use_known, nodes_of
 
 LARGE_RATIO: Final = 0.10
 """More of a pool at once is stated, once by the setting `shrink-at-once` or each time by its number
@@ -128,7 +128,11 @@ def _choosing_calls(
         return None
     all_ = holder.machines(owner, (), store)
     there = len(found.empty) + len(found.busy) + len(found.kept)
-    bare = [one for one in reversed(all_) if not one.node and one.deleting_seconds is None]
+    bare = [
+        one
+        for one in reversed(all_)
+        if (not one.node and one.deleting_seconds is None) or has_lost_its_node(one, store)
+    ]
     less = there + len(bare) - replicas - found.going
     bare.sort(key=lambda one: not holder.mark_of(one))
     first = bare[: max(0, less)]

@@ -2,7 +2,7 @@
 
 from cockpit.model.listing import listing
 from cockpit.model.node import Node
-from cockpit.model.pool import PoolObject
+from cockpit.model.pool import Machine, MachineStage, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 
@@ -15,6 +15,15 @@ def nodes_of(truth: StoreReader) -> tuple[Node, ...]:
 def objects_of(truth: StoreReader) -> tuple[PoolObject, ...]:
     """Every object that owns a number of machines, by key."""
     return tuple(sorted(truth.records(Kind.POOL).values(), key=lambda one: (one.key, one.kind)))
+
+
+def has_lost_its_node(machine: Machine, truth: StoreReader) -> bool:
+    """Whether the machine had a node that is gone, while the machine is to stay; False where that is not
+    known."""
+    had_one = machine.node and machine.stage in (MachineStage.JOINED, MachineStage.INITIALIZED)
+    if not had_one or machine.deleting_seconds is not None:
+        return False
+    return truth.by_key(Kind.NODE, machine.node) is None and listing(truth, Kind.NODE).has_all
 
 
 def gpus_allocated(truth: StoreReader, node: str) -> int:

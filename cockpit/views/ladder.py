@@ -17,7 +17,7 @@ _NEXT = {
     Rung.JOINED: "machine starts, no node yet",
     Rung.READY: "node joined, kubelet gets ready",
     Rung.GPUS_UP: "GPU driver is being installed",
-    Rung.USED: "ready, nothing runs on it yet",
+    Rung.USED: "ready, nothing runs on it now",
 }
 """What a machine is at, by the step that it waits for."""
 _OVERDUE = {

@@ -225,6 +225,8 @@ def _change(page: PoolPage) -> list[Pair]:
     if lease is not None and lease.is_in_force(page.now_seconds) and (names_it or not held.is_old):
         was, to = lease.from_nodes, lease.to_nodes
         word = "changing" if was is None or to is None else "growing" if to > was else "shrinking"
+        if any(not one.is_part for one in page.standing.found):
+            word = "asking for nodes of"
         who = "you are" if held.is_ours else f"{lease.holder} is"
         change = f" {lease.change}" if lease.change else ""
         since = "" if lease.acquired_seconds is None else f" since {clock(lease.acquired_seconds)}"

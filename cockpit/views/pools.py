@@ -42,7 +42,7 @@ def _size(pool: Pool, now_seconds: float) -> Cell:
 
 def _owner(pool: Pool, now_seconds: float) -> Cell:
     if not pool.owner_kind:
-        return Cell("labels only" if pool.node_names else "autoscaler's status", "dim")
+        return Cell("autoscaler's status" if pool.owner_uid else "labels only", "dim")
     return Cell(f"{pool.owner_kind} {pool.owner_key}", "dim" if pool.why_not else "")
 
 

@@ -21,6 +21,8 @@ _TOLD = (
     "Accepted",
 )
 """Conditions that say how far it is, the weightiest first."""
+_ANSWERED = ("CapacityBuffer", "ProvisioningRequest")
+"""Kinds that an autoscaler answers by conditions: with a flag that is off it never does."""
 _LONGEST = 120
 
 
@@ -87,7 +89,7 @@ def _state(kind: str, status: Mapping[str, Any]) -> str:
         if one is not None and str(one.get("status")) == "True":
             said = clean_message(str(one.get("message") or ""), _LONGEST)
             return f"{kind_of}: {said}" if said else kind_of
-    return ""
+    return "" if by_type or kind not in _ANSWERED else "no autoscaler has answered it yet"
 
 
 def _map(value: Any) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ from cockpit.k8s.labels import POOL_LABELS
 from cockpit.kube.decode.common import LABEL_CHARACTERS, annotations, conditions
 from cockpit.kube.decode.nodes import (
     CAPI_MACHINE,
+    CAPI_OWNER_KIND,
     CAPI_OWNER_NAME,
     COUNT_LABELS,
     KEPT_ANNOTATIONS,
@@ -52,7 +53,7 @@ TELLING_LABELS: tuple[str, ...] = (
 _NAMES = (
     names_of(set(TELLING_LABELS)),
     names_of([CAPI_MACHINE]),  # that it is there
-    names_of([CAPI_OWNER_NAME]),  # and what it says
+    names_of([CAPI_OWNER_KIND, CAPI_OWNER_NAME]),  # and what they say
     names_of(KEPT_ANNOTATIONS),
 )
 _LABELS_KEPT = 32_768

@@ -1,5 +1,6 @@
 """Nodes: capacity, GPUs advertised and promised, the pool that labels tell."""
 
+import re
 from typing import Any
 
 from cockpit.clean import WORDS, clean
@@ -11,7 +12,11 @@ from cockpit.kube.decode.reading import Reading
 from cockpit.model.node import Node, Taint
 
 CAPI_OWNER_NAME = "cluster.x-k8s.io/owner-name"
+CAPI_OWNER_KIND = "cluster.x-k8s.io/owner-kind"
 CAPI_MACHINE = "cluster.x-k8s.io/machine"
+_DRAWN = re.compile(r"-(?:[bcdfghjklmnpqrstvwxz2456789]{5,10}|\d{8,10})$")
+"""What a MachineDeployment appends to its name for each of its MachineSets, drawn from these characters;
+before that a hash (source: cluster-api internal/controllers/machinedeployment/machinedeployment_sync.go)."""
 
 MODEL_LABELS: tuple[str, ...] = (
     "nvidia.com/gpu.product",
@@ -90,6 +95,8 @@ def node_record(node: Any, reading: Reading) -> Node:
     is_named = pool_label.startswith("karpenter.sh/") or "cluster.x-k8s.io" in pool_label
     if not is_named and CAPI_MACHINE in noted and noted.get(CAPI_OWNER_NAME):
         pool, pool_label = noted[CAPI_OWNER_NAME], CAPI_OWNER_NAME
+        if noted.get(CAPI_OWNER_KIND) == "MachineSet":
+            pool = _DRAWN.sub("", pool)
     memory = _count(found.get(MEMORY_LABEL, ""))
     model, model_label = _first(found, MODEL_LABELS)
     is_modelled = bool(model) and model_label != _BARE_MODEL_LABEL

@@ -17,7 +17,7 @@ from cockpit.k8s import labels as well_known
 from cockpit.model.node import Node, Taint
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, PoolObject
-from cockpit.model.record import Kind, Labels, label
+from cockpit.model.record import Kind, Labels, condition, label
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
@@ -190,6 +190,17 @@ class ClusterApi(PoolOwner):
             return _with(says, may_resize=no, may_limit=limit)
         remove = through("annotation of its Machine, then the scale subresource")
         return _with(says, may_resize=through(_SCALE), may_limit=limit, may_remove=remove)
+
+    def is_rolling_out(self, found: PoolObject, truth: StoreReader) -> bool:
+        """By its condition, else by Machines of more than one MachineSet (kubernetes/autoscaler
+        cloudprovider/clusterapi/clusterapi_unstructured.go)."""
+        if found.kind != "MachineDeployment":
+            return False
+        told = condition(found.conditions, "RollingOut")
+        if told is not None:
+            return told.status == "True"
+        staying = (one for one in self.machines(found, (), truth) if one.deleting_seconds is None)
+        return len({one.set_name for one in staying if one.set_name}) > 1
 
     def stopped_by(self, found: PoolObject) -> str:
         """The Cluster: while it is paused none of its pools is followed."""

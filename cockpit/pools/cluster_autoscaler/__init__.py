@@ -19,9 +19,15 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools.capacity import DemandWay
-from cockpit.pools.cluster_autoscaler.groups import STATUS_OBJECT, group_of, template_of, told_groups
+from cockpit.pools.cluster_autoscaler.groups import (
+    STATUS_OBJECT,
+    group_of,
+    group_of_node,
+    template_of,
+    told_groups,
+)
 from cockpit.pools.cluster_autoscaler.removal import KEEP, is_going, keepers_of, removal_of
-from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, meaning, refusals_of, said_by
+from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, Said, meaning, refusals_of, said_by
 from cockpit.pools.failure_classes import classed
 from cockpit.pools.keepers import Budgets, Keeper, KeeperKind
 from cockpit.pools.owner import (
@@ -180,13 +186,13 @@ class ClusterAutoscaler(PoolOwner):
         if group is None:
             return ()
         known = ((one, said_by(one)) for one in truth.records(Kind.OWNER_EVENT).values())
-        events = [(said, one) for one, said in known if said is not None and said.group == group.name]
+        events = [(said, one) for one, said in known if said is not None and _is_of(said, group, status)]
         events.sort(key=lambda pair: (-(pair[1].last_seconds or 0.0), pair[1].message))
         # it tells of a scale-up before and after it asked the cloud: the same once is enough
-        newest = [one for at, (said, one) in enumerate(events) if not at or said != events[at - 1][0]]
+        newest = [(said, one) for at, (said, one) in enumerate(events) if not at or said != events[at - 1][0]]
         return (
             OwnerWords(_group_words(group), "status", status.written_seconds),
-            *(OwnerWords(f"{one.reason}: {one.message}", "event", one.last_seconds) for one in newest),
+            *(OwnerWords(_event_words(said, one), "event", one.last_seconds) for said, one in newest),
         )
 
     def failures(
@@ -225,6 +231,17 @@ def _unread(truth: StoreReader) -> tuple[OwnerWords, ...]:
         return ()
     remedy = "; the setting autoscaler-status names another" if stream.phase is Phase.ABSENT else ""
     return (OwnerWords(f"status not read: {stream.message.rstrip('.')}{remedy}", "", None),)
+
+
+def _is_of(said: Said, group: ScaledGroup, status: AutoscalerStatus) -> bool:
+    """Whether an event is of that group; a node that is gone is told by what its name begins with."""
+    return said.group == group.name if not said.node else group_of_node(status, said.node) is group
+
+
+def _event_words(said: Said, event: Event) -> str:
+    if said.node:
+        return f"{event.reason}: empty node {said.node} removed"
+    return f"{event.reason}: {event.message}"
 
 
 def _group_words(group: ScaledGroup) -> str:

@@ -1,5 +1,5 @@
-"""Which of the autoscaler's groups is which pool: it calls them by the provider's ids; and those that only its
-status names.
+"""Which of the autoscaler's groups is which pool: it calls them by the provider's ids. And those that only
+its status names.
 
 Sources: kubernetes/autoscaler cluster-autoscaler/cloudprovider/clusterapi/clusterapi_unstructured.go
 (`MachineDeployment/NAMESPACE/NAME`); ids of others hold the pool's name among other words (an auto scaling
@@ -36,6 +36,17 @@ def group_of(status: AutoscalerStatus, found: PoolObject | None, nodes: Nodes) -
         bounds = (found.min_replicas, found.max_replicas)
         alike = [one for one in alike if (one.minimum, one.maximum) == bounds]
     return alike[0] if len(alike) == 1 else None
+
+
+def group_of_node(status: AutoscalerStatus, node: str) -> ScaledGroup | None:
+    """The group whose pool's name the node's name begins with, before or after the provider's prefix; the
+    longest of several."""
+    held = [
+        one
+        for one in status.groups
+        if any(re.search(rf"(?:^|-){re.escape(name)}-", node) for name in _names(one.name) if "/" not in name)
+    ]
+    return max(held, key=lambda one: len(_short(one.name)), default=None)
 
 
 def told_groups(status: AutoscalerStatus, known: Iterable[KnownPool]) -> Iterator[PoolObject]:

@@ -36,6 +36,7 @@ def removal_of(node: Node, now_seconds: float) -> Removal | None:
     left = None if since is None else max(0.0, since + UNNEEDED_SECONDS - now_seconds)
     return Removal(
         stage="unneeded: the cluster autoscaler means to remove it (10 min unless it is told otherwise)",
+        may_stay=True,
         since_seconds=since,
         left_seconds=left,
     )

@@ -21,12 +21,15 @@ _PATTERNS = {
     r"(?:; source errors: (?P<why>.*))?$",
     "MaxNodesTotalReached": r"^Max total nodes in cluster reached: (?P<why>\d+)",
     "ClusterUnhealthy": r"^Cluster is unhealthy",
+    "ScaleDownEmpty": r"^Scale-down: (?:removing )?empty node \"?(?P<node>[^\s\"]+)\"?(?: removed)?$",
 }
 _READ = {reason: re.compile(pattern, re.DOTALL) for reason, pattern in _PATTERNS.items()}
-FAILURES = tuple(reason for reason in _PATTERNS if reason != "ScaledUpGroup")
+FAILURES = tuple(reason for reason in _PATTERNS if reason not in ("ScaledUpGroup", "ScaleDownEmpty"))
 KEPT = tuple(_PATTERNS)
 
 
+_COMBINED = "(combined from similar events): "
+"""Put before a message by whoever writes many alike (client-go tools/record/events_cache.go)."""
 _REFUSED = "pod didn't trigger scale-up: "
 _PART = re.compile(r"(\d+) (.+?)(?=, \d+ |$)", re.DOTALL)
 _OF_ALL = ("max total nodes in cluster reached", "max cluster limit reached")
@@ -55,12 +58,14 @@ class Said(NamedTuple):
     why: str = ""
     to_nodes: int | None = None
     from_nodes: int | None = None
+    node: str = ""  # that it takes away
 
 
 def said_by(event: Event) -> Said | None:
     """What an event of the autoscaler says; None for one that is not known."""
     pattern = _READ.get(event.reason)
-    found = pattern.match(event.message) if pattern is not None else None
+    message = event.message.removeprefix(_COMBINED)
+    found = pattern.match(message) if pattern is not None else None
     if found is None:
         return None
     parts = found.groupdict()
@@ -71,6 +76,7 @@ def said_by(event: Event) -> Said | None:
         (parts.get("code") or "").strip(),
         (parts.get("why") or "").strip(),
         *sizes,
+        node=parts.get("node") or "",
     )
 
 

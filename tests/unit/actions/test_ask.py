@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.ask import AskTerms, ask_as_now, withdraw_as_now
+from cockpit.actions.ask import AskTerms, ask_as_now, plan_ask, withdraw_as_now
 from cockpit.actions.plan_diff import confirmed
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_lease import lease_name
@@ -110,6 +110,18 @@ def test_machines_of_unknown_size_are_asked_for_all_the_same() -> None:
 def test_what_cannot_be_is_refused_in_a_sentence(owner: PoolObject, terms: AskTerms, words: str) -> None:
     with pytest.raises(BadInput, match=words):
         asked(owner, terms)
+
+
+def test_a_maximum_that_cannot_be_raised_from_here_is_not_asked_to_be_raised() -> None:
+    some = [node("a", pool="spot", pool_label="agentpool")]
+    group = ScaledGroup(name="aks-spot-99-vmss", minimum=0, maximum=1, target=1, registered=1)
+    at = 1_800_000_000.0
+    told = AutoscalerStatus(uid="s", name="s", written_seconds=at, read_seconds=at, groups=(group,))
+    store = store_of(some)
+    plans = dataclasses.replace(planning(pool()), store=store)
+    store.apply(Batch(kind=Kind.AUTOSCALER, changed=(told,)))
+    with pytest.raises(BadInput, match=r"maximum of 1: it cannot be raised from here: an AKS agent pool"):
+        plan_ask(plans, pool_named(store, "spot"), AskTerms(nodes=1))
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,24 @@ CAPI = {
         ({"node-pool": "np"}, {}, "np", "node-pool"),
         ({"pool": "a"}, {}, "a", "pool"),
         ({"pool": "a"}, CAPI, "md-0-abc", "cluster.x-k8s.io/owner-name"),
+        *(
+            ({}, {**CAPI, "cluster.x-k8s.io/owner-name": name}, pool, "cluster.x-k8s.io/owner-name")
+            for name, pool in (
+                *(("h100-nlp9v", "h100"), ("gpu-h100-6b8f9c7d5f", "gpu-h100")),
+                *(("gpu-x-2596988554", "gpu-x"), ("worker-us-east-1a", "worker-us-east-1a")),
+                *(("md-gpu-train", "md-gpu-train"), ("l40s-vm2h8tgqxl", "l40s")),
+            )
+        ),
+        (
+            {},
+            {
+                **CAPI,
+                "cluster.x-k8s.io/owner-kind": "MachinePool",
+                "cluster.x-k8s.io/owner-name": "h100-nlp9v",
+            },
+            "h100-nlp9v",
+            "cluster.x-k8s.io/owner-name",
+        ),
         ({"pool": ""}, {}, "", ""),
         ({}, {}, "", ""),
     ],

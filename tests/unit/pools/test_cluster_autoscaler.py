@@ -20,6 +20,7 @@ from cockpit.pools.index import pools_of
 from cockpit.pools.kept_events import MOST, kept_events
 from cockpit.pools.owner import FailureClass
 from cockpit.store.store import Store
+from cockpit.views.pool_told import owner_words
 from tests.unit.pools.builders import BORN, deployment, node, store_of
 
 GROUP = "MachineDeployment/capi/h100"
@@ -133,6 +134,36 @@ SAID = [
 def test_events_become_values(reason: str, text: str, said: Said) -> None:
     assert said_by(event(reason, text.format(GROUP))) == said
     assert said_by(event(reason, "something new")) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "node_name", "of"),
+    [
+        ((GROUP, "MachineDeployment/capi/h100-spot"), "h100-spot-abcde-xyzab", "h100-spot"),
+        ((GROUP, "MachineDeployment/capi/h100-spot"), "h100-abcde-xyzab", "h100"),
+        (("t4", "h100"), "t4-xk2p9", "t4"),
+        (("aks-h100-99-vmss", "aks-t4-98-vmss"), "aks-h100-99-vmss000001", "h100"),
+    ],
+)
+def test_a_node_that_it_took_away_is_told_of_its_pool_alone(
+    names: tuple[str, ...], node_name: str, of: str
+) -> None:
+    store = world(status(*map(group, names)))
+    texts = ('removing empty node "{}"', "empty node {} removed")
+    said = tuple(
+        event(
+            "ScaleDownEmpty", f"{head}Scale-down: {text.format(node_name)}", at=BORN - 60, uid=f"{head}{at}"
+        )
+        for head in ("", "(combined from similar events): ")
+        for at, text in enumerate(texts)
+    )
+    kept = kept_events(Batch(kind=Kind.EVENT, changed=said), store)
+    assert kept is not None
+    store.apply(kept)
+    for pool in pools_of(store):
+        told = [one.text for one in owner_words(pool, store) if one.source == "event"]
+        assert told == [f"ScaleDownEmpty: empty node {node_name} removed"] * (pool.name == of), pool.name
+        assert failures_of(pool, store, BORN) == (), "a removal is no failure"
 
 
 FAILURES = [

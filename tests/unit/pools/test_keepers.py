@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from cockpit.errors import BadInput
 from cockpit.fit.surroundings import Budget, budget_of
 from cockpit.k8s.durations import go_seconds
+from cockpit.k8s.labels import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM
 from cockpit.k8s.selectors import selector_of
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
 from cockpit.model.batch import Batch
@@ -271,6 +272,36 @@ def test_the_minimum_of_its_group_holds_a_node(target: int | None, is_held: bool
     one, store = autoscaled((), target=target, minimum=2)
     said = CA_LEAVES + "group asg-h100-1 (2 nodes) is at its minimum"
     assert [pair.value for pair in removal_pairs(one, store, NOW, ())] == [said] * is_held
+
+
+@pytest.mark.parametrize(
+    ("conditions", "sets", "is_held"),
+    [
+        ((), ("h100-aaaaa",), False),
+        ((), ("h100-aaaaa", "h100-bbbbb"), True),
+        ((Condition("RollingOut", "True"),), ("h100-aaaaa",), True),
+        ((Condition("RollingOut", "False"),), ("h100-aaaaa", "h100-bbbbb"), False),
+    ],
+)
+def test_a_rollout_holds_nodes_and_none_that_a_person_sizes(
+    conditions: tuple[Condition, ...], sets: tuple[str, ...], is_held: bool
+) -> None:
+    bounds = ((AUTOSCALER_MINIMUM, "0"), (AUTOSCALER_MAXIMUM, "4"))
+    marks = (("cluster.x-k8s.io/owner-kind", "MachineSet"), ("cluster.x-k8s.io/owner-name", "h100-aaaaa"))
+    one = replace(node("n", annotations=marks), taints=(THOUGHT_OF,))
+    machines = [
+        machine("" if at else "n", name, set_name=name, pool_kind="MachineDeployment", pool_key="capi/h100")
+        for at, name in enumerate(sets)
+    ]
+    said = "MachineDeployment capi/h100 is being rolled out, and no node of it is taken before that ends"
+    for notes in (bounds, ()):
+        pool = replace(deployment(annotations=notes), conditions=conditions)
+        store = store_of([one], [], [pool], machines=machines)
+        (pair,) = removal_pairs(one, store, NOW, ())
+        holds = is_held and bool(notes)
+        assert (pair.value == CA_LEAVES + said, pair.name) == (holds, "kept" if holds else "removal")
+        lines = registry.page_lines(pool, (one,), store, NOW, ())
+        assert (f"the cluster autoscaler: {said}" in lines) is holds
 
 
 def test_the_page_of_a_pool_names_who_is_held_and_by_what() -> None:

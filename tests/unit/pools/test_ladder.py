@@ -275,3 +275,18 @@ def test_steps_are_cumulative_and_never_more_than_wanted(heights: list[int], rep
         assert reached == sorted(reached, reverse=True)
     times = [one.at_seconds for one in found.stamps if one.at_seconds is not None]
     assert times == sorted(times)
+
+
+def test_a_machine_whose_job_has_ended_was_used() -> None:
+    seen = Sightings()
+    new = member("new", at=30, ready_at=60, gpus=8)
+    store = world([OLD, new], [OLD_CLAIM, claim("c", stage=MachineStage.INITIALIZED, on="new")], replicas=2)
+
+    def has_been_used() -> bool:
+        return growing(store, 600, seen=seen).machines[0].has(Rung.USED)
+
+    assert not has_been_used()
+    seen.note_pods([pod("daemon", "new", 0, owner_kind="DaemonSet")], BORN + 300)
+    assert not has_been_used(), "a pod of a DaemonSet is no work"
+    seen.note_pods([pod("job", "new")], BORN + 300)
+    assert has_been_used()

@@ -4,14 +4,15 @@
 import msgspec
 import pytest
 
-from cockpit.model.batch import Batch
+from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.pool import Machine, MachineStage, PoolObject
 from cockpit.model.record import Condition, Kind
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
-from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
+from cockpit.pools.ladder import GPUS_LIMIT_SECONDS, growth
 from cockpit.pools.owner import FailureClass, PoolFailure
-from tests.unit.pools.builders import BORN, deployment, node, store_of
+from cockpit.pools.shrink import shrink_of
+from tests.unit.pools.builders import BORN, deployment, machine, node, store_of
 from tests.unit.pools.test_cluster_autoscaler import event
 from tests.unit.pools.test_ladder import claim, member, nodepool, world
 
@@ -146,3 +147,41 @@ def test_gpus_that_never_show() -> None:
     assert (
         failures_of(pools_of(store_of([node("a", pool="p")]))[0], store_of([node("a", pool="p")]), BORN) == ()
     )
+
+
+def test_a_machine_whose_node_was_deleted_is_told_and_goes_first() -> None:
+    unhealthy = Condition("NodeHealthy", "False", "NodeDeleted", "", BORN + 60)
+    made = [
+        machine(
+            name,
+            stage=MachineStage.JOINED,
+            pool_kind="MachineDeployment",
+            pool_key="capi/h100",
+            created_seconds=BORN,
+            conditions=(unhealthy,) if name == "c" else (),
+        )
+        for name in "abc"
+    ]
+    nodes = [node(name, pool="h100") for name in "ab"]
+    store = store_of(nodes, [], [deployment(replicas=3)], machines=made)
+    (pool,) = pools_of(store)
+    (found,) = failures_of(pool, store, BORN + 120)
+    assert (found.kind, found.since_seconds) == (FailureClass.NODE_DELETED, BORN + 60)
+    assert found.sentence == "node c was deleted, and its Machine m-c is still there"
+    ladder = growth(pool, store, BORN + 120)
+    assert ladder is not None
+    assert [one.failure for one in ladder.machines if one.failure] == ["its node c was deleted"]
+    (owner,) = store.records(Kind.POOL).values()
+    shrunk = shrink_of(pool, owner, 2, store, BORN + 120)
+    assert (shrunk.going, [one.target for one in shrunk.calls]) == (0, ["machine capi/m-c"])
+    going = msgspec.structs.replace(made[2], deleting_seconds=BORN + 90)
+    store.apply(Batch(kind=Kind.MACHINE, changed=(going,)))
+    assert failures_of(pool, store, BORN + 120) == ()
+
+
+@pytest.mark.parametrize("phase", [Phase.DENIED, Phase.LISTING, Phase.LIVE])
+def test_where_nodes_are_not_listed_none_is_called_deleted(phase: Phase) -> None:
+    made = machine("c", stage=MachineStage.JOINED, pool_kind="MachineDeployment", pool_key="capi/h100")
+    store = store_of([], [], [deployment(replicas=1)], machines=[made])
+    store.apply(Batch(kind=Kind.NODE, status=StreamStatus(kind=Kind.NODE, phase=phase)))
+    assert bool(failures_of(pools_of(store)[0], store, BORN)) is (phase is Phase.LIVE)

@@ -124,11 +124,13 @@ def test_where_the_cluster_s_time_runs_faster_looks_further_apart_are_no_gap() -
         ),
         (
             job_tree(DemandWay.REQUEST),
-            "2 nodes by alice@bastion[2J, until 15:02 (provisioningrequest default/ask-spot-1f2e3d4c)",
+            "2 nodes by alice@bastion[2J, until 15:02 (provisioningrequest default/ask-spot-1f2e3d4c,"
+            " no autoscaler has answered it yet)",
         ),
         (
             job_tree(DemandWay.BUFFER),
-            "2 nodes by alice@bastion[2J (capacitybuffer default/ask-spot-1f2e3d4c)",
+            "2 nodes by alice@bastion[2J (capacitybuffer default/ask-spot-1f2e3d4c,"
+            " no autoscaler has answered it yet)",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Groups that only the autoscaler's status names: pools in the list, and what pods that select them wait for."""
+"""Groups that only the autoscaler's status names: pools in the list, and what pods select."""
 
 from typing import Any
 
@@ -15,9 +15,12 @@ from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
+from cockpit.views.pools import table
+from cockpit.views.view_state import ViewState
 from tests.unit.triage.objects import NOW, Tree, node, view_of
 from tests.unit.triage.test_group_refusals import BACKOFF, FULL, said
 from tests.unit.triage.test_lost_gpus import pod
+from tests.unit.views.builders import line
 
 UUID = "0cc8a5a3-1111-2222-3333-0123456789ab"
 GKE = "https://www.googleapis.com/compute/v1/projects/p/zones/z/instanceGroups/gke-train-h100-a3-1f2e3d4c-grp"
@@ -30,7 +33,9 @@ def group(name: str, target: int = 0, maximum: int = 4, **more: Any) -> ScaledGr
     return ScaledGroup(name=name, maximum=maximum, target=target, **{**known, **more})
 
 
-def world(*groups: ScaledGroup, nodes: list[Tree] | None = None, age: float = 10.0, **asked: Any) -> ClusterView:
+def world(
+    *groups: ScaledGroup, nodes: list[Tree] | None = None, age: float = 10.0, **asked: Any
+) -> ClusterView:
     """A full node of pool t4, and a pod that waits since 5 minutes."""
     busy = [node("t4-0", 8, labels={"agentpool": "t4"}), pod("holds", 8, on="t4-0")]
     view = view_of([*busy, *(nodes or []), pod("answer", **{"gpus": 8, **asked})])
@@ -79,10 +84,14 @@ def test_a_group_at_zero_is_a_pool_and_what_selects_it_waits_for_it(
     assert (pool.nodes_now, pool.target, pool.minimum, pool.maximum) == (0, 0, 0, 4)
     assert pool.grows_by_demand and "controls the size, between 0 and 4" in pool.why_not
     assert demand(name, view) == ["answer"]
+    row = line(table([pool], ViewState(), view.now_seconds))
+    assert (row["name"], row["owner"], row["now"], row["max"]) == (name, "autoscaler's status", "0/4", "4")
     of_pool = explain(Subject("pool", "", name), view)
     assert of_pool.sentence == "1 pod waits for it (8 GPUs); no machine is on its way"
     found = explain(WAITS, view)
-    assert (found.cause, f"pool {name}, at 0 nodes" in found.sentence) == ("node-coming", True), found.sentence
+    assert (found.cause, f"pool {name}, at 0 nodes" in found.sentence) == ("node-coming", True), (
+        found.sentence
+    )
 
 
 @pytest.mark.parametrize("key", ["kubernetes.azure.com/agentpool", "eks.amazonaws.com/nodegroup", "ca-pool"])
