@@ -1,13 +1,13 @@
 """Why machines of a pool do not come: what its owners say, and what its nodes show."""
 
 from cockpit.model.pool import Machine, Pool
-from cockpit.model.record import Kind, condition
+from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import pool_object
 from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.owner import FailureClass, Nodes, PoolFailure
-from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.pools.stage import NodeStage, node_stage, ready_since
 from cockpit.pools.truth import has_lost_its_node, objects_of
 
 MOST_KEPT_SECONDS = 6 * 3_600.0
@@ -60,8 +60,7 @@ def _without_node(machine: Machine) -> PoolFailure:
 def _without_gpus(nodes: Nodes, store: StoreReader, now_seconds: float) -> list[PoolFailure]:
     found = []
     for node in nodes:
-        ready = condition(node.conditions, "Ready")
-        since = ready.changed_seconds if ready is not None else None
+        since = ready_since(node)
         if since is None or now_seconds - since <= GPUS_LIMIT_SECONDS:
             continue
         if node_stage(node, store) == NodeStage.NOT_ADVERTISED:

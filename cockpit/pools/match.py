@@ -36,7 +36,7 @@ def groups(nodes: Sequence[Node], objects: Sequence[PoolObject]) -> tuple[Group,
     members: dict[str, list[Node]] = {one.uid: [] for one in owners}
     labelled: dict[str, list[Node]] = {}
     for node in nodes:
-        owner = _owner(node, objects, owners)
+        owner = owner_of(node, objects, owners)
         if owner is not None:
             members[owner.uid].append(node)
         elif node.has_gpus:
@@ -62,7 +62,8 @@ def _names(owners: Sequence[PoolObject], labelled: Iterable[str]) -> dict[str, s
     }
 
 
-def _owner(node: Node, objects: Sequence[PoolObject], owners: Sequence[PoolObject]) -> PoolObject | None:
+def owner_of(node: Node, objects: Sequence[PoolObject], owners: Sequence[PoolObject]) -> PoolObject | None:
+    """The object of the node's pool, of `owners`: those of `objects` that are pools."""
     return registry.object_of(node, objects) or _by_template(node, owners) or _by_label(node, owners)
 
 

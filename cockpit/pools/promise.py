@@ -7,6 +7,9 @@ from cockpit.model.node import Node
 from cockpit.model.pool import Machine
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
+from cockpit.pools.match import owner_of
+from cockpit.pools.truth import objects_of
 
 _BARE_LABELS = frozenset({"pool", "nodepool", "node-pool"})
 """Names that anybody may give to nodes of any kind: alone they do not say that two nodes are alike."""
@@ -42,6 +45,25 @@ class _Index:
                 known = self.whole.get(key)
                 if known is None or _rank(node) > _rank(known):
                     self.whole[key] = node
+        self._objects = objects_of(store)
+        self._owners = [one for one in self._objects if registry.is_pool(one)]
+        told = {one.uid: registry.holder(one, ()).template(one) for one in self._owners}
+        self._templates = {uid: one for uid, one in told.items() if one.gpus}
+        self._by_template: dict[str, GpuPromise | None] = {}
+
+    def by_template(self, node: Node) -> GpuPromise | None:
+        """What the object of the node's pool promises of each of its nodes."""
+        if not self._templates:
+            return None
+        if node.name not in self._by_template:
+            owner = owner_of(node, self._objects, self._owners)
+            told = None if owner is None else self._templates.get(owner.uid)
+            self._by_template[node.name] = (
+                None
+                if owner is None or told is None
+                else GpuPromise(told.resource, told.gpus or 0, f"{owner.kind} {owner.key}")
+            )
+        return self._by_template[node.name]
 
 
 _INDEXES: "WeakKeyDictionary[StoreReader, _Index]" = WeakKeyDictionary()
@@ -92,4 +114,7 @@ def gpus_promised(node: Node, store: StoreReader) -> GpuPromise | None:
     like = whole_sibling(node, store)
     if like is not None:
         return GpuPromise(like.gpu_resource, like.gpu_capacity or 0, f"pool {node.pool}")
+    told = _index(store).by_template(node)
+    if told is not None:
+        return told
     return GpuPromise(resource, 0, "its labels") if node.is_gpu_labelled else None

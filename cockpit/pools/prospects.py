@@ -14,9 +14,11 @@ from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
+from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.match import pool_groups
 from cockpit.pools.next_nodes import may_serve
 from cockpit.pools.owner import FailureClass, PoolFailure
+from cockpit.pools.stage import NodeStage, node_stage, ready_since
 
 
 class PoolGrowth(enum.Enum):
@@ -27,6 +29,7 @@ class PoolGrowth(enum.Enum):
     FULL = "full"
     WAITS = "waits"  # its autoscaler backs off, or may not grow it
     STOPPED = "stopped"  # its autoscaler does not work
+    DARK = "dark"  # its nodes came and never showed the GPUs that are promised
 
 
 class Prospect(NamedTuple):
@@ -95,7 +98,9 @@ def _prospect(
     size = max(len(nodes), (owner.replicas or 0) if owner is not None else 0)
     is_untold = says.maximum is None and owner is not None and not says.fault
     maximum = owner.max_replicas if is_untold and owner is not None else says.maximum
-    if failure is not None and failure.kind is FailureClass.NO_AUTOSCALER:
+    if _is_dark(nodes, store, now_seconds):
+        growth = PoolGrowth.DARK
+    elif failure is not None and failure.kind is FailureClass.NO_AUTOSCALER:
         growth = PoolGrowth.STOPPED
     elif maximum is not None and size >= maximum:
         growth = PoolGrowth.FULL
@@ -106,6 +111,18 @@ def _prospect(
     else:
         growth = PoolGrowth.BY_HAND
     return Prospect(name, owner, nodes, size, maximum, growth, failure, says.read_seconds is not None)
+
+
+def _is_dark(nodes: tuple[Node, ...], store: StoreReader, now_seconds: float) -> bool:
+    """Whether one of the nodes had its time to show GPUs, and none of them shows any."""
+    if not nodes or any(one.gpu_allocatable for one in nodes):
+        return False
+    late = (
+        ready_since(one) or one.created_seconds
+        for one in nodes
+        if node_stage(one, store) == NodeStage.NOT_ADVERTISED
+    )
+    return any(at is not None and now_seconds - at > GPUS_LIMIT_SECONDS for at in late)
 
 
 def serving(
@@ -124,7 +141,11 @@ def all_serving(
     index, alike = _index(store, now_seconds), _alike(shape, store)
     if shape.claims or alike not in index.serving:
         snapshot = ClusterSnapshot(store, around)
-        every = [(one, may_serve(one.owner, one.nodes, shape, snapshot)) for one in index.every]
+        every = [
+            (one, may_serve(one.owner, one.nodes, shape, snapshot))
+            for one in index.every
+            if one.growth is not PoolGrowth.DARK or not shape.gpus
+        ]
         sure = tuple(one for one, may in every if may)
         perhaps = tuple(one for one, may in every if may is None)
         if len(index.serving) >= _MOST_SHAPES:

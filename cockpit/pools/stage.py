@@ -50,6 +50,12 @@ def node_stage(node: Node, store: StoreReader) -> str:
     return NodeStage.READY if gpus_promised(node, store) is None else NodeStage.NOT_ADVERTISED
 
 
+def ready_since(node: Node) -> float | None:
+    """Since when (epoch seconds) the node is Ready, None where it is not, or nobody dates it."""
+    ready = condition(node.conditions, "Ready")
+    return ready.changed_seconds if ready is not None and ready.status == "True" else None
+
+
 def _was_never_ready(node: Node) -> bool:
     if node.ready == "":
         return True

@@ -26,7 +26,7 @@ from cockpit.pools.failures import failure_of_machine
 from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.owner import FailureClass, GroupRefusal, PoolFailure
 from cockpit.pools.promise import gpus_promised
-from cockpit.pools.prospects import PoolGrowth, Prospect, Serving, all_serving
+from cockpit.pools.prospects import PoolGrowth, Prospect, Serving, all_serving, prospects
 from cockpit.triage.evidence import of_event
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.node_to_come import takes_when_up
@@ -93,6 +93,8 @@ def said(pod: Pod, found: Finding, context: PlacementContext) -> Finding:
             words, pool = "machine {machine}: {why}", machine.pool_key.rpartition("/")[2]
             names = {"machine": machine.name, "why": why.kind.value, "pool": pool}
             return _with(found, Cause.NO_MACHINE, words, names, evidence_of(why, pool), event)
+        if _grows_in_vain(known.names.get("pool", ""), pod, context):
+            continue
         if found.cause in _OF_OTHER_NODES and (
             known.cause == Cause.NO_MACHINE or not _is_news(event, context)
         ):
@@ -230,6 +232,14 @@ def _pools_that_serve(pod: Pod, context: PlacementContext) -> Serving | None:
     return all_serving(shape, context.store, context.now_seconds, context.around)
 
 
+def _grows_in_vain(pool: str, pod: Pod, context: PlacementContext) -> bool:
+    """Whether it is known that no node of the pool of that name would take the pod."""
+    known = _pools_that_serve(pod, context) if pool else None
+    if known is None or any(pool == one.name for some in known for one in some):
+        return False
+    return any(pool == one.name for one in prospects(context.store, context.now_seconds))
+
+
 def _with(found: Finding, cause: str, words: str, names: dict[str, str], *said: Event | Evidence) -> Finding:
     return msgspec.structs.replace(
         followed(found, f"; {words}", _IN_SHORT[cause], **names),
@@ -288,11 +298,14 @@ def _without_gpus_yet(found: Finding, sifted: Sifted, context: PlacementContext)
     resource, now = sifted.resource, context.now_seconds
     if not resource or now is None:
         return None
+    every = prospects(context.store, now)
+    dark = {node.name for pool in every if pool.growth is PoolGrowth.DARK for node in pool.nodes}
     new = [
         (until, look.node)
         for looks in sifted.dropped.values()
         for look in looks
         if not look.node.gpu_allocatable
+        and look.node.name not in dark
         and (until := coming_until(look.node, context.store, now)) is not None
         and judge(look.node, context.store, now) is None
         and takes_when_up(look.node, sifted.shape, context.store, context.around)
