@@ -32,6 +32,7 @@ class KeeperKind(enum.Enum):
     IN_USE = "in use"  # and only empty nodes are taken
     POOL_BUDGET = "budget of the pool"
     NO_CONTROLLER = "a pod without a controller"
+    LOCAL_FILES = "files of a pod on its node"
     SYSTEM_POD = "a pod of kube-system without a budget"
     MINIMUM = "minimum"
     ROLLOUT = "rollout"  # of the object that makes its machines
@@ -70,6 +71,7 @@ def keeper_words(one: Keeper) -> str:
         f"{'is' if one.pods == 1 else 'are'} on it",
         KeeperKind.POOL_BUDGET: f"the disruption budget of {one.name} lets no node go now",
         KeeperKind.NO_CONTROLLER: f"pod {one.pod} has no controller to recreate it",
+        KeeperKind.LOCAL_FILES: f"pod {one.pod} keeps files on the node (emptyDir or hostPath)",
         KeeperKind.SYSTEM_POD: f"pod {one.pod} is of kube-system and has no disruption budget",
         KeeperKind.ROLLOUT: f"{one.name} is being rolled out, and no node of it is taken before that ends",
         KeeperKind.MINIMUM: f"group {one.name} is at its minimum",

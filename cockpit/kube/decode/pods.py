@@ -70,8 +70,9 @@ NOTED_ANNOTATIONS: tuple[str, ...] = (
 STAY_ANNOTATIONS: tuple[str, ...] = (
     "karpenter.sh/do-not-disrupt",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes",
 )
-"""Annotations of a pod by which an autoscaler does not take its node away."""
+"""Annotations of a pod by which an autoscaler does not take its node away, or does all the same."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 _INTERESTING = frozenset(

@@ -133,9 +133,19 @@ class ConfigMapSource(WireShape, frozen=True, gc=False):
         return self
 
 
+class EmptyDirSource(WireShape, frozen=True, gc=False):
+    medium: str = ""
+
+
+class HostPathSource(WireShape, frozen=True, gc=False):
+    type: str = ""
+
+
 class WireVolume(WireShape, frozen=True, gc=False):
     """On this wire a volume's source lies beside its name, on the other in a message of its own."""
 
+    host_path: HostPathSource | None = None
+    empty_dir: EmptyDirSource | None = None
     persistent_volume_claim: ClaimSource | None = None
     config_map: ConfigMapSource | None = None
 

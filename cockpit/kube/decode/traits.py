@@ -5,7 +5,7 @@ from typing import Any
 from cockpit.clean import WORDS
 from cockpit.kube.decode.amounts import Named
 from cockpit.kube.decode.reading import Reading
-from cockpit.kube.decode.wishes import VolumeNames, affinity_of, pod_wishes, volumes_of, with_config_maps
+from cockpit.kube.decode.wishes import VolumeNames, affinity_of, pod_wishes, volumes_of, with_volumes
 from cockpit.model.record import Labels
 from cockpit.model.scheduling import NO_TRAITS, NO_WISHES, HostPort, PodTerm, PodWishes, Traits
 
@@ -64,7 +64,7 @@ def relabelled(traits: Traits, pairs: list[Pair]) -> Traits:
 def remounted(traits: Traits, volumes: VolumeNames) -> Traits:
     """The same traits of a pod with other volumes."""
     others = traits.labels, traits.keeps_away, traits.host_ports, volumes.claims
-    wishes = with_config_maps(traits.wishes, volumes.config_maps)
+    wishes = with_volumes(traits.wishes, volumes)
     return _shared((*others, traits.resources, traits.device_claims, wishes))
 
 

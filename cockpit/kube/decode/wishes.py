@@ -32,10 +32,11 @@ class RequiredAffinity(NamedTuple):
 
 
 class VolumeNames(NamedTuple):
-    """Names of what has to exist for the volumes of a pod, sorted."""
+    """Names of what has to exist for the volumes of a pod, sorted; whether one is on the node's disk."""
 
     claims: tuple[str, ...] = ()
     config_maps: tuple[str, ...] = ()
+    keeps_files: bool = False
 
 
 _NO_AFFINITY, _NO_VOLUMES = RequiredAffinity(), VolumeNames()
@@ -72,17 +73,19 @@ def _affinity(raw: Any, namespace: str, reading: Reading) -> RequiredAffinity:
 
 
 def volumes_of(spec: Any, reading: Reading) -> VolumeNames:
-    """Claims and config maps that the volumes name; a config map that may be missing is left out."""
+    """Claims and config maps that the volumes name, but for a config map that may be missing."""
     if not spec.volumes:
         return _NO_VOLUMES
-    claims, maps, has = [], [], reading.has
+    claims, maps, keeps_files, has = [], [], False, reading.has
     for volume in spec.volumes:
         source = volume.volume_source
         if has(source, "persistent_volume_claim"):
             claims.append(WORDS[source.persistent_volume_claim.claim_name])
         elif has(source, "config_map") and not source.config_map.optional:
             maps.append(WORDS[source.config_map.local_object_reference.name])
-    return VolumeNames(tuple(sorted(claims)), tuple(sorted(filter(None, maps))))
+        elif has(source, "host_path") or (has(source, "empty_dir") and source.empty_dir.medium != "Memory"):
+            keeps_files = True
+    return VolumeNames(tuple(sorted(claims)), tuple(sorted(filter(None, maps))), keeps_files)
 
 
 def pod_wishes(spec: Any, affinity: RequiredAffinity, volumes: VolumeNames) -> PodWishes:
@@ -95,6 +98,7 @@ def pod_wishes(spec: Any, affinity: RequiredAffinity, volumes: VolumeNames) -> P
         spreads=_spreads(spec) if spec.topology_spread_constraints else (),
         gates=tuple([WORDS[one.name] for one in spec.scheduling_gates]) if spec.scheduling_gates else (),
         config_maps=volumes.config_maps,
+        keeps_files=volumes.keeps_files,
         service_account=WORDS[spec.service_account_name],
         runtime_class=WORDS[spec.runtime_class_name],
         device_claims=_named(spec, "resource_claim_name") if spec.resource_claims else (),
@@ -105,9 +109,10 @@ def pod_wishes(spec: Any, affinity: RequiredAffinity, volumes: VolumeNames) -> P
     return _shared(made)
 
 
-def with_config_maps(wishes: PodWishes, names: tuple[str, ...]) -> PodWishes:
-    """The same wishes of a pod that mounts these config maps."""
-    return _shared(msgspec.structs.replace(wishes, config_maps=names))
+def with_volumes(wishes: PodWishes, volumes: VolumeNames) -> PodWishes:
+    """The same wishes of a pod with these volumes."""
+    made = msgspec.structs.replace(wishes, config_maps=volumes.config_maps, keeps_files=volumes.keeps_files)
+    return _shared(made)
 
 
 def _shared(made: PodWishes) -> PodWishes:

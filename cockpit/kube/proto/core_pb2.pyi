@@ -99,13 +99,29 @@ class ConfigMapVolumeSource(_message.Message):
     optional: bool
     def __init__(self, local_object_reference: _Optional[_Union[LocalObjectReference, _Mapping]] = ..., optional: _Optional[bool] = ...) -> None: ...
 
+class HostPathVolumeSource(_message.Message):
+    __slots__ = ("type",)
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    type: str
+    def __init__(self, type: _Optional[str] = ...) -> None: ...
+
+class EmptyDirVolumeSource(_message.Message):
+    __slots__ = ("medium",)
+    MEDIUM_FIELD_NUMBER: _ClassVar[int]
+    medium: str
+    def __init__(self, medium: _Optional[str] = ...) -> None: ...
+
 class VolumeSource(_message.Message):
-    __slots__ = ("persistent_volume_claim", "config_map")
+    __slots__ = ("host_path", "empty_dir", "persistent_volume_claim", "config_map")
+    HOST_PATH_FIELD_NUMBER: _ClassVar[int]
+    EMPTY_DIR_FIELD_NUMBER: _ClassVar[int]
     PERSISTENT_VOLUME_CLAIM_FIELD_NUMBER: _ClassVar[int]
     CONFIG_MAP_FIELD_NUMBER: _ClassVar[int]
+    host_path: HostPathVolumeSource
+    empty_dir: EmptyDirVolumeSource
     persistent_volume_claim: PersistentVolumeClaimVolumeSource
     config_map: ConfigMapVolumeSource
-    def __init__(self, persistent_volume_claim: _Optional[_Union[PersistentVolumeClaimVolumeSource, _Mapping]] = ..., config_map: _Optional[_Union[ConfigMapVolumeSource, _Mapping]] = ...) -> None: ...
+    def __init__(self, host_path: _Optional[_Union[HostPathVolumeSource, _Mapping]] = ..., empty_dir: _Optional[_Union[EmptyDirVolumeSource, _Mapping]] = ..., persistent_volume_claim: _Optional[_Union[PersistentVolumeClaimVolumeSource, _Mapping]] = ..., config_map: _Optional[_Union[ConfigMapVolumeSource, _Mapping]] = ...) -> None: ...
 
 class Volume(_message.Message):
     __slots__ = ("volume_source",)

@@ -3,8 +3,8 @@
 Sources: kubernetes-sigs/cluster-autoscaler pkg/utils/taints/taints.go (the value of both taints is the
 second at which it was put there), pkg/FAQ.md (a node is unneeded for ten minutes by default before it goes),
 pkg/simulator/drainability/rules (pods of DaemonSets and static ones hold nothing; `safe-to-evict` is `false`,
-a budget lets nobody go, or, unless `safe-to-evict` is `true`, a pod has no controller, or is of kube-system
-and under no budget, which a flag switches off).
+a budget lets nobody go, or, unless `safe-to-evict` is `true`, a pod has no controller, keeps files on the
+node, or is of kube-system and under no budget; a flag switches off each of the last two).
 """
 
 from collections.abc import Iterable
@@ -18,6 +18,7 @@ from cockpit.pools.owner import Removal
 GOING = "ToBeDeletedByClusterAutoscaler"
 THINKING = "DeletionCandidateOfClusterAutoscaler"
 POD_KEEP = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+POD_FILES = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 KEEP = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 UNNEEDED_SECONDS = 600.0
 _EXEMPT = ("DaemonSet", "Node")
@@ -57,10 +58,17 @@ def keepers_of(node: Node, pods: Iterable[Pod], budgets: Budgets) -> tuple[Keepe
         if not one.is_finished and one.deleting_seconds is None and one.owner_kind not in _EXEMPT
     ]
     noted = [hold for one in counted if (hold := _keeping_pod(one)) is not None]
+    is_thought_of = any(one.key == THINKING for one in node.taints)  # then flags say that some hold nothing
+    if not is_thought_of:
+        noted += [
+            Keeper(KeeperKind.LOCAL_FILES, pod=one.key)
+            for one in counted
+            if one.traits.wishes.keeps_files and not _is_free(one) and not label(one.stay_notes, POD_FILES)
+        ]
     if budgets is None:
         return tuple(noted) or ((Keeper(KeeperKind.BUDGETS_UNREAD),) if counted else ())
     held = [hold for one in counted if (hold := keeping_budget(one, budgets)) is not None]
-    if not any(one.key == THINKING for one in node.taints):  # then it was told that such pods hold nothing
+    if not is_thought_of:
         held += [
             Keeper(KeeperKind.SYSTEM_POD, pod=one.key)
             for one in counted

@@ -126,11 +126,13 @@ def test_jobs_whose_volumes_have_names_of_their_own_are_parsed_once() -> None:
         pod.metadata.uid = f"uid-{number}"
         pod.metadata.labels["training.kubeflow.org/job-name"] = f"job-{number}"
         source = pod.spec.volumes[0].volume_source
-        source.ClearField("persistent_volume_claim")
+        source.Clear()
         source.config_map.local_object_reference.name = f"config-{number}\x1b[31m"
         source.config_map.optional = number % 5 == 4
         if number == 40:
             pod.spec.ClearField("volumes")
+        if number % 2:
+            pod.spec.volumes.add().volume_source.empty_dir.SetInParent()
         for _ in range(number % 3):
             pod.spec.volumes.add().volume_source.persistent_volume_claim.claim_name = f"claim-{number}"
         raw = pod.SerializePartialToString()
@@ -138,6 +140,7 @@ def test_jobs_whose_volumes_have_names_of_their_own_are_parsed_once() -> None:
             made = fast(raw)
             assert made == PARSER(raw)
             assert made.traits.claims == (f"claim-{number}",) * (number % 3)
+            assert made.traits.wishes.keeps_files == bool(number % 2)
             assert bool(made.traits.wishes.config_maps) == (number % 5 != 4 and number != 40)
     assert parser.asked == 1
 

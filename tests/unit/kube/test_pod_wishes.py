@@ -1,6 +1,8 @@
 """What a pod asks of its node and namespace, the same from both wires, and one object for pods that are
 alike."""
 
+from typing import Any
+
 import msgspec
 
 from cockpit.kube.decode import shapes
@@ -8,7 +10,7 @@ from cockpit.kube.decode.pods import pod_record
 from cockpit.kube.decode.reading import JSON, PROTOBUF
 from cockpit.kube.proto import core_pb2
 from cockpit.model.pod import Pod
-from cockpit.model.scheduling import NO_WISHES, NodeTerm, Requirement, SpreadKey, Toleration
+from cockpit.model.scheduling import NO_WISHES, NodeTerm, PodWishes, Requirement, SpreadKey, Toleration
 
 RAW = {
     "metadata": {
@@ -37,6 +39,8 @@ RAW = {
             {"configMap": {"name": "hyper"}},
             {"configMap": {"name": "extra", "optional": True}},
             {"persistentVolumeClaim": {"claimName": "data"}},
+            {"emptyDir": {"medium": "Memory"}},
+            {"hostPath": {"path": "/var/log"}},
         ],
         "affinity": {
             "nodeAffinity": {
@@ -88,6 +92,8 @@ def from_protobuf() -> Pod:
         source = spec.volumes.add().volume_source.config_map
         source.local_object_reference.name, source.optional = name, optional
     spec.volumes.add().volume_source.persistent_volume_claim.claim_name = "data"
+    spec.volumes.add().volume_source.empty_dir.medium = "Memory"
+    spec.volumes.add().volume_source.host_path.type = ""
     required = spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
     required.node_selector_terms.add().match_expressions.add(key="gpu", operator="In", values=["h100"])
     pod.status.nominated_node_name = "gpu-1"
@@ -98,6 +104,10 @@ def from_protobuf() -> Pod:
         message="preempted by a pod",
     )
     return pod_record(pod, PROTOBUF)
+
+
+def plain_wishes(volume: dict[str, Any]) -> PodWishes:
+    return from_json({"metadata": {"name": "p", "uid": "u4"}, "spec": {"volumes": [volume]}}).traits.wishes
 
 
 def test_both_wires_tell_the_same() -> None:
@@ -113,6 +123,9 @@ def test_what_the_pod_asks_for_is_told_by_name() -> None:
     assert wishes.gates == ("example.com/hold",)
     assert wishes.spreads == (SpreadKey("rack", 2),)
     assert wishes.config_maps == ("hyper",), "one that is optional need not exist"
+    assert wishes.keeps_files
+    assert not plain_wishes({"emptyDir": {"medium": "Memory"}}).keeps_files, "memory is no file on the node"
+    assert plain_wishes({"emptyDir": {}}).keeps_files
     assert (wishes.service_account, wishes.runtime_class) == ("trainer", "nvidia")
     assert (wishes.device_claims, wishes.claim_templates) == (("shared",), ("nics",))
     assert not wishes.preempts

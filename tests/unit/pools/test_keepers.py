@@ -31,6 +31,7 @@ from tests.unit.pools.builders import deployment, machine, node, pod, store_of
 NOW = 1_790_000_000.0
 KEEP = "karpenter.sh/do-not-disrupt"
 SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+FILES = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 OFF = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 ALL = Toleration(operator="Exists")
 
@@ -264,6 +265,22 @@ def test_a_pod_of_kube_system_without_a_budget_holds_its_node_unless_a_flag_says
     under = Budget("kube-system", "dns", selector_of({"matchLabels": {"job": "llm"}}), 1, 1)
     assert removal_pairs(one, store, NOW, (under,)) == []
     one, store = autoscaled([dns], THOUGHT_OF)
+    assert removal_pairs(one, store, NOW, ())[0].name == "removal"
+
+
+@pytest.mark.parametrize(
+    ("notes", "is_held"), [((), True), (((FILES, "cache"),), False), (((SAFE, "true"),), False)]
+)
+def test_files_on_the_node_hold_it_unless_a_flag_says_that_they_do_not(
+    notes: tuple[tuple[str, str], ...], is_held: bool
+) -> None:
+    works = member(owner_kind="Job", stay_notes=notes)
+    works = replace(works, traits=Traits(wishes=PodWishes(keeps_files=True)))
+    one, store = autoscaled([works])
+    said = CA_LEAVES + "pod team-a/llm-0 keeps files on the node (emptyDir or hostPath)"
+    assert [pair.value for pair in removal_pairs(one, store, NOW, ())] == [said] * is_held
+    assert (said in [pair.value for pair in removal_pairs(one, store, NOW)]) is is_held
+    one, store = autoscaled([works], THOUGHT_OF)
     assert removal_pairs(one, store, NOW, ())[0].name == "removal"
 
 
