@@ -69,14 +69,15 @@ def said_by(event: Event) -> Said | None:
     if found is None:
         return None
     parts = found.groupdict()
-    sizes = [int(parts[key]) if parts.get(key) else None for key in ("to", "now")]
+    to_nodes, from_nodes = (int(parts[key]) if parts.get(key) else None for key in ("to", "now"))
     return Said(
         event.reason,
         (parts.get("group") or "").rstrip(",;:"),
         (parts.get("code") or "").strip(),
         (parts.get("why") or "").strip(),
-        *sizes,
-        node=parts.get("node") or "",
+        to_nodes,
+        from_nodes,
+        parts.get("node") or "",
     )
 
 

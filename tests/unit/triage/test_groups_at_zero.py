@@ -104,7 +104,7 @@ def test_a_pod_that_selects_no_group_is_told_of_its_selector(key: str) -> None:
 def test_what_a_group_waits_for_is_its_target() -> None:
     pool = listed(world(group("aks-h100-99-vmss", 2)))["h100"]
     assert (pool.target, pool.nodes_joining) == (2, 2)
-    dark = [node("h100-0", None, labels={"agentpool": "h100"})]
+    dark = [node("h100-0", 0, labels={"agentpool": "h100"})]
     joined = listed(world(group("aks-h100-99-vmss", 2, registered=1), nodes=dark))["h100"]
     assert (joined.nodes_now, joined.target, joined.node_names) == (1, 2, ("h100-0",))
     up = [node("h100-0", 8, labels={"agentpool": "h100"})]
