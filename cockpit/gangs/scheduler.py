@@ -7,6 +7,7 @@ pkg/scheduler/framework/types.go (FitError), and those that the catalogue names.
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from cockpit.catalogue import TextPlace, Understood, understand
@@ -33,6 +34,7 @@ class SchedulerText(NamedTuple):
     preemption: str
 
 
+@lru_cache(maxsize=256)  # thousands of pods have the same
 def parse(message: str) -> SchedulerText:
     """Take the scheduler's sentence apart; text of another form comes back whole in `rest`."""
     text = " ".join(message.split())

@@ -1,7 +1,7 @@
 """Job rows, kept up to date: a delta recomputes only the jobs it touches."""
 
-from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping
+from collections import ChainMap, deque
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from cockpit.gangs import pod_group, registry
 from cockpit.jobs import batch_job, engine_job, generic, mpijob
@@ -21,6 +21,8 @@ from cockpit.store.delta import Delta
 from cockpit.store.multimap import Multimap
 
 _TABLES = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB}
+_MOST_MOVES = 4_096
+"""Keys of rows that moved lately, of several updates together: who is further behind looks at all rows."""
 
 
 class JobIndex:
@@ -48,6 +50,9 @@ class JobIndex:
         self._group_places: dict[str, QueuePosition] = {}
         self._strays: dict[str, None] = {}  # uids of pods that are part of no row, and not up
         self.touched: frozenset[str] = frozenset()
+        self._number = 0  # of updates
+        self._moves: deque[tuple[int, frozenset[str]]] = deque()  # the last updates, by their number
+        self._moved_keys = 0
 
     @property
     def jobs(self) -> Mapping[str, Job]:
@@ -76,6 +81,13 @@ class JobIndex:
             del self._strays[uid]
         table = self._store.records(Kind.POD)
         return [table[uid] for uid in self._strays if not table[uid].is_placeholder]
+
+    def moved_since(self, number: int) -> tuple[int, Collection[str] | None]:
+        """See `JobReader.moved_since`."""
+        if number < self._number - len(self._moves):
+            return self._number, None
+        keys = dict.fromkeys(key for at, some in self._moves if at > number for key in some)
+        return self._number, keys
 
     # ---- keeping up
 
@@ -109,6 +121,14 @@ class JobIndex:
         for key, root in touched.items():
             self._recompute(key, root)
         self.touched = frozenset(touched)
+        self._note_moves()
+
+    def _note_moves(self) -> None:
+        self._number += 1
+        self._moves.append((self._number, self.touched))
+        self._moved_keys += 1 + len(self.touched)
+        while self._moved_keys > _MOST_MOVES:
+            self._moved_keys -= 1 + len(self._moves.popleft()[1])
 
     def _touch_key(self, touched: dict[str, Root], key: str) -> None:
         root = self._roots.get(key)

@@ -1,6 +1,6 @@
 """What the rows of jobs answer: the protocol through which everything that only looks sees them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from cockpit.model.job import Job
@@ -25,3 +25,7 @@ class JobReader(Protocol):
 
     def job_of_pod(self, pod: Pod, /) -> Job | None:
         """The job that the pod is a member of."""
+
+    def moved_since(self, number: int, /) -> tuple[int, Collection[str] | None]:
+        """The number of the last update, and the keys of rows that were made again or went since the update
+        of `number`; None where these are too many to be listed."""

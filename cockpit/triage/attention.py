@@ -13,12 +13,9 @@ from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry as pool_owners
 from cockpit.pools.owner import PoolFailure
-from cockpit.triage.jobs import job_findings
 from cockpit.triage.left_over import broken_findings
-from cockpit.triage.nodes import node_findings
-from cockpit.triage.pods import pod_findings
+from cockpit.triage.now_rows import NowRows
 from cockpit.triage.remedies import KeyRemedy
-from cockpit.triage.roots import one_each
 from cockpit.triage.verdicts import Verdicts
 
 UNKNOWN_AGE_SECONDS = 3_600.0
@@ -43,20 +40,17 @@ def needs_human(
     """A row for each root, the most urgent first.
 
     With namespaces only their jobs; nodes and streams belong to everybody. `verdicts` are those that a caller
-    who asks again and again has kept.
+    who asks again and again has kept, and the rows with them.
     """
     verdicts = verdicts or Verdicts(store, jobs)
-    found = [
-        *job_findings(store, jobs, verdicts, now_seconds, namespaces),
-        *pod_findings(verdicts.view(now_seconds), namespaces),
-    ]
-    known = verdicts.on_demand
-    named = frozenset(row.root.name for row in found if row.root is not None and row.root.kind == "node")
-    found += node_findings(store, now_seconds, named, known.budgets, known.drains_ended)
-    found += broken_findings(known.broken_writes)
+    rows = verdicts.rows_of_now
+    if not isinstance(rows, NowRows) or not rows.are_of(store, jobs, namespaces):
+        rows = verdicts.rows_of_now = NowRows(store, jobs, verdicts, namespaces)
+    found = rows.look(now_seconds)
+    found += broken_findings(verdicts.on_demand.broken_writes)
     found += (_of_owner(one) for one in pool_owners.troubles(store))
     found += _stream_findings(store)
-    return tuple(sorted(one_each(found, store, jobs), key=lambda row: rank(row, now_seconds)))
+    return tuple(sorted(found, key=lambda row: rank(row, now_seconds)))
 
 
 def _of_owner(failure: PoolFailure) -> Finding:

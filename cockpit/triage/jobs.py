@@ -1,6 +1,6 @@
 """Jobs that need a human: waiting too long, broken, failed lately, holding GPUs for nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import structs
 
@@ -11,7 +11,6 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.model.gpu import Mark
 from cockpit.model.job import Job, JobState
 from cockpit.model.job_reader import JobReader
-from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
@@ -20,8 +19,10 @@ from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
 from cockpit.triage.recurrence import of_attempts
 from cockpit.triage.remedies import KILL, LOGS, OPEN, RECLAIM, WHY, KeyRemedy
-from cockpit.triage.starting import crashes_on
+from cockpit.triage.roots import Membership, pool_of
+from cockpit.triage.starting import crashes_on, starts_on
 from cockpit.triage.verdicts import Verdicts
+from cockpit.triage.waiting_since import wait_begun
 
 WAITING_SECONDS = 600.0
 """What has waited this long is told; shorter waits are everyday life of a queue."""
@@ -41,34 +42,33 @@ FULL_RATIO = 0.3
 """Share of a card's memory that says that a job means to use it."""
 
 
-def job_findings(
-    store: StoreReader,
-    jobs: JobReader,
-    verdicts: Verdicts,
-    now_seconds: float,
-    namespaces: Namespaces = EVERY,
-) -> Iterator[Finding]:
-    """What needs a human about jobs; at most one finding a job."""
-    for job in jobs.jobs.values():
-        if job.namespace in namespaces:
-            found = _finding(job, store, jobs, verdicts, now_seconds)
-            if found is not None:
-                yield found
-
-
 def waiting_cures(verdict: Finding) -> bool:
     """Whether the trouble may pass by itself. What is not understood may."""
     return lasts(verdict) is Permanence.PASSES
 
 
-def _finding(
-    job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float
+def plain_start(job: Job, store: StoreReader, jobs: JobReader) -> Membership | None:
+    """Of a job all of whose pods start on nodes of one pool that are ready, and no component says that
+    anything is wrong: what `job_finding` would come to if that has lasted too long, without a verdict. By far
+    the most jobs of a fleet that comes up. None: it takes a verdict."""
+    if job.state != JobState.STARTING or job.workload_uid or job.created_seconds is None:
+        return None
+    pods = jobs.members(job.key)
+    if len(pods) < (job.wanted or 1):
+        return None
+    nodes = [starts_on(pod, store) for pod in pods]
+    root = pool_of(node for node in nodes if node is not None)
+    if root is None or None in nodes:
+        return None
+    gpus = job.gpus_wanted or job.gpus_allocated
+    return Membership((root, Cause.STARTING), wait_begun(job, pods, store), gpus, is_bad=True)
+
+
+def job_finding(
+    job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float, *, is_kept: bool
 ) -> Finding | None:
-    if job.state == JobState.STARTING and not job.workload_uid and job.created_seconds is not None:
-        is_young = now_seconds - job.created_seconds < WAITING_SECONDS
-        if is_young and verdicts.takes_its_course(job, now_seconds):
-            return None  # by far the most of a fleet that comes up
-    verdict = verdicts.of(job, now_seconds)
+    """What needs a human about a job. `is_kept` as `Verdicts.of` takes it."""
+    verdict = verdicts.of(job, now_seconds, is_kept=is_kept)
     if verdict.cause in TOLD_BY_LOG and _again(jobs.members(job.key), store, now_seconds):
         since = verdict.since_seconds  # one row, between two crashes as well
         is_old = since is not None and now_seconds - since >= BLOCKED_SECONDS

@@ -1,6 +1,6 @@
 """GPU nodes that need a human, as the engine judges them: broken ones, and those worth a look."""
 
-from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -8,7 +8,7 @@ from cockpit.catalogue.cause import Cause
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
-from cockpit.model.record import Kind, label
+from cockpit.model.record import label
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.xid import xid_class
 from cockpit.pools.idle import RECLAIM
@@ -16,7 +16,7 @@ from cockpit.pools.promise import GpuPromise, gpus_promised
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs, node_walk
 from cockpit.triage.evidence import finished
-from cockpit.triage.left_over import CLEAN, LEFT, marked_nodes
+from cockpit.triage.left_over import CLEAN, LEFT
 from cockpit.triage.node_signs import Budgets
 from cockpit.triage.recurrence import of_readiness
 from cockpit.triage.remedies import DRAIN, OPEN, WHY
@@ -29,27 +29,27 @@ _FINDING: dict[str, str] = {
 _BAD_SIGNS = (node_signs.RECLAIMED, node_signs.BLOCKED)
 
 
-def node_findings(
-    store: StoreReader,
-    now_seconds: float,
-    named: frozenset[str] = frozenset(),
-    budgets: Budgets = None,
-    ended_drains: frozenset[str] = frozenset(),
-) -> Iterator[Finding]:
-    """At most one finding a node, the worst cause first: nodes with GPUs, and those that `named` says."""
-    marked = marked_nodes(store)
-    for node in store.records(Kind.NODE).values():
-        cards = store.gpus_on(node.name)
-        is_marked = node.name in marked or bool(label(node.annotations, RECLAIM))
-        promise = gpus_promised(node, store)
-        if not (promise is not None or cards or is_marked or node.name in named):
-            continue
-        is_plain = _is_plain(node, cards, promise) and not is_marked
-        if is_plain and of_readiness(node, store, now_seconds) is None:
-            continue  # by far the most nodes: say so before anything is computed
-        found = node_finding(node, store, now_seconds, budgets, ended_drains)
-        if found is not None:
-            yield found
+class NodeReads(NamedTuple):
+    """What findings of nodes rest on beside the node. `named` are nodes that are looked at whether they have
+    GPUs or not, `marked` those whose machines have our mark to go."""
+
+    named: frozenset[str]
+    marked: frozenset[str]
+    budgets: Budgets
+    ended_drains: frozenset[str]
+
+
+def gpu_node_finding(node: Node, store: StoreReader, now_seconds: float, reads: NodeReads) -> Finding | None:
+    """The worst that needs a human about a node with GPUs, or one that `reads` names."""
+    cards = store.gpus_on(node.name)
+    is_marked = node.name in reads.marked or bool(label(node.annotations, RECLAIM))
+    promise = gpus_promised(node, store)
+    if not (promise is not None or cards or is_marked or node.name in reads.named):
+        return None
+    is_plain = _is_plain(node, cards, promise) and not is_marked
+    if is_plain and of_readiness(node, store, now_seconds) is None:
+        return None  # by far the most nodes: say so before anything is computed
+    return node_finding(node, store, now_seconds, reads.budgets, reads.ended_drains)
 
 
 def node_finding(

@@ -1,12 +1,12 @@
 """Roots: the object that verdicts share, and the one row of *Now* that tells all of a root."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from msgspec import structs
 
 from cockpit.catalogue.root_facts import HOLDERS, ROOTS, RootFact, RootPlace
 from cockpit.gangs import registry
-from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
 from cockpit.model.finding import Finding, Funnel, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.job_reader import JobReader
@@ -81,57 +81,29 @@ def _takes_jobs(queue: LocalQueue | ClusterQueue) -> bool:
     return registry.engine_of_queue(queue).queue_state(queue).takes_jobs
 
 
-def one_each(found: Iterable[Finding], store: StoreReader, jobs: JobReader) -> list[Finding]:
-    """One row for each root, with how many jobs wait or broke because of it."""
-    by_root: dict[Root, list[Finding]] = {}
-    for row in found:
-        by_root.setdefault(_root(row, store, jobs), []).append(row)
-    told_in = {row.subject: root for root, some in by_root.items() for row in some if row.subject != root[0]}
-    for root in [root for root in by_root if root[0] in told_in]:
-        # what stands behind a job shares what that one waits for
-        if (further := told_in[root[0]]) in by_root:
-            by_root[further] += by_root.pop(root)
-    return [_told(root, some) for root, some in by_root.items()]
+class Membership(NamedTuple):
+    """Of a row what its root's group has to know of it."""
+
+    root: Root
+    since_seconds: float | None
+    gpus: int
+    is_bad: bool
 
 
-def _root(row: Finding, store: StoreReader, jobs: JobReader) -> Root:
+def membership(row: Finding, store: StoreReader, jobs: JobReader) -> Membership:
+    """The row in the group of its root; a pod is told as its job."""
     root = row.root
     if root is None:
-        return row.subject, ""
-    if root.kind == "pod":
-        pod: Pod | None = store.by_key(Kind.POD, root.key)
-        owner = None if pod is None else jobs.job_of_pod(pod)
-        if owner is not None:
-            return Subject("job", owner.namespace, owner.name), ""
-    return root, row.cause if root.kind in HOLDERS else ""
+        where: Root = (row.subject, "")
+    elif (owner := job_of_root(root, store, jobs)) is not None:
+        where = (owner, "")
+    else:
+        where = (root, row.cause if root.kind in HOLDERS else "")
+    return Membership(where, row.since_seconds, row.gpus, row.is_bad)
 
 
-def _told(root: Root, some: Sequence[Finding]) -> Finding:
-    """The trouble of the root itself goes before what comes of it; of several jobs the oldest stands for all,
-    for the row is not to jump from one to another."""
-    itself = [row for row in some if row.subject == root[0]]
-    first = min(itself or some, key=lambda row: (row.since_seconds or 0.0, row.key))
-    others = [row for row in some if row is not first]
-    if not itself:  # what several share is not mended at one of them
-        first = structs.replace(first, remedies=tuple(one for one in first.remedies if not one.is_write))
-    if not others:
-        return first
-    count = sum(1 for row in others if row.subject.kind == "job")
-    tail = _tail(root[0].kind, count, is_itself=bool(itself))
-    ages = [row.since_seconds for row in some if row.since_seconds is not None]
-    return structs.replace(
-        first,
-        sentence=one_line(first.sentence, SENTENCE_LIMIT - len(tail)) + tail,
-        is_bad=any(row.is_bad for row in some),
-        gpus=max(first.gpus, sum(row.gpus for row in others)) if itself else sum(row.gpus for row in some),
-        since_seconds=first.since_seconds if itself else min(ages, default=None),
-        others=count,
-    )
-
-
-def _tail(kind: str, count: int, *, is_itself: bool) -> str:
-    if not count:
-        return ""
-    if kind == "node" and is_itself:
-        return f"; {counted(count, 'job')} on it"
-    return f"; {counted(count, 'job waits', 'jobs wait')} for it" if is_itself else f"; {count} more"
+def job_of_root(root: Subject, store: StoreReader, jobs: JobReader) -> Subject | None:
+    """The job of a root that is a pod; None where it is none, or part of no row."""
+    pod: Pod | None = store.by_key(Kind.POD, root.key) if root.kind == "pod" else None
+    owner = None if pod is None else jobs.job_of_pod(pod)
+    return None if owner is None else Subject("job", owner.namespace, owner.name)

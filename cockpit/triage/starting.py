@@ -65,13 +65,14 @@ def not_running(
     return _starting(pod, store, trees)
 
 
-def starts(pod: Pod, store: StoreReader) -> bool:
-    """Whether it is on a node that is ready, waits for no more than its container, and no event warns."""
-    if pod.phase != "Pending" or not pod.node or pod.waiting_reason not in _STARTING:
-        return False
+def starts_on(pod: Pod, store: StoreReader) -> Node | None:
+    """Its node, where that is ready, the pod waits for no more than its containers, and no event warns."""
+    if pod.phase != "Pending" or not pod.node or pod.waiting_reason not in ("", "ContainerCreating"):
+        return None
     node: Node | None = store.by_key(Kind.NODE, pod.node)
-    is_well = node is not None and node.ready == "True" and pod.deleting_seconds is None
-    return is_well and not any(event.type == "Warning" for event in store.events_of(pod.uid))
+    if node is None or node.ready != "True" or pod.deleting_seconds is not None:
+        return None
+    return None if any(event.type == "Warning" for event in store.events_of(pod.uid)) else node
 
 
 def lost_node(pod: Pod, store: StoreReader) -> Finding | None:

@@ -18,13 +18,13 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import of_job
 from cockpit.triage.funnels import LOOKS, Funnels
 from cockpit.triage.on_demand import Need, ObjectsRead, OnDemand, need_of
-from cockpit.triage.starting import starts
 
 JOBS = 64
 """So many verdicts are reached again for one state of the store; those of new rows are not counted."""
 RIPE_SECONDS = 5.0
 _NOT_ON_ROOM = -1
 _LONG_AGO = float("-inf")
+_COST_ON_ROOM = 6
 
 
 class _Kept(NamedTuple):
@@ -43,32 +43,34 @@ class Verdicts:
         self._store = store
         self._jobs = jobs
         self._kept: dict[str, _Kept] = {}
-        self._starting: dict[str, tuple[Job, float]] = {}  # when each was seen to take its course
+        self.rows_of_now: object | None = None  # the rows of *Now* that rest on these: `now_rows.NowRows`
+        self.cost = 0  # of all verdicts that were reached, in those that look at no node
+        self._doubted: set[str] = set()  # keys of rows whose verdict rests on what was heard since
         self._funnels = Funnels(store)
         self._resting = 0  # how many of those kept rest on the room of nodes
         self._moment: tuple[int, float] | None = None
         self._jobs_left = JOBS
 
-    def of(self, job: Job, now_seconds: float) -> Finding:
-        """The engine's verdict about the row."""
+    def of(self, job: Job, now_seconds: float, *, is_kept: bool = True) -> Finding:
+        """The engine's verdict about the row. Where not `is_kept` one that was not asked for before is
+        reached and let go: of a fleet they would be large."""
         kept = self._kept.get(job.key)
         if kept is not None and kept.job is job:
             if self._stands(kept, now_seconds) or not self._may_look_again(now_seconds):
                 return kept.verdict
             self._jobs_left -= 1
-        return self._reach(job, kept, now_seconds)
+        made = self._reach(job, now_seconds)
+        if kept is not None and kept.verdict == made.verdict:
+            made = made._replace(verdict=kept.verdict)  # by its identity screens know that nothing changed
+        if is_kept or kept is not None:
+            self._resting += (made.room != _NOT_ON_ROOM) - (kept is not None and kept.room != _NOT_ON_ROOM)
+            self._kept[job.key] = made
+        return made.verdict
 
-    def takes_its_course(self, job: Job, now_seconds: float) -> bool:
-        """Whether all its pods start on nodes that are ready and no component says that anything is wrong:
-        nothing has to be judged."""
-        kept = self._starting.get(job.key)
-        if kept is None or kept[0] is not job or not 0.0 <= now_seconds - kept[1] < RIPE_SECONDS:
-            pods = self._jobs.members(job.key)
-            if len(pods) < (job.wanted or 1) or not all(starts(pod, self._store) for pod in pods):
-                self._starting.pop(job.key, None)
-                return False
-            self._starting[job.key] = (job, now_seconds)
-        return True
+    def doubted(self) -> set[str]:
+        """Keys of rows of which something was heard since this was asked last."""
+        doubted, self._doubted = self._doubted, set()
+        return doubted
 
     def view(self, now_seconds: float) -> ClusterView:
         """The cluster as these verdicts see it."""
@@ -93,8 +95,10 @@ class Verdicts:
         is_new = self.on_demand.hear(pod, line)
         job = self._jobs.job_of_pod(pod) if is_new else None
         kept = None if job is None else self._kept.get(job.key)
-        if job is not None and kept is not None:
-            self._kept[job.key] = kept._replace(at_seconds=_LONG_AGO)
+        if job is not None:
+            self._doubted.add(job.key)
+            if kept is not None:
+                self._kept[job.key] = kept._replace(at_seconds=_LONG_AGO)
         return is_new
 
     def take_objects(self, need: Need, read: ObjectsRead) -> bool:
@@ -104,6 +108,7 @@ class Verdicts:
         for key, kept in list(self._kept.items()):
             if kept.need == need:
                 self._resting -= kept.room != _NOT_ON_ROOM
+                self._doubted.add(key)
                 del self._kept[key]
         return True
 
@@ -124,13 +129,11 @@ class Verdicts:
     def _forget(self) -> None:
         """Rows that are gone, once they are as many as those that stand."""
         rows = self._jobs.jobs
-        if len(self._starting) > 2 * len(rows) + JOBS:
-            self._starting = {key: kept for key, kept in self._starting.items() if key in rows}
         if len(self._kept) > 2 * len(rows) + JOBS:
             self._kept = {key: kept for key, kept in self._kept.items() if key in rows}
             self._resting = sum(1 for one in self._kept.values() if one.room != _NOT_ON_ROOM)
 
-    def _reach(self, job: Job, kept: _Kept | None, now_seconds: float) -> Finding:
+    def _reach(self, job: Job, now_seconds: float) -> _Kept:
         self._funnels.is_asked = self._funnels.is_owing = False
         view = self.view(now_seconds)
         found = of_job(job, view)
@@ -138,10 +141,7 @@ class Verdicts:
         read = None if need is None else self.on_demand.read_for(need, job)
         if read is not None:
             found = of_job(job, structs.replace(view, trees=read.trees, around=read.around))
-        if kept is not None and kept.verdict == found:
-            found = kept.verdict  # by its identity screens know that nothing changed
         room = self._store.room_revision if self._funnels.is_asked else _NOT_ON_ROOM
-        self._resting += (room != _NOT_ON_ROOM) - (kept is not None and kept.room != _NOT_ON_ROOM)
+        self.cost += 1 if room == _NOT_ON_ROOM else _COST_ON_ROOM
         at_seconds = _LONG_AGO if self._funnels.is_owing else now_seconds
-        self._kept[job.key] = _Kept(job, found, room, at_seconds, need)
-        return found
+        return _Kept(job, found, room, at_seconds, need)

@@ -26,7 +26,7 @@ def job_since(job: Job, found: Finding, pods: Iterable[Pod], store: StoreReader)
     if found.cause in TOLD_BY_LOG and told is not None and any(pod.restarts > 1 for pod in pods):
         return told  # it ran before, and does so between two crashes
     if job.state in _WAITS:
-        return _begun(job, pods, store)
+        return wait_begun(job, pods, store)
     if job.state == JobState.DEGRADED:
         ends = [pod.finished_seconds for pod in pods if pod.phase == "Failed"]
         return min((one for one in ends if one is not None), default=told or job.created_seconds)
@@ -57,7 +57,7 @@ def _told(found: Finding) -> float | None:
     return min((one.since_seconds for one in found.evidence if one.since_seconds is not None), default=None)
 
 
-def _begun(job: Job, pods: Iterable[Pod], store: StoreReader) -> float | None:
+def wait_begun(job: Job, pods: Iterable[Pod], store: StoreReader) -> float | None:
     """Since when it waits for what it waits for now."""
     begun = _turn(job, store)
     waiting = [pod.created_seconds for pod in pods if not pod.is_finished and not is_up(pod)]

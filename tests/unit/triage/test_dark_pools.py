@@ -10,9 +10,9 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.model.record import Kind
 from cockpit.pools.index import pools_of
 from cockpit.triage.advice import advised
+from cockpit.triage.attention import needs_human
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.nodes import node_findings
 from tests.unit.triage.objects import NOW, Tree, view_of
 from tests.unit.triage.test_lost_gpus import bare, pod
 from tests.unit.triage.test_pools_that_serve import Drawn, deployed, full_nodes, status
@@ -69,7 +69,8 @@ def test_nodes_that_never_show_their_gpus_are_the_cause_and_no_more_of_them_are_
     of_pool = told(view, Subject("pool", "", "dark"))
     assert of_pool.is_trouble and "dark-0" in of_pool.sentence, of_pool.sentence
     assert not any(one.kind in ("more_nodes", "scale_pool", "raise_maximum") for one in of_pool.changes)
-    assert [one.subject.name for one in node_findings(view.store, NOW)] == ["dark-0"]
+    rows = needs_human(view.store, view.jobs, NOW)
+    assert [one.row for one in rows if one.subject.kind == "node"] == ["dark-0"]
 
 
 def test_a_node_that_came_just_now_may_still_show_them() -> None:

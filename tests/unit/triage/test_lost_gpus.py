@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from cockpit.model.finding import Finding, Subject
+from cockpit.model.record import Kind
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.nodes import node_findings
+from cockpit.triage.nodes import NodeReads, gpu_node_finding
 from tests.unit.triage.objects import NOW, NVIDIA, Tree, meta, node, view_of
 
 PRESENT = {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
@@ -99,7 +100,10 @@ def of_pod(view: ClusterView, name: str = "answer") -> Finding:
 
 
 def on_now(view: ClusterView) -> dict[str, str]:
-    return {row.row: row.sentence for row in node_findings(view.store, NOW)}
+    reads = NodeReads(frozenset(), frozenset(), None, frozenset())
+    nodes = view.store.records(Kind.NODE).values()
+    found = (gpu_node_finding(node, view.store, NOW, reads) for node in nodes)
+    return {row.row: row.sentence for row in found if row is not None}
 
 
 SELECT: dict[str, Any] = {"nodeSelector": {"team": "zero"}}
