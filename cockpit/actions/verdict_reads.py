@@ -17,6 +17,7 @@ from cockpit.errors import BadInput, CockpitError, Refused
 from cockpit.fit.surroundings import UNKNOWN
 from cockpit.gangs import registry
 from cockpit.gangs.manifests import ApiKind
+from cockpit.jobs.owner_chain import owner_record
 from cockpit.jobs.run_log import container_of
 from cockpit.kube.log_fan_in import read_once
 from cockpit.kube.objects import get_object, list_trees
@@ -29,9 +30,9 @@ from cockpit.model.log import LogSource
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, label
-from cockpit.triage.cluster_view import NO_TREES, ClusterView
+from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.composed import COMPOSED
-from cockpit.triage.creation import object_of
+from cockpit.triage.context import NO_TREES
 from cockpit.triage.engine import decided_by, job_behind
 from cockpit.triage.evidence import is_up
 from cockpit.triage.on_demand import Need, ObjectsRead
@@ -181,7 +182,7 @@ def _engine_lists(job: Job, view: ClusterView) -> Iterator[ApiKind]:
     queue = registry.engine_named(job.engine).group_queue
     if queue is not None and not job.nodes:
         yield queue
-    object_ = None if job.workload_uid or job.pod_uids else object_of(job, view.store)
+    object_ = None if job.workload_uid or job.pod_uids else owner_record(view.store, job.uid)
     labels = () if object_ is None else object_.labels
     for engine in registry.engines_by_quota():
         if job.workload_uid and not job.pod_uids:

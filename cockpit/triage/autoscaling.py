@@ -27,11 +27,11 @@ from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.owner import FailureClass, GroupRefusal, PoolFailure
 from cockpit.pools.promise import gpus_promised
 from cockpit.pools.prospects import PoolGrowth, Prospect, Serving, all_serving, prospects
+from cockpit.triage.context import Context
 from cockpit.triage.evidence import of_event
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.node_to_come import takes_when_up
 from cockpit.triage.node_walk import WAITS, coming_until, judge
-from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.pool_walk import evidence_of
 from cockpit.triage.room import amount_words
@@ -67,7 +67,7 @@ _NO_CAPACITY = "InsufficientCapacityError"
 _MOST_NODES = 3
 
 
-def answered(pod: Pod, found: Finding, sifted: Sifted, context: PlacementContext) -> Finding:
+def answered(pod: Pod, found: Finding, sifted: Sifted, context: Context) -> Finding:
     """The cause with what the autoscaler says, or with the new node whose GPUs the pod waits for."""
     if found.cause not in _OF_ROOM and found.cause not in _OF_OTHER_NODES:
         return found
@@ -78,7 +78,7 @@ def answered(pod: Pod, found: Finding, sifted: Sifted, context: PlacementContext
     )
 
 
-def said(pod: Pod, found: Finding, context: PlacementContext) -> Finding:
+def said(pod: Pod, found: Finding, context: Context) -> Finding:
     """The cause with the autoscaler's newest word behind it, where there is one."""
     for event in context.store.events_of(pod.uid):
         if event.reason not in _SAYING:
@@ -111,7 +111,7 @@ def said(pod: Pod, found: Finding, context: PlacementContext) -> Finding:
 
 
 def _refused(  # what was found, and what the autoscaler says of it
-    pod: Pod, found: Finding, refusals: Sequence[GroupRefusal], event: Event, context: PlacementContext
+    pod: Pod, found: Finding, refusals: Sequence[GroupRefusal], event: Event, context: Context
 ) -> Finding:
     """The cause with what keeps the pools that would serve the pod from growing. The event counts groups and
     names none: a reason is told only where every pool that would serve the pod is kept back."""
@@ -141,7 +141,7 @@ def _refused(  # what was found, and what the autoscaler says of it
     return followed(told, f"; {_kinds(kept)}")
 
 
-def _by_pools(pod: Pod, found: Finding, context: PlacementContext) -> Finding:
+def _by_pools(pod: Pod, found: Finding, context: Context) -> Finding:
     """The cause with what becomes of the pools that would serve the pod, where no event tells it."""
     now = context.now_seconds
     known = None if found.cause in _IN_SHORT or now is None else _pools_that_serve(pod, context)
@@ -224,7 +224,7 @@ def _kinds(kept: Sequence[GroupRefusal]) -> str:
     return f"node groups: {full} at the maximum, {waiting} in backoff"
 
 
-def _pools_that_serve(pod: Pod, context: PlacementContext) -> Serving | None:
+def _pools_that_serve(pod: Pod, context: Context) -> Serving | None:
     """Pools of which one more node would take the pod; None where that is known of none."""
     shape = shape_of_pod(pod)
     if not context.knows_nodes or not shape.gpus:
@@ -232,7 +232,7 @@ def _pools_that_serve(pod: Pod, context: PlacementContext) -> Serving | None:
     return all_serving(shape, context.store, context.now_seconds, context.around)
 
 
-def _grows_in_vain(pool: str, pod: Pod, context: PlacementContext) -> bool:
+def _grows_in_vain(pool: str, pod: Pod, context: Context) -> bool:
     """Whether it is known that no node of the pool of that name would take the pod."""
     known = _pools_that_serve(pod, context) if pool else None
     if known is None or any(pool == one.name for some in known for one in some):
@@ -252,12 +252,12 @@ def _with(found: Finding, cause: str, words: str, names: dict[str, str], *said: 
     )
 
 
-def _is_news(event: Event, context: PlacementContext) -> bool:
+def _is_news(event: Event, context: Context) -> bool:
     last, now = event.last_seconds, context.now_seconds
     return last is not None and now is not None and now - last <= NEWS_SECONDS
 
 
-def _given_up(nominated: str, context: PlacementContext) -> tuple[Machine, PoolFailure] | None:
+def _given_up(nominated: str, context: Context) -> tuple[Machine, PoolFailure] | None:
     """The machine `kind/name` that the pod was nominated to, where it is there and will not join."""
     name, now = nominated.rpartition("/")[2], context.now_seconds
     machines: Iterator[Machine] = iter(context.store.records(Kind.MACHINE).values())
@@ -266,7 +266,7 @@ def _given_up(nominated: str, context: PlacementContext) -> tuple[Machine, PoolF
     return None if machine is None or why is None else (machine, why)
 
 
-def _sold_out(nominated: str, said: Event, context: PlacementContext) -> Event | None:
+def _sold_out(nominated: str, said: Event, context: Context) -> Event | None:
     """The newest stockout of the pool of a machine `kind/name` that the pod was nominated to.
 
     A machine that could not be launched is deleted and the pod nominated to another one, so a machine that
@@ -292,7 +292,7 @@ def _sold_out(nominated: str, said: Event, context: PlacementContext) -> Event |
 # ---- machines that have joined
 
 
-def _without_gpus_yet(found: Finding, sifted: Sifted, context: PlacementContext) -> Finding | None:
+def _without_gpus_yet(found: Finding, sifted: Sifted, context: Context) -> Finding | None:
     """NODE_COMING where a new node takes the pod, with all that it asks for, as soon as it is ready and its
     driver and device plugin are up."""
     resource, now = sifted.resource, context.now_seconds
@@ -339,7 +339,7 @@ def _no_gpu_yet(node: Node) -> Evidence:
 # ---- nodes whose GPUs are lost
 
 
-def _on_lost_gpus(found: Finding, sifted: Sifted, context: PlacementContext) -> Finding | None:
+def _on_lost_gpus(found: Finding, sifted: Sifted, context: Context) -> Finding | None:
     """The trouble of the nodes that would take the pod, were their GPUs there: where no other node may."""
     resource, now = sifted.resource, context.now_seconds
     if not resource or now is None or found.cause not in _OF_LOST:

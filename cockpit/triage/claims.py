@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cockpit.catalogue import Cause, Permanence
-from cockpit.fit.surroundings import Surroundings
 from cockpit.gangs.draft import draft
 from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.listing import Complete, listing
@@ -12,30 +11,17 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage.cluster_view import Trees
+from cockpit.triage.context import Context
 from cockpit.triage.evidence import of_event, of_pod
 from cockpit.triage.funnel import Sifted
-from cockpit.triage.placement_context import PlacementContext
 
 _MOST_POOLS = 4
 
 
-def tree_named(trees: Trees, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
-    """The object as it was read, None where it was not."""
-    for one in trees.get((kind, namespace), ()):
-        if one.get("metadata", {}).get("name") == name:
-            return one
-    return None
-
-
-def is_absent(trees: Trees, kind: str, namespace: str, name: str) -> bool:
-    """True where all objects of the kind were read and it is not among them."""
-    return (kind, namespace) in trees and tree_named(trees, kind, namespace, name) is None
-
-
-def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> Iterator[Finding]:
+def absent(pod: Pod, context: Context) -> Iterator[Finding]:
     """What is wrong in the spec alone: everything that the pod names and that does not exist."""
     named = of_pod(pod, "spec", "", pod.created_seconds)
+    around, store = context.around, context.store
     for claim in pod.traits.claims:
         if around.claims is not None and claim not in around.claims and pod.scheduled != "True":
             names = {"claim": claim}
@@ -58,7 +44,7 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
     for claim in pod.traits.wishes.device_claims:
         own = listing(store, Kind.DEVICE_CLAIM, pod.namespace)
         is_gone = isinstance(own, Complete) and own.lacks(f"{pod.namespace}/{claim}")
-        if is_gone or is_absent(trees, "ResourceClaim", pod.namespace, claim):
+        if is_gone or context.lacks("ResourceClaim", pod.namespace, claim):
             yield draft(
                 Cause.DEVICE_CLAIM_MISSING,
                 "device claim {claim} does not exist",
@@ -67,7 +53,7 @@ def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> 
                 evidence=(Evidence(named.object, "spec.resourceClaims", claim, pod.created_seconds),),
             )
     for template in pod.traits.wishes.claim_templates:
-        if is_absent(trees, "ResourceClaimTemplate", pod.namespace, template):
+        if context.lacks("ResourceClaimTemplate", pod.namespace, template):
             yield draft(
                 Cause.DEVICE_CLAIM_MISSING,
                 "device claim template {template} does not exist",
@@ -84,7 +70,7 @@ def _claim_failure(message: str, pod: Pod) -> tuple[str, dict[str, object]]:
     return "its device claim cannot be made: {why}", {"why": message}
 
 
-def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> Finding:
+def unbound(pod: Pod, context: Context, said: Evidence) -> Finding:
     """A claim without a volume: its class does not exist, or nobody provisions it."""
     claims = context.around.claims
     classes = context.around.classes
@@ -120,7 +106,7 @@ def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> Finding:
     return draft(Cause.CLAIM_UNBOUND, "volume claim {claim} is not bound yet", names=names, evidence=(said,))
 
 
-def for_one_pod(namespace: str, names: Iterable[str], context: PlacementContext) -> Finding | None:
+def for_one_pod(namespace: str, names: Iterable[str], context: Context) -> Finding | None:
     """That a claim is for one pod only and another has it, by whom: it is free once that one has gone."""
     known = context.around.claims or {}
     alone = [name for name in names if name in known and "ReadWriteOncePod" in known[name].modes]
@@ -145,7 +131,7 @@ def _claim_evidence(pod: Pod, name: str, value: str) -> Evidence:
     return Evidence(f"PersistentVolumeClaim {pod.namespace}/{name}", "spec", value)
 
 
-def elsewhere(pod: Pod, context: PlacementContext, said: Evidence, sifted: Sifted) -> Finding:
+def elsewhere(pod: Pod, context: Context, said: Evidence, sifted: Sifted) -> Finding:
     """The volume is tied to nodes that the pod does not get."""
     claims, volumes = context.around.claims, context.around.volumes
     for name in pod.traits.claims:
@@ -189,12 +175,12 @@ def _zones_of_pools(sifted: Sifted) -> Iterator[Evidence]:
         yield Evidence(what, "zones of its nodes", ", ".join(sorted(zones[pool])))
 
 
-def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> Finding:
+def devices(pod: Pod, context: Context, said: Evidence, cause: str) -> Finding:
     """Devices by claim: how many are asked for and how many the nodes have, or who has the one that it
     names."""
     if cause == Cause.DEVICE_ELSEWHERE:
         for name in pod.traits.wishes.device_claims:
-            tree = tree_named(context.trees, "ResourceClaim", pod.namespace, name)
+            tree = context.tree("ResourceClaim", pod.namespace, name)
             node = _node_of_claim(tree) if tree is not None else ""
             words = "device claim {claim} is allocated on {node}, where the pod cannot go"
             if node:
@@ -202,7 +188,7 @@ def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> 
             return draft(
                 cause, "device claim {claim} is allocated elsewhere", names={"claim": name}, evidence=(said,)
             )
-    asked = _devices_asked(pod, context.trees)
+    asked = _devices_asked(pod, context)
     most = max((len(context.store.devices_on(one.name)) for one in _nodes(context.store)), default=0)
     free = max((_free_devices(context.store, one.name) for one in _nodes(context.store)), default=0)
     if cause == Cause.DEVICES_SHORT and asked and most:
@@ -233,16 +219,16 @@ def _node_of_claim(tree: Mapping[str, Any]) -> str:
     return ""
 
 
-def _devices_asked(pod: Pod, trees: Trees) -> int:
+def _devices_asked(pod: Pod, context: Context) -> int:
     """Devices of all requests of its claims, as the claims or their templates say."""
     total = 0
     wishes = pod.traits.wishes
     specs = [
-        (tree_named(trees, "ResourceClaim", pod.namespace, name) or {}).get("spec", {})
+        (context.tree("ResourceClaim", pod.namespace, name) or {}).get("spec", {})
         for name in wishes.device_claims
     ]
     for name in wishes.claim_templates:
-        template = tree_named(trees, "ResourceClaimTemplate", pod.namespace, name) or {}
+        template = context.tree("ResourceClaimTemplate", pod.namespace, name) or {}
         specs.append((template.get("spec") or {}).get("spec") or {})
     for spec in specs:
         for request in (spec.get("devices") or {}).get("requests") or ():

@@ -4,25 +4,22 @@ Such objects are read on demand; their fields, not the rows of jobs, tell of par
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.clean import clean
 from cockpit.gangs.draft import draft
 from cockpit.model.finding import Evidence, Finding
-from cockpit.triage.claims import tree_named
-from cockpit.triage.cluster_view import Trees
+from cockpit.triage.context import Context, Tree
 
-Tree = Mapping[str, Any]
 COMPOSED = (("trainer.kubeflow.org/v1alpha1", "TrainJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
 """apiVersion and kind, from the top down: a TrainJob makes a JobSet of its name."""
 
 
-def not_made(namespace: str, name: str, trees: Trees) -> Finding | None:
+def not_made(namespace: str, name: str, context: Context) -> Finding | None:
     """Why the objects of that name have not made their jobs, None where they were not read."""
     for _, kind in COMPOSED:
-        tree = tree_named(trees, kind, namespace, name)
+        tree = context.tree(kind, namespace, name)
         found = None if tree is None else _failed(tree, kind, namespace) or _waits(tree, namespace)
         if found is not None:
             return found

@@ -18,14 +18,12 @@ from cockpit.k8s.pod_security import forbidden_words
 from cockpit.model.event import Event
 from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.gang import Workload
-from cockpit.model.job import Job, JobObject, OwnerObject
+from cockpit.model.job import Job, JobObject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, operators
-from cockpit.triage.claims import is_absent, tree_named
-from cockpit.triage.cluster_view import NO_TREES, Trees
 from cockpit.triage.evidence import is_up, of_event
 from cockpit.triage.known import gaps, with_gaps
 from cockpit.triage.recurrence import Attempts, of_attempts
@@ -42,17 +40,6 @@ REFUSALS = frozenset(
     }
 )
 _IGNORED = frozenset({"SetPodTemplateRestartPolicy", "FailedScheduling", "BackOff", "Unhealthy"})
-
-Object = JobObject | OwnerObject
-
-
-def object_of(job: Job, store: StoreReader) -> Object | None:
-    """The object that the job's row stands for."""
-    for kind in registry.controller_tables():
-        found: Object | None = store.get(kind, job.uid)
-        if found is not None:
-            return found
-    return None
 
 
 def refused(uids: Iterable[str], store: StoreReader, *, after_seconds: float | None = None) -> Finding | None:
@@ -142,18 +129,17 @@ def _amounts(text: str) -> dict[str, str]:
     return found
 
 
-def not_made(
-    job: Job, pods: tuple[Pod, ...], store: StoreReader, now_seconds: float | None, trees: Trees
-) -> Finding:
+def not_made(walk: Walk) -> Finding:
     """Why a job that is not suspended has no pods, or not all."""
-    found = refused((job.uid, *children(job, pods, store)), store, after_seconds=_newest_pod(pods))
+    job, store = walk.job, walk.store
+    found = _refused_since(walk)
     if found is not None:
         return found
-    found = without_launcher(job, pods, store) or composed.not_made(job.namespace, job.name, trees)
-    if found is None and not pods:
+    found = without_launcher(walk) or composed.not_made(job.namespace, job.name, walk)
+    if found is None and not walk.pods:
         found = of_events(_of_unknown_children(job, store))
     if found is None:
-        found = _untouched(job, pods, store, now_seconds, trees)
+        found = _untouched(walk)
         if not found.cause:  # a refusal would be an event
             found = with_gaps(found, gaps(store, (ListOf(Kind.EVENT), ListOf(Kind.POD)), job.namespace))
     return found
@@ -180,34 +166,34 @@ def members_missing(job: Job, pods: tuple[Pod, ...]) -> int:
     return 0 if job.wanted is None else max(0, job.wanted - there)
 
 
-def refused_members(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Finding | None:
+def refused_members(walk: Walk) -> Finding | None:
     """Why members that are missing beside others were not made, where the API server said it."""
-    if not members_missing(job, pods):
-        return None
-    found = refused((job.uid, *children(job, pods, store)), store, after_seconds=_newest_pod(pods))
+    found = _refused_since(walk) if members_missing(walk.job, walk.pods) else None
     return found if found is not None and found.cause else None
 
 
-def _newest_pod(pods: tuple[Pod, ...]) -> float | None:
-    """Refusals before a pod was made are history; a second is the events' own precision."""
-    made = [pod.created_seconds for pod in pods if pod.created_seconds is not None]
-    return max(made) - 60.0 if made else None
+def _refused_since(walk: Walk) -> Finding | None:
+    """Refusals before a pod was made are history; a minute is the events' own precision."""
+    made = [pod.created_seconds for pod in walk.pods if pod.created_seconds is not None]
+    since = max(made) - 60.0 if made else None
+    return refused((walk.job.uid, *children(walk)), walk.store, after_seconds=since)
 
 
-def children(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> list[str]:
+def children(walk: Walk) -> list[str]:
     """Controllers below the job: those that own its pods, and those that name it as their owner."""
-    found = dict.fromkeys(pod.owner_uid for pod in pods if pod.owner_uid and pod.owner_uid != job.uid)
-    if not pods:
+    job = walk.job
+    found = dict.fromkeys(pod.owner_uid for pod in walk.pods if pod.owner_uid and pod.owner_uid != job.uid)
+    if not walk.pods:
         for kind in (Kind.JOB, Kind.OTHER_JOB, Kind.OWNER):
-            for one in store.records(kind).values():
+            for one in walk.store.records(kind).values():
                 if one.owner is not None and one.owner.uid == job.uid:
                     found[one.uid] = None
     return list(found)
 
 
-def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Finding | None:
+def without_launcher(walk: Walk) -> Finding | None:
     """Workers and no launcher: it is made once all of them are ready."""
-    object_ = object_of(job, store)
+    job, pods, object_ = walk.job, walk.pods, walk.object_
     if job.kind != "MPIJob" or not isinstance(object_, JobObject) or not pods:
         return None
     roles = {role.role for role in object_.replicas}
@@ -216,7 +202,7 @@ def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Fin
     late = [pod for pod in pods if not is_up(pod)]
     if not late:
         made = Finding(cause="", sentence="waits for its launcher to be made")
-        return with_gaps(made, gaps(store, lists_behind(Cause.LAUNCHER_NOT_MADE), job.namespace))
+        return with_gaps(made, gaps(walk.store, lists_behind(Cause.LAUNCHER_NOT_MADE), job.namespace))
     first = next((pod for pod in late if pod.node), late[0])
     also = (Cause.NOT_READY,) if first.node and first.phase == "Running" else ()
     name = first.name
@@ -232,15 +218,15 @@ def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Fin
 
 def counts_its_launcher(walk: Walk, gang: GangStanding) -> Finding | None:
     """The group waits for a launcher that is made once its workers, whom the group holds, are ready."""
-    job, object_ = walk.job, object_of(walk.job, walk.store)
+    job, object_ = walk.job, walk.object_
     if job.kind != "MPIJob" or not isinstance(object_, JobObject):
         return None
     workers = sum(role.replicas or 0 for role in object_.replicas if role.role != "launcher")
     if any(pod.role == "launcher" for pod in walk.pods) or len(walk.pods) < workers:
         return None
-    tree = tree_named(walk.trees, job.kind, job.namespace, job.name)
+    tree = walk.own_tree
     policy = ((tree or {}).get("spec") or {}).get("launcherCreationPolicy")
-    if policy != _WAITS_FOR_WORKERS and not (tree is None and _is_older(job, walk.now_seconds, 30.0)):
+    if policy != _WAITS_FOR_WORKERS and not (tree is None and walk.is_older(job.created_seconds, 30.0)):
         return None
     wanted = gang.why.fact("all") or "?"
     return draft(
@@ -259,19 +245,9 @@ def counts_its_launcher(walk: Walk, gang: GangStanding) -> Finding | None:
 _WAITS_FOR_WORKERS = "WaitForWorkersReady"
 
 
-def _is_older(job: Job, now_seconds: float | None, seconds: float) -> bool:
-    """Whether the job is there for that long; False where that is not known."""
-    if now_seconds is None or job.created_seconds is None:
-        return False
-    return now_seconds - job.created_seconds >= seconds
-
-
-def _untouched(
-    job: Job, pods: tuple[Pod, ...], store: StoreReader, now_seconds: float | None, trees: Trees
-) -> Finding:
+def _untouched(walk: Walk) -> Finding:
+    job, pods, store, object_, tree = walk.job, walk.pods, walk.store, walk.object_, walk.own_tree
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "status", "", job.created_seconds)
-    object_ = object_of(job, store)
-    tree = tree_named(trees, job.kind, job.namespace, job.name)
     manager = _manager(tree)
     if manager and not (tree or {}).get("status"):
         return draft(
@@ -283,7 +259,7 @@ def _untouched(
     if not pods and (held := _suspended_below(job, store)) is not None:
         return held
     if isinstance(object_, JobObject) and object_.failed and not object_.active:
-        return between_attempts(pods, object_, said, of_attempts(pods, store, now_seconds))
+        return between_attempts(pods, object_, said, of_attempts(pods, store, walk.now_seconds))
     missing = members_missing(job, pods)
     if pods and missing > 0:
         return draft(
@@ -293,9 +269,9 @@ def _untouched(
             evidence=(said,),
         )
     has_status = isinstance(object_, JobObject) and bool(object_.conditions or object_.started_seconds)
-    is_old = _is_older(job, now_seconds, UNTOUCHED_SECONDS)
+    is_old = walk.is_older(job.created_seconds, UNTOUCHED_SECONDS)
     if not has_status and is_old:
-        down = operators.not_up(operators.of_kind(job.api_version, job.kind), store, now_seconds)
+        down = operators.not_up(operators.of_kind(job.api_version, job.kind), walk)
         if down is not None:
             return joined(down, "no pod yet: ")
     if is_old and not has_status and isinstance(object_, JobObject):
@@ -381,12 +357,11 @@ def between_attempts(
     return draft(Cause.BETWEEN_ATTEMPTS, text, names=names, evidence=(said,), permanence=lasts)
 
 
-def _finished_early(
-    job: Job, said: Evidence, store: StoreReader, now_seconds: float | None
-) -> Finding | None:
-    """Nobody starts a job whose workload is declared finished."""
+def _finished_early(walk: Walk, said: Evidence) -> Finding | None:
+    """No engine starts a job whose workload is declared finished."""
+    job, store = walk.job, walk.store
     workload = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
-    if not job.workload_uid and _is_older(job, now_seconds, 30.0):
+    if not job.workload_uid and walk.is_older(job.created_seconds, 30.0):
         workload = _finished_of_its_name(job, store)
     if not isinstance(workload, Workload):
         return None
@@ -410,11 +385,11 @@ def _finished_of_its_name(job: Job, store: StoreReader) -> Workload | None:
     )
 
 
-def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Trees = NO_TREES) -> Finding:
+def suspended(walk: Walk) -> Finding:
     """Suspended, and no engine says that it holds it."""
-    object_ = object_of(job, store)
+    job, store, object_ = walk.job, walk.store, walk.object_
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "spec.suspend", "true")
-    over = _finished_early(job, said, store, now_seconds)
+    over = _finished_early(walk, said)
     if over is not None:
         return over
     queue = None if object_ is None else admitted_by(object_.labels)
@@ -428,7 +403,7 @@ def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Tr
                 evidence=found.evidence,
             )
         kind, _, needed = ("" if object_ is None else needed_by(object_.labels)).partition(" ")
-        if needed and is_absent(trees, kind, "", needed):
+        if needed and walk.lacks(kind, "", needed):
             return draft(
                 Cause.NOT_TAKEN_BY_QUEUE,
                 "{kind} {priority_class} does not exist",
@@ -438,9 +413,9 @@ def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Tr
             )
         names: dict[str, object] = {"engine": queue.name, "queue": queue.queue}
         signs = registry.engine_named(queue.name).controller.pods
-        if (down := operators.not_up(signs, store, now_seconds)) is not None:
+        if (down := operators.not_up(signs, walk)) is not None:
             return joined(down, "{engine} has not taken it: ", engine=queue.name)
-        if _is_older(job, now_seconds, 30.0):
+        if walk.is_older(job.created_seconds, 30.0):
             text = "{engine} has not taken it into queue {queue}"
             if needed:
                 text += ": does {kind} {priority_class} exist?"
@@ -452,13 +427,10 @@ def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Tr
             names=names,
             evidence=(said,),
         )
-    if isinstance(object_, JobObject):
-        mark = condition(object_.conditions, "Suspended")
-        since = None if mark is None else mark.changed_seconds
-        return draft(
-            Cause.SUSPENDED_BY_HAND,
-            "suspended: it starts once it is resumed",
-            evidence=(said,),
-            since_seconds=since,
-        )
-    return draft(Cause.SUSPENDED_BY_HAND, "suspended: it starts once it is resumed", evidence=(said,))
+    mark = condition(object_.conditions, "Suspended") if isinstance(object_, JobObject) else None
+    return draft(
+        Cause.SUSPENDED_BY_HAND,
+        "suspended: it starts once it is resumed",
+        evidence=(said,),
+        since_seconds=None if mark is None else mark.changed_seconds,
+    )

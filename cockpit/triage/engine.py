@@ -20,7 +20,6 @@ from cockpit.triage.gang_standing import standing
 from cockpit.triage.idle_jobs import idle_words, mark_words
 from cockpit.triage.judgement import judged
 from cockpit.triage.known import not_found, nothing_seen, qualified
-from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.placing import unplaced
 from cockpit.triage.pool_walk import of_pool
 from cockpit.triage.queue_walk import of_queue
@@ -56,7 +55,7 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Findi
         job=job,
         pods=pods,
         store=view.store,
-        gang=standing(job, pods, view.store, view.trees),
+        gang=standing(job, pods, view),
         now_seconds=view.now_seconds,
         last_lines=view.last_lines,
         around=view.around,
@@ -65,8 +64,8 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Findi
     )
     found = job_walk.judge(walk)
     if found is not None and not pods and job.state not in (*JobState.ENDED, JobState.FINISHING):
-        found = judged([found, *of_templates(job, view)])
-    found = found or _idle(job, view) or _nothing_seen(job, view)
+        found = judged([found, *of_templates(walk, view)])
+    found = found or _idle(job, view) or _nothing_seen(walk)
     made = _verdict(
         found,
         subject or Subject("job", job.namespace, job.name),
@@ -93,12 +92,13 @@ def _idle(job: Job, view: ClusterView) -> Finding | None:
     return Finding(cause="", sentence=sentence, since_seconds=judged.since_seconds)
 
 
-def _nothing_seen(job: Job, view: ClusterView) -> Finding | None:
+def _nothing_seen(walk: Walk) -> Finding | None:
     """That its pods, or the object that would tell of its end, are not all known."""
+    job = walk.job
     kinds: tuple[str, ...] = (Kind.POD,)
-    if job.kind != "Pod" and creation.object_of(job, view.store) is None:
+    if job.kind != "Pod" and walk.object_ is None:
         kinds += registry.controller_tables()
-    seen = nothing_seen(view.store, map(ListOf, kinds), job.namespace)
+    seen = nothing_seen(walk.store, map(ListOf, kinds), job.namespace)
     return Finding(cause="", sentence=seen) if seen else None
 
 
@@ -144,7 +144,7 @@ def _job(subject: Subject, view: ClusterView) -> Finding:
         return of_job(job, view, subject)
     below = _events_below(subject, view)
     found = creation.of_events(below)
-    found = found or composed.not_made(subject.namespace, subject.name, view.trees)
+    found = found or composed.not_made(subject.namespace, subject.name, view)
     if found is not None:  # its controller could not make the pods by which it would be a row
         return finished(found, subject)
     pod = _pod_without_row(subject, view)
@@ -179,20 +179,12 @@ def _pod(subject: Subject, view: ClusterView) -> Finding:
     if pod is None:
         return not_found(subject, view.store, (Kind.POD,))
     if pod.node or pod.is_finished:
-        found = starting.not_running(pod, view.store, view.now_seconds, view.last_lines, view.trees)
+        found = starting.not_running(pod, view)
     else:
         job = view.jobs.job_of_pod(pod)
         members = () if job is None else view.jobs.members(job.key)
         waiting = sum(1 for one in members if not one.node and not one.is_finished and one.gpus)
-        context = PlacementContext(
-            store=view.store,
-            now_seconds=view.now_seconds,
-            around=view.around,
-            trees=view.trees,
-            waiting=max(1, waiting),
-            sift=view.sift,
-        )
-        found = unplaced(pod, context)
+        found = unplaced(pod, msgspec.structs.replace(view, waiting=max(1, waiting)))
     since = None if found is None else pod_since(pod, found)
     made = _verdict(found, subject, view.store, state="", gpus=pod.gpus, since=since)
     return with_root(made, view.store)

@@ -17,8 +17,8 @@ from cockpit.model.scheduling import Toleration
 from cockpit.model.sureness import Sureness
 from cockpit.pools.prospects import serving
 from cockpit.triage import shortage
+from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted, amount
-from cockpit.triage.placement_context import PlacementContext
 
 MOST_MENDED: Final = 4
 """So many lines of a shape are mended in thought: a template with more faults is rare."""
@@ -27,7 +27,7 @@ MOST_MENDED: Final = 4
 _OF_ROOM = (Cause.GPUS_SHORT, Cause.GPUS_IN_PIECES)
 
 
-def blockers(shape: Shape, context: PlacementContext, *, is_too_large: bool = False) -> Iterator[Finding]:
+def blockers(shape: Shape, context: Context, *, is_too_large: bool = False) -> Iterator[Finding]:
     """What the nodes say of the shape, then what they would say were that mended, and so on. `is_too_large`:
     the shape is of one that no node is large enough for, with fewer GPUs."""
     for _ in range(MOST_MENDED):
@@ -44,7 +44,7 @@ def blockers(shape: Shape, context: PlacementContext, *, is_too_large: bool = Fa
         shape = mended
 
 
-def of_pods(shape: Shape, count: int, context: PlacementContext) -> Iterator[Finding]:
+def of_pods(shape: Shape, count: int, context: Context) -> Iterator[Finding]:
     """What the nodes say of so many pods of the shape together: each may find a node, all of them never."""
     for found in blockers(shape, context):
         may_come = found.cause in (Cause.SELECTOR, Cause.RESOURCE_NOT_OFFERED) and _may_grow_to(
@@ -59,7 +59,7 @@ def of_pods(shape: Shape, count: int, context: PlacementContext) -> Iterator[Fin
         yield draft(Cause.GPUS_SHORT, words, names=names, sureness=Sureness.INFERRED)
 
 
-def _may_grow_to(shape: Shape, context: PlacementContext) -> bool:
+def _may_grow_to(shape: Shape, context: Context) -> bool:
     """Whether a pool that may grow would bring a node that takes such a pod: then nobody can say that what it
     asks for is never there."""
     pools = serving(shape, context.store, context.now_seconds, context.around) or ()

@@ -10,8 +10,8 @@ from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage import filters
+from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted, sift
-from cockpit.triage.placement_context import PlacementContext
 
 LOOKS: Final = 2_500
 """So many nodes are looked at again for one state of the store, and at least those of one funnel."""
@@ -62,9 +62,7 @@ class Funnels:
         if self.looks_left <= 0:
             self.is_owing = True
             return ()
-        context = PlacementContext(
-            store=self._store, now_seconds=now_seconds, waiting=count, sift=self.sifted
-        )
+        context = Context(store=self._store, now_seconds=now_seconds, waiting=count, sift=self.sifted)
         made = tuple(filters.of_pods(shape, count, context))
         self._told.pop(asked, None)
         self._told[asked] = (room, now_seconds, made)

@@ -11,15 +11,13 @@ from cockpit.model.job import Job, JobObject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.claims import tree_named
-from cockpit.triage.cluster_view import NO_TREES, Trees
+from cockpit.triage.context import Context
 from cockpit.triage.evidence import of_event
 
 
-def standing(
-    job: Job, pods: tuple[Pod, ...], store: StoreReader, trees: Trees = NO_TREES
-) -> GangStanding | None:
+def standing(job: Job, pods: tuple[Pod, ...], context: Context) -> GangStanding | None:
     """By the job's engine, None where none holds it or there is none."""
+    store = context.store
     queued = None
     workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     if workload is not None:
@@ -42,18 +40,18 @@ def standing(
     if placed is None or not placed.is_waiting:
         return queued
     if placed.why.cause == Cause.GROUP_NOT_LET_IN:
-        why = _of_queue(group, trees) or _of_events(group, store)
+        why = _of_queue(group, context) or _of_events(group, store)
         return placed if why is None else pod_group.held_by(why, group, job.position)
     return placed
 
 
-def _of_queue(group: PodGroup, trees: Trees) -> Finding | None:
+def _of_queue(group: PodGroup, context: Context) -> Finding | None:
     """What the queue that has yet to let the group in tells itself, where it was read."""
     engine = registry.engine_named(group.engine)
     if engine.group_queue is None:
         return None
     api_version, kind = engine.group_queue
-    known = trees.get((kind, ""))
+    known = context.trees.get((kind, ""))
     if known is None:
         return None
     of_engine = [one for one in known if one.get("apiVersion") in (api_version, None)]
@@ -61,7 +59,7 @@ def _of_queue(group: PodGroup, trees: Trees) -> Finding | None:
         return None
     if not group.queue:
         return None
-    return engine.reason_of_queue(group, tree_named(trees, kind, "", group.queue))
+    return engine.reason_of_queue(group, context.tree(kind, "", group.queue))
 
 
 def _of_events(group: PodGroup, store: StoreReader) -> Finding | None:

@@ -34,7 +34,7 @@ def held_by_gang(walk: Walk, gang: GangStanding) -> list[Finding]:
 
 def _counts_a_later_part(walk: Walk, gang: GangStanding) -> Finding | None:
     """A JobSet's group counts a part that is made only once another one, which the group holds, has come."""
-    found = composed.not_made(walk.job.namespace, walk.job.name, walk.trees)
+    found = composed.not_made(walk.job.namespace, walk.job.name, walk)
     if found is None or found.cause != Cause.WAITS_FOR_DEPENDENCY:
         return None
     made = joined(found, "", "; their group waits for {all} pods: deadlock", all=gang.why.fact("all"))
@@ -87,7 +87,7 @@ def _by_message(walk: Walk, gang: GangStanding) -> Finding | None:
         return None
     first = next((pod for pod in waiting if pod.gpus), waiting[0])
     known = msgspec.structs.replace(first, scheduled_message=said, scheduled_reason="Unschedulable")
-    return unplaced(known, walk.placement(sum(1 for pod in waiting if pod.gpus)))
+    return unplaced(known, msgspec.structs.replace(walk, waiting=sum(1 for pod in waiting if pod.gpus)))
 
 
 def _again(walk: Walk, gang: GangStanding) -> int | None:
@@ -121,7 +121,7 @@ def unplaced_member(walk: Walk) -> Finding | None:
     waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
     if not waiting:
         return None
-    context = walk.placement(sum(1 for pod in waiting if pod.gpus))
+    context = msgspec.structs.replace(walk, waiting=sum(1 for pod in waiting if pod.gpus))
     told = [pod for pod in waiting if pod.scheduled_message and pod.scheduled_reason != "SchedulingGated"]
     causes = [pod for pod in told if not scheduler.is_consequence(pod.scheduled_message)]
     if causes:

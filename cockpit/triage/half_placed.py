@@ -8,8 +8,8 @@ from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.pod import Pod
 from cockpit.model.sureness import Sureness
+from cockpit.triage.context import Context
 from cockpit.triage.evidence import of_pod
-from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.walk import Walk
 
@@ -25,12 +25,11 @@ def half_placed(walk: Walk, unbound: Sequence[Pod]) -> Finding | None:
     held = [pod for pod in walk.pods if pod.gpus_allocated]
     if not held or all(pod.gang for pod in unbound):
         return None
-    context = walk.placement(len(unbound))
-    wishes = _wishes(unbound, context)
+    wishes = _wishes(unbound, walk)
     if not wishes:
         return None
     for other, holders, waiting in _others(walk, unbound[0].gpu_resource):
-        if _takes(wishes, holders) and _takes(_wishes(waiting, context), held):
+        if _takes(wishes, holders) and _takes(_wishes(waiting, walk), held):
             return _drafted(walk.job.name, held, unbound, other)
     return None
 
@@ -39,7 +38,7 @@ _Wishes = list[frozenset[str]]
 """For each member without a node the nodes that it could have but for the GPUs that others hold there."""
 
 
-def _wishes(unbound: Sequence[Pod], context: PlacementContext) -> _Wishes:
+def _wishes(unbound: Sequence[Pod], context: Context) -> _Wishes:
     """[] where something else than GPUs keeps a member from a node, or its scheduler speaks of something
     else."""
     found: _Wishes = []

@@ -51,11 +51,11 @@ def judge(walk: Walk) -> Finding | None:
     if job.state == JobState.STARTING and not walk.pods:
         return Finding(cause="", sentence="admitted: its pods are about to be made")
     if job.state in (JobState.SUSPENDED, JobState.QUEUED) and not walk.pods:
-        return creation.suspended(job, walk.store, walk.now_seconds, walk.trees)
+        return creation.suspended(walk)
     if not walk.pods:
-        return creation.not_made(job, walk.pods, walk.store, walk.now_seconds, walk.trees)
+        return creation.not_made(walk)
     if job.state == JobState.SUSPENDED:
-        held = creation.suspended(job, walk.store, walk.now_seconds, walk.trees)
+        held = creation.suspended(walk)
         return joined(held, "", _left(walk))
     return _of_pods(walk)
 
@@ -82,7 +82,7 @@ _TAKEN = "preempted by {preemptor}"
 def _lingering(walk: Walk, found: Finding | None) -> Finding | None:
     """Behind what holds the job in its queue: why a pod of it that was taken off does not go."""
     for pod in walk.pods:
-        stuck = None if found is None else starting.stuck(pod, walk.store, walk.now_seconds)
+        stuck = None if found is None else starting.stuck(pod, walk)
         if found is not None and stuck is not None:
             also = (*found.also, stuck.cause)
             evidence = (*found.evidence, *stuck.evidence)
@@ -102,7 +102,7 @@ def _ending(walk: Walk) -> Finding:
     going = [pod for pod in walk.pods if pod.deleting_seconds is not None and not pod.is_finished]
     left = [pod for pod in walk.pods if not pod.is_finished]
     if going:
-        found = starting.not_running(going[0], walk.store, walk.now_seconds)
+        found = starting.not_running(going[0], walk)
         if found is not None and found.cause:
             return joined(found, "", _left(walk))
     return Finding(cause="", sentence=f"being deleted{_left(walk)}" if left else "being deleted")
@@ -149,7 +149,7 @@ def _failed_pods(walk: Walk) -> list[Pod]:
 
 
 def _failed(walk: Walk) -> Finding:
-    object_ = creation.object_of(walk.job, walk.store)
+    object_ = walk.object_
     if isinstance(object_, JobObject):
         for one in object_.conditions:
             if one.type == "Failed" and one.reason == "DeadlineExceeded":
@@ -181,7 +181,7 @@ def _failed(walk: Walk) -> Finding:
 
 def _fought_over(walk: Walk, found: Finding) -> Finding:
     """What two controllers go on doing to a job that has ended, and the remedy."""
-    object_ = creation.object_of(walk.job, walk.store)
+    object_ = walk.object_
     workload = _workload(walk)
     if workload is None or not isinstance(object_, JobObject):
         return found
@@ -198,7 +198,7 @@ def _workload(walk: Walk) -> Workload | None:
 
 
 def _jobs_below(walk: Walk) -> list[JobObject]:
-    uids = creation.children(walk.job, walk.pods, walk.store)
+    uids = creation.children(walk)
     return [one for one in (walk.store.get(Kind.JOB, uid) for uid in uids) if one is not None]
 
 
@@ -238,7 +238,7 @@ def _of_pods(walk: Walk) -> Finding | None:
     if failed and not alive:
         return _between(walk, failed)
     blockers: list[Finding | None] = [_worker_failed(walk, failed)] if failed else []
-    blockers.append(creation.refused_members(job, pods, walk.store))
+    blockers.append(creation.refused_members(walk))
     unbound = [pod for pod in alive if not pod.node]
     if unbound:
         placed = unplaced_member(walk)
@@ -256,7 +256,7 @@ def _of_pods(walk: Walk) -> Finding | None:
     if growth is None and (
         (job.wanted is not None and len(pods) < job.wanted) or job.state != JobState.RUNNING
     ):
-        return creation.not_made(job, pods, walk.store, walk.now_seconds, walk.trees)
+        return creation.not_made(walk)
     return (
         _fails_again(walk)
         or _training(walk)
@@ -284,7 +284,7 @@ def _fails_again(walk: Walk) -> Finding | None:
 
 def _between(walk: Walk, failed: list[Pod]) -> Finding:
     """All members failed: the end of a bare pod, a pause between attempts for a controller."""
-    object_ = creation.object_of(walk.job, walk.store)
+    object_ = walk.object_
     found = _member(walk, _first_failed(failed), failed)
     if walk.job.kind == "Pod" or not isinstance(object_, JobObject):
         return found
@@ -346,7 +346,7 @@ def _late(walk: Walk, late: list[Pod]) -> Finding:
     workers that it waits for."""
     found: list[tuple[Pod, Finding]] = []
     for pod in sorted(late, key=_vagueness)[:_LOOKED_AT]:
-        one = starting.not_running(pod, walk.store, walk.now_seconds, walk.last_lines, walk.trees)
+        one = starting.not_running(pod, walk)
         if one is not None:
             found.append((pod, one))
     top = judged(one for _, one in found)
@@ -354,7 +354,7 @@ def _late(walk: Walk, late: list[Pod]) -> Finding:
         return Finding(cause="", sentence=f"waiting for {counted(len(late), 'member')}")
     pod = next(pod for pod, one in found if (one.cause, one.sentence) == (top.cause, top.sentence))
     if walk.job.kind == "MPIJob":
-        launcher = creation.without_launcher(walk.job, walk.pods, walk.store)
+        launcher = creation.without_launcher(walk)
         if launcher is not None and top.cause in (Cause.NOT_READY, ""):
             return launcher
     if _is_launcher(pod) and pod.waiting_reason == "CrashLoopBackOff" and top.cause == Cause.CRASHES:

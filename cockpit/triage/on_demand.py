@@ -17,8 +17,8 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.cluster_view import NO_TREES, Trees
 from cockpit.triage.composed import COMPOSED
+from cockpit.triage.context import NO_TREES, Trees
 from cockpit.triage.evidence import is_up
 from cockpit.triage.idle_jobs import IdleJobs
 

@@ -18,6 +18,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage import starting
+from cockpit.triage.context import Context
 from cockpit.triage.evidence import is_up
 
 _BY_GROUP = {
@@ -49,15 +50,15 @@ def known() -> set[str]:
     return names
 
 
-def not_up(names: Iterable[str], store: StoreReader, now_seconds: float | None) -> Finding | None:
+def not_up(names: Iterable[str], context: Context) -> Finding | None:
     """Why the operator of these names acts on nothing: the pod of it that tells most. None where one of its
     pods is up, or none is known."""
-    wanted = tuple(names)
+    wanted, store = tuple(names), context.store
     last = _LAST.get(store)
     if last is None or last[0] != store.revision:
         last = _LAST[store] = (store.revision, {})
     if wanted not in last[1]:
-        last[1][wanted] = _looked_at(wanted, store, now_seconds)
+        last[1][wanted] = _looked_at(wanted, context)
     return last[1][wanted]
 
 
@@ -65,10 +66,10 @@ _LAST: WeakKeyDictionary[StoreReader, tuple[int, dict[tuple[str, ...], Finding |
 """Of each store, at its last revision: all jobs that wait for an operator ask between two changes."""
 
 
-def _looked_at(wanted: tuple[str, ...], store: StoreReader, now_seconds: float | None) -> Finding | None:
+def _looked_at(wanted: tuple[str, ...], context: Context) -> Finding | None:
     pods: list[Pod] = [
         pod
-        for pod in store.records(Kind.POD).values()
+        for pod in context.store.records(Kind.POD).values()
         if any(name in pod.name for name in wanted)
         and pod.owner_kind in _RUNS
         and not (pod.is_finished or pod.asks_for_gpus)
@@ -76,7 +77,7 @@ def _looked_at(wanted: tuple[str, ...], store: StoreReader, now_seconds: float |
     if not pods or any(is_up(pod) for pod in pods):
         return None
     pod = min(pods, key=lambda pod: (not pod.waiting_reason, not pod.node, pod.key))
-    why = starting.not_running(pod, store, now_seconds) if pod.node else None
+    why = starting.not_running(pod, context) if pod.node else None
     sentence = "has no node" if not pod.node else "is not ready" if why is None else why.sentence
     name = next(name for name in wanted if name in pod.name)
     made = draft(

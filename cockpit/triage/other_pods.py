@@ -7,11 +7,11 @@ from cockpit.fit.inter_pod_affinity import concerns
 from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Finding, Subject
+from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted
-from cockpit.triage.placement_context import PlacementContext
 
 
-def of_company(sifted: Sifted, context: PlacementContext) -> Finding:
+def of_company(sifted: Sifted, context: Context) -> Finding:
     """Which pods, by the labels of the term that keeps it off."""
     looks = sifted.dropped["company"]
     kinds = [block.kind for look in looks for block in look.blocks]

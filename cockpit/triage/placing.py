@@ -23,10 +23,10 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import autoscaling, claims, filters, operators, shortage
+from cockpit.triage.context import Context
 from cockpit.triage.evidence import of_event, of_pod
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.judgement import judged
-from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.preempted import took_its_place
 
@@ -34,7 +34,7 @@ UNSEEN_SECONDS = 25.0
 """A scheduler that runs has looked at a pod after so long."""
 
 
-def unplaced(pod: Pod, context: PlacementContext) -> Finding:
+def unplaced(pod: Pod, context: Context) -> Finding:
     """Why the pod has no node: what lasts longest, and behind it what blocks besides."""
     found = judged(_blockers(pod, context))
     assert found is not None  # each way ends with one
@@ -45,14 +45,14 @@ def unplaced(pod: Pod, context: PlacementContext) -> Finding:
     return took_its_place(found, pod, context.store)
 
 
-def _blockers(pod: Pod, context: PlacementContext) -> list[Finding]:
+def _blockers(pod: Pod, context: Context) -> list[Finding]:
     """Everything that keeps the pod from a node, as far as it can be told; at least one."""
     store, shape = context.store, shape_of_pod(pod)
     if pod.traits.wishes.gates:
         return [_gated(pod), *_of_nodes(shape, context)]
     if pod.nominated_node:
         return [_waits_for_victims(pod, store)]
-    absent = list(claims.absent(pod, context.around, context.trees, store))
+    absent = list(claims.absent(pod, context))
     if absent:
         gone = {name for one in absent for key, name in one.facts if key == "claim"}
         left = tuple(claim for claim in shape.claims if claim not in gone)
@@ -80,7 +80,7 @@ def _blockers(pod: Pod, context: PlacementContext) -> list[Finding]:
     return _parted(pod, text, said, context)
 
 
-def _of_nodes(shape: Shape, context: PlacementContext, *, is_too_large: bool = False) -> list[Finding]:
+def _of_nodes(shape: Shape, context: Context, *, is_too_large: bool = False) -> list[Finding]:
     """What the nodes would say, had the scheduler come to them."""
     if context.now_seconds is None or not context.knows_nodes:
         return []
@@ -159,21 +159,16 @@ def _waits_for_victims(pod: Pod, store: StoreReader) -> Finding:
     )
 
 
-def _unseen(pod: Pod, context: PlacementContext) -> list[Finding]:
+def _unseen(pod: Pod, context: Context) -> list[Finding]:
     """No condition and no event: its scheduler is slow, or there is none of that name."""
     who = pod.scheduler or "default-scheduler"
-    waited = (
-        None
-        if context.now_seconds is None or pod.created_seconds is None
-        else context.now_seconds - pod.created_seconds
-    )
     names = {"scheduler": who}
     evidence = (of_pod(pod, "spec.schedulerName", who, pod.created_seconds),)
-    down = operators.not_up((who,), store=context.store, now_seconds=context.now_seconds)
+    down = operators.not_up((who,), context)
     if down is not None:
         found = joined(down, "not looked at: ")
         return [found, *_of_nodes(shape_of_pod(pod), context)]
-    if waited is not None and waited >= UNSEEN_SECONDS and pod.scheduler not in DEFAULT_SCHEDULERS:
+    if context.is_older(pod.created_seconds, UNSEEN_SECONDS) and pod.scheduler not in DEFAULT_SCHEDULERS:
         found = draft(
             Cause.NO_SUCH_SCHEDULER,
             "no scheduler called {scheduler} looks at it",
@@ -195,7 +190,7 @@ def _unseen(pod: Pod, context: PlacementContext) -> list[Finding]:
 
 
 def _whole(
-    pod: Pod, text: scheduler.SchedulerText, message: str, said: Evidence, context: PlacementContext
+    pod: Pod, text: scheduler.SchedulerText, message: str, said: Evidence, context: Context
 ) -> list[Finding]:
     """A sentence about the whole pod: claims by name where the text has none."""
     found = understand(TextPlace.POD, text.rest) or understand(TextPlace.POD, message)
@@ -250,9 +245,7 @@ def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
     return found.wording.words, names
 
 
-def _only_room(
-    pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: PlacementContext
-) -> Finding | None:
+def _only_room(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Context) -> Finding | None:
     """`0/N nodes are available` and no reason at all."""
     if text.nodes is None or text.rest:
         return None
@@ -267,9 +260,7 @@ def _is_of_scaler(event: Event) -> bool:
     return event.reason in ("NotTriggerScaleUp", "TriggeredScaleUp", "Nominated")
 
 
-def _parted(
-    pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: PlacementContext
-) -> list[Finding]:
+def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Context) -> list[Finding]:
     """Counts of nodes: which filter is the one that matters is told by the nodes themselves."""
     told = frozenset(shortage.id_of(reason) for _, reason in text.parts)
     only = next(iter(told)) if len(told) == 1 else ""
@@ -293,7 +284,7 @@ def _parted(
     return [found, *_of_nodes(mended, context, is_too_large=is_too_large)]
 
 
-def _without_claims(pod: Pod, context: PlacementContext) -> list[Finding]:
+def _without_claims(pod: Pod, context: Context) -> list[Finding]:
     return _of_nodes(structs.replace(shape_of_pod(pod), claims=()), context)
 
 
@@ -303,7 +294,7 @@ def _named(  # noqa: PLR0917 - what was said, and what is there
     parts: Sequence[tuple[int, str]],
     said: Evidence,
     sifted: Sifted,
-    context: PlacementContext,
+    context: Context,
 ) -> Finding:
     count = next(number for number, reason in parts if shortage.id_of(reason) == cause)
     names: dict[str, object] = {"count": count, "nodes": counted(count, "node")}

@@ -10,15 +10,15 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.triage.context import Context
 from cockpit.triage.evidence import of_pod
 from cockpit.triage.funnel import Room, Sifted, amount
-from cockpit.triage.placement_context import PlacementContext
 
 _GRACE_SECONDS = 60.0
 _GIB = 1 << 30
 
 
-def of_others(sifted: Sifted, context: PlacementContext) -> Finding:
+def of_others(sifted: Sifted, context: Context) -> Finding:
     """CPU, memory, or a device besides GPUs."""
     asked = dict(sifted.shape.requests)
     rooms = [one for one in sifted.rooms if one.look in sifted.dropped["cpu_memory"]]
@@ -65,7 +65,7 @@ def of_others(sifted: Sifted, context: PlacementContext) -> Finding:
     return draft(Cause.OTHER_RESOURCE_SHORT, text, names=names, root=root)
 
 
-def _offered_by_nobody(context: PlacementContext, resource: str) -> Finding | None:
+def _offered_by_nobody(context: Context, resource: str) -> Finding | None:
     """A typo, or another vendor's: no node of the cluster has it, suitable or not."""
     nodes: Collection[Node] = context.store.records(Kind.NODE).values()
     if any(amount(node, resource) for node in nodes):
@@ -76,7 +76,7 @@ def _offered_by_nobody(context: PlacementContext, resource: str) -> Finding | No
     return draft(Cause.RESOURCE_NOT_OFFERED, text, names={"resource": resource, "offered": ", ".join(alike)})
 
 
-def _hog(context: PlacementContext, rooms: Sequence[Room], resource: str) -> Pod | None:
+def _hog(context: Context, rooms: Sequence[Room], resource: str) -> Pod | None:
     """The pod without GPUs that holds most of the resource on a node that has the GPUs free."""
     if resource not in ("cpu", "memory"):
         return None
@@ -100,7 +100,7 @@ def amount_words(resource: str, count: int) -> str:
     return f"{count} {resource_word(resource, count)}"
 
 
-def of_gpus(sifted: Sifted, context: PlacementContext) -> Finding:
+def of_gpus(sifted: Sifted, context: Context) -> Finding:
     resource = sifted.resource
     each = dict(sifted.shape.requests)[resource]
     rooms = [one for one in sifted.rooms if one.look in sifted.dropped["gpus"]]
@@ -124,7 +124,7 @@ def of_gpus(sifted: Sifted, context: PlacementContext) -> Finding:
     return draft(Cause.GPUS_SHORT, "needs {asked} on one node: best node {node} has {best} free", names=names)
 
 
-def too_few_seats(pod: Pod, sifted: Sifted, context: PlacementContext) -> Finding | None:
+def too_few_seats(pod: Pod, sifted: Sifted, context: Context) -> Finding | None:
     """Nodes with room, but fewer than its siblings need that wait as it does: those of a gang are kept for
     the members that come first."""
     resource, siblings = sifted.resource, context.store.pods_of(pod.owner_uid) if pod.owner_uid else ()
@@ -147,9 +147,7 @@ def too_few_seats(pod: Pod, sifted: Sifted, context: PlacementContext) -> Findin
 _ROOM = ("pods", "cpu_memory", "gpus")
 
 
-def _terminating(
-    rooms: Sequence[Room], context: PlacementContext, resource: str, each: int
-) -> Finding | None:
+def _terminating(rooms: Sequence[Room], context: Context, resource: str, each: int) -> Finding | None:
     """Pods that are terminating for long and whose GPUs would do."""
     if context.now_seconds is None:
         return None
@@ -182,7 +180,7 @@ def _terminating(
     return None
 
 
-def _all_going(rooms: Sequence[Room], context: PlacementContext) -> list[Pod]:
+def _all_going(rooms: Sequence[Room], context: Context) -> list[Pod]:
     return [
         one
         for room in rooms

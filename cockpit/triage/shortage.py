@@ -16,9 +16,9 @@ from cockpit.model.pod import Pod
 from cockpit.model.scheduling import NodeTerm
 from cockpit.model.sureness import Sureness
 from cockpit.triage import autoscaling, claims
+from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted, amount
 from cockpit.triage.other_pods import of_company
-from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.room import amount_words, of_gpus, of_others, too_few_seats
 from cockpit.triage.roots import pool_of
 
@@ -55,7 +55,7 @@ Parts = Sequence[tuple[int, str]]
 def verdict(  # noqa: PLR0917 - what was said, and what is there
     pod: Pod,
     sifted: Sifted,
-    context: PlacementContext,
+    context: Context,
     said: Evidence,
     preemption: str,
     told: frozenset[str],
@@ -70,7 +70,7 @@ def verdict(  # noqa: PLR0917 - what was said, and what is there
 def _of_nodes(  # noqa: PLR0917 - as above
     pod: Pod,
     sifted: Sifted,
-    context: PlacementContext,
+    context: Context,
     said: Evidence,
     preemption: str,
     told: frozenset[str],
@@ -167,7 +167,7 @@ _BEFORE_ROOM = ("selector", "ready", "cordoned", "taints")
 _FURTHER = ("ready", "cordoned", "taints", "ports", "company", "cpu_memory", "gpus")
 
 
-def computed(sifted: Sifted, context: PlacementContext) -> Finding | None:
+def computed(sifted: Sifted, context: Context) -> Finding | None:
     """What keeps pods of that shape off every node, as the nodes tell it without a scheduler's word; None
     where some node would take one."""
     found = _never(sifted)
@@ -187,7 +187,7 @@ def computed(sifted: Sifted, context: PlacementContext) -> Finding | None:
 # ---- by filter
 
 
-def _of_selector(sifted: Sifted, context: PlacementContext) -> Finding:
+def _of_selector(sifted: Sifted, context: Context) -> Finding:
     nodes = [look.node for look in sifted.dropped.get("selector", ())]  # none where there is no node
     labels = [dict(node.labels) for node in nodes]
     if not nodes:
@@ -224,7 +224,7 @@ def _terms_words(terms: Sequence[NodeTerm]) -> str:
     return " or ".join(words)
 
 
-def _of_offers(sifted: Sifted, context: PlacementContext) -> Finding:
+def _of_offers(sifted: Sifted, context: Context) -> Finding:
     resource = sifted.resource
     names: dict[str, object]
     nodes = [look.node for look in sifted.dropped["offers"]]
@@ -285,7 +285,7 @@ _PRESSURE = {
 }
 
 
-def _of_ready(sifted: Sifted, context: PlacementContext) -> Finding:
+def _of_ready(sifted: Sifted, context: Context) -> Finding:
     nodes = [look.node for look in sifted.dropped["ready"]]
     states: dict[str, list[Node]] = {}
     for node in nodes:
@@ -321,14 +321,14 @@ def _root(nodes: Sequence[Node]) -> Subject | None:
     return Subject("node", "", nodes[0].name) if len(nodes) == 1 else pool_of(nodes)
 
 
-def _of_cordoned(sifted: Sifted, context: PlacementContext) -> Finding:
+def _of_cordoned(sifted: Sifted, context: Context) -> Finding:
     nodes = [look.node for look in sifted.dropped["cordoned"]]
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} cordoned: " + "{node}"
     root = _root(nodes)
     return draft(Cause.CORDONED, words, names={"node": _named(nodes)}, root=root)
 
 
-def _of_taints(sifted: Sifted, context: PlacementContext) -> Finding:
+def _of_taints(sifted: Sifted, context: Context) -> Finding:
     looks = sifted.dropped["taints"]
     taints: dict[str, int] = {}
     for look in looks:
@@ -341,7 +341,7 @@ def _of_taints(sifted: Sifted, context: PlacementContext) -> Finding:
     return draft(Cause.TAINT, words, names={"taint": taint, "node": _named(nodes)}, root=pool_of(nodes))
 
 
-def _of_ports(sifted: Sifted, context: PlacementContext) -> Finding:
+def _of_ports(sifted: Sifted, context: Context) -> Finding:
     looks = sifted.dropped["ports"]
     ports = sorted({block.detail for look in looks for block in look.blocks if block.kind == "port"})
     names: dict[str, object] = {"port": ", ".join(ports)}
@@ -349,7 +349,7 @@ def _of_ports(sifted: Sifted, context: PlacementContext) -> Finding:
     return draft(Cause.HOST_PORT, words, names=names)
 
 
-def _of_volume(sifted: Sifted, context: PlacementContext) -> Finding:
+def _of_volume(sifted: Sifted, context: Context) -> Finding:
     known = context.around.claims
     missing = [name for name in sifted.shape.claims if known is not None and name not in known]
     if missing:
@@ -366,7 +366,7 @@ def _of_volume(sifted: Sifted, context: PlacementContext) -> Finding:
     return draft(Cause.VOLUME_ELSEWHERE, "volume claim {claim}: {why}", names=names)
 
 
-def _of_pods(sifted: Sifted, context: PlacementContext) -> Finding:
+def _of_pods(sifted: Sifted, context: Context) -> Finding:
     nodes = [look.node for look in sifted.dropped["pods"]]
     limit = dict(nodes[0].allocatable).get("pods", 0)
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} full of pods: limit {{limit}} a node"
@@ -374,15 +374,15 @@ def _of_pods(sifted: Sifted, context: PlacementContext) -> Finding:
     return draft(Cause.POD_LIMIT, words, names=names, root=pool_of(nodes))
 
 
-def _of_others(sifted: Sifted, context: PlacementContext) -> Finding:
+def _of_others(sifted: Sifted, context: Context) -> Finding:
     return of_others(sifted, context)
 
 
-def _of_gpus(sifted: Sifted, context: PlacementContext) -> Finding:
+def _of_gpus(sifted: Sifted, context: Context) -> Finding:
     return of_gpus(sifted, context)
 
 
-_MADE: dict[str, Callable[[Sifted, PlacementContext], Finding]] = {
+_MADE: dict[str, Callable[[Sifted, Context], Finding]] = {
     Cause.SELECTOR: _of_selector,
     Cause.RESOURCE_NOT_OFFERED: _of_offers,
     Cause.NODES_NOT_READY: _of_ready,

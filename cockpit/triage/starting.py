@@ -1,7 +1,5 @@
 """Why a pod that has a node does not run, or is not ready."""
 
-from collections.abc import Mapping
-
 import msgspec
 
 from cockpit.catalogue import Cause, Permanence, TextPlace, understand
@@ -16,8 +14,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage import claims
-from cockpit.triage.cluster_view import NO_TREES, Trees
+from cockpit.triage.context import Context
 from cockpit.triage.evidence import is_up, of_event, of_pod
 from cockpit.triage.recurrence import FEWEST_TIMES, is_recent, of_events, of_restarts
 
@@ -34,15 +31,9 @@ _ABOUT_START = (
 )
 
 
-def not_running(
-    pod: Pod,
-    store: StoreReader,
-    now_seconds: float | None = None,
-    last_lines: Mapping[str, str] | None = None,
-    trees: Trees = NO_TREES,
-) -> Finding | None:
+def not_running(pod: Pod, context: Context) -> Finding | None:
     """Why a bound pod does not run; None where it runs and is ready, or has ended well."""
-    line = (last_lines or {}).get(pod.uid, "")
+    store, now_seconds, line = context.store, context.now_seconds, context.last_lines.get(pod.uid, "")
     if pod.phase == "Failed":
         return ended(pod, line)
     if pod.phase == "Succeeded":
@@ -50,19 +41,19 @@ def not_running(
     if is_up(pod) and pod.deleting_seconds is None:
         return crashing(pod, line, store) if crashes_on(pod, now_seconds) else None
     if pod.deleting_seconds is not None:
-        return _terminating(pod, store, now_seconds)
+        return _terminating(pod, context)
     lost = lost_node(pod, store)
     if lost is not None:
         return lost
     if pod.waiting_reason == CRASHING or crashes_on(pod, now_seconds):
         return crashing(pod, line, store)
     if pod.waiting_reason in _STARTING and not (pod.phase == "Running" and pod.waiting_reason == ""):
-        return _unpulled(pod, store, now_seconds) or _starting(pod, store, trees)
+        return _unpulled(pod, context) or _starting(pod, context)
     if pod.waiting_reason:
-        return _waiting(pod, store, now_seconds)
+        return _waiting(pod, context)
     if pod.phase == "Running":
         return _unready(pod, store)
-    return _starting(pod, store, trees)
+    return _starting(pod, context)
 
 
 def starts_on(pod: Pod, store: StoreReader) -> Node | None:
@@ -118,11 +109,12 @@ def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> 
     return draft(found.cause, found.wording.words, names=used, evidence=(evidence,))
 
 
-def _unpulled(pod: Pod, store: StoreReader, now_seconds: float | None) -> Finding | None:
+def _unpulled(pod: Pod, context: Context) -> Finding | None:
     """What the newest pull of its image failed with, and how often pulls did; None where none failed, or the
     image has come since."""
     failed: list[Event] = []
-    for event in store.events_of(pod.uid):  # newest first
+    now_seconds = context.now_seconds
+    for event in context.store.events_of(pod.uid):  # newest first
         if event.reason in ("Pulled", "Started"):
             break
         found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
@@ -135,15 +127,15 @@ def _unpulled(pod: Pod, store: StoreReader, now_seconds: float | None) -> Findin
     return told if came is None else followed(told, "; tried {times}", times=came.words)
 
 
-def _waiting(pod: Pod, store: StoreReader, now_seconds: float | None) -> Finding:
+def _waiting(pod: Pod, context: Context) -> Finding:
     """The kubelet's reason. The message of a back-off hides the cause, which an event still holds."""
     said = of_pod(pod, "state.waiting", f"{pod.waiting_reason}: {pod.waiting_message}")
     text = f"{pod.waiting_reason}: {pod.waiting_message}" if pod.waiting_message else pod.waiting_reason
     if pod.waiting_reason in _PULLS:
-        told = _unpulled(pod, store, now_seconds)
+        told = _unpulled(pod, context)
         return told or _understood(pod, text, said, Cause.IMAGE_NOT_PULLED)
     if waiting_reason(pod.waiting_reason).severity is Severity.PROGRESS:
-        return _starting(pod, store, NO_TREES)
+        return _starting(pod, context)
     return _understood(pod, text, said)
 
 
@@ -247,16 +239,15 @@ def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> Finding:
     )
 
 
-def _starting(pod: Pod, store: StoreReader, trees: Trees) -> Finding:
+def _starting(pod: Pod, context: Context) -> Finding:
     """A start takes its course, or something that it needs does not come."""
-    events = store.events_of(pod.uid)
+    events = context.store.events_of(pod.uid)
     for event in events:
         if event.reason in _ABOUT_START:
-            return _by_claim(
-                _understood(pod, f"{event.reason}: {event.message}", of_event(event)), pod, trees
-            )
+            found = _understood(pod, f"{event.reason}: {event.message}", of_event(event))
+            return _by_claim(found, pod, context)
     for name in pod.traits.wishes.config_maps:
-        if claims.is_absent(trees, "ConfigMap", pod.namespace, name):
+        if context.lacks("ConfigMap", pod.namespace, name):
             return draft(
                 Cause.VOLUME_NOT_MOUNTED,
                 "ConfigMap {object}, which it mounts, does not exist",
@@ -287,7 +278,7 @@ def _starting(pod: Pod, store: StoreReader, trees: Trees) -> Finding:
     )
 
 
-def _by_claim(found: Finding, pod: Pod, trees: Trees) -> Finding:
+def _by_claim(found: Finding, pod: Pod, context: Context) -> Finding:
     """A volume by the name of the claim that the person wrote, which the text does not have."""
     volume = next((value for key, value in found.facts if key == "volume"), "")
     if not volume or volume in pod.traits.claims:
@@ -295,7 +286,7 @@ def _by_claim(found: Finding, pod: Pod, trees: Trees) -> Finding:
     claim = next(
         (
             str(one["metadata"]["name"])
-            for one in trees.get(("PersistentVolumeClaim", pod.namespace), ())
+            for one in context.trees.get(("PersistentVolumeClaim", pod.namespace), ())
             if (one.get("spec") or {}).get("volumeName") == volume
         ),
         pod.traits.claims[0] if len(pod.traits.claims) == 1 else "",
@@ -346,14 +337,14 @@ def _unready(pod: Pod, store: StoreReader) -> Finding:
     return draft(Cause.NOT_READY, "it runs, but is not ready", sureness=Sureness.INFERRED, evidence=(said,))
 
 
-def stuck(pod: Pod, store: StoreReader, now_seconds: float | None) -> Finding | None:
+def stuck(pod: Pod, context: Context) -> Finding | None:
     """Why a pod that is being deleted does not go, None where it goes or is not being deleted."""
-    found = None if pod.deleting_seconds is None else _terminating(pod, store, now_seconds)
+    found = None if pod.deleting_seconds is None else _terminating(pod, context)
     return found if found is not None and found.cause else None
 
 
-def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> Finding:
-    since = pod.deleting_seconds
+def _terminating(pod: Pod, context: Context) -> Finding:
+    since, now_seconds = pod.deleting_seconds, context.now_seconds
     said = of_pod(pod, "metadata.deletionTimestamp", ", ".join(pod.finalizers), since)
     if pod.finalizers and (now_seconds is None or since is None or now_seconds - since >= STUCK_SECONDS):
         return draft(
@@ -363,7 +354,7 @@ def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> Fin
             evidence=(said,),
             since_seconds=since,
         )
-    lost = lost_node(pod, store)
+    lost = lost_node(pod, context.store)
     if lost is not None:
         return draft(
             Cause.STUCK_TERMINATING,

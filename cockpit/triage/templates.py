@@ -2,44 +2,39 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from cockpit.fit.shape import Part
 from cockpit.model.finding import Finding, Subject
-from cockpit.model.job import Job, JobObject
+from cockpit.model.job import JobObject
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind
-from cockpit.triage import creation, filters
+from cockpit.triage import filters
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.pod_shape import parts_of_job
+from cockpit.triage.walk import Walk
 from cockpit.triage.wanted import wanted_of
 
 
-def of_templates(job: Job, view: ClusterView) -> list[Finding]:
+def of_templates(walk: Walk, view: ClusterView) -> list[Finding]:
     """A blocker for each part of the job that the nodes would not take; [] where its templates are not known,
     or where nodes or its pods are not."""
-    sees_pods = listing(view.store, Kind.POD, job.namespace).has_all
+    sees_pods = listing(view.store, Kind.POD, walk.job.namespace).has_all
     if not sees_pods or not listing(view.store, Kind.NODE).has_all or not view.store.records(Kind.NODE):
         return []
-    return [held for part in _parts(job, view) for held in _of_part(part, view)]
+    return [held for part in _parts(walk, view) for held in _of_part(part, view)]
 
 
 def _of_part(part: Part, view: ClusterView) -> Sequence[Finding]:
     if view.told is not None:
         return view.told(part.shape, part.count, view.now_seconds)
-    context = PlacementContext(
-        store=view.store,
-        now_seconds=view.now_seconds,
-        around=view.around,
-        trees=view.trees,
-        waiting=part.count,
-    )
-    return list(filters.of_pods(part.shape, part.count, context))
+    return list(filters.of_pods(part.shape, part.count, structs.replace(view, waiting=part.count)))
 
 
-def _parts(job: Job, view: ClusterView) -> Sequence[Part]:
+def _parts(walk: Walk, view: ClusterView) -> Sequence[Part]:
     """By the record, as rows and pages know it; of a kind whose templates are not decoded by its object,
     where that was read."""
-    record = creation.object_of(job, view.store)
+    job, record = walk.job, walk.object_
     if isinstance(record, JobObject) and (parts := parts_of_job(record)):
         return parts
     wanted = wanted_of(Subject("job", job.namespace, job.name), view) if view.trees else None

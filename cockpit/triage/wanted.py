@@ -4,7 +4,6 @@ quota."""
 import enum
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import msgspec
 
@@ -17,8 +16,7 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.triage.cluster_view import ClusterView
-
-Tree = Mapping[str, Any]
+from cockpit.triage.context import Tree
 
 
 class Demand:
@@ -94,15 +92,6 @@ def job_of(subject: Subject, view: ClusterView) -> Job | None:
     return next((one for one in rows if (one.namespace, one.name) == (subject.namespace, subject.name)), None)
 
 
-def tree_of(view: ClusterView, kind: str, namespace: str, name: str) -> Tree | None:
-    """An object as the API gave it, where it was read."""
-    for tree in view.trees.get((kind, namespace), ()):
-        meta = tree.get("metadata")
-        if isinstance(meta, Mapping) and meta.get("name") == name:
-            return tree
-    return None
-
-
 def _of_pod(subject: Subject, view: ClusterView) -> Wanted | None:
     pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
     shapes = None if pod is None or not _waits(pod) else _shapes((pod,), view)
@@ -112,12 +101,12 @@ def _of_pod(subject: Subject, view: ClusterView) -> Wanted | None:
     queue = _queue(job, view) if job is not None and pod.is_gated else ""
     holdup = _holdup(job, (pod,), queue)
     parts = tuple(_grouped((pod,), shapes))
-    tree = None if job is None else tree_of(view, job.kind, job.namespace, job.name)
+    tree = None if job is None else view.tree(job.kind, job.namespace, job.name)
     return Wanted(subject=subject, parts=parts, holdup=holdup, queue=queue, job=job, pods=(pod,), tree=tree)
 
 
 def _of_job(subject: Subject, job: Job, view: ClusterView) -> Wanted | None:
-    tree = tree_of(view, job.kind, job.namespace, job.name)
+    tree = view.tree(job.kind, job.namespace, job.name)
     members = view.jobs.members(job.key)
     waiting = tuple(pod for pod in members if _waits(pod))
     parts: tuple[Part, ...] = ()
@@ -196,7 +185,7 @@ def _planned(job: Job, tree: Tree | None, view: ClusterView) -> tuple[Part, ...]
     if tree is not None:
         return planned_gang(tree, job.namespace)
     workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
-    found = None if workload is None else tree_of(view, "Workload", workload.namespace, workload.name)
+    found = None if workload is None else view.tree("Workload", workload.namespace, workload.name)
     spec = {} if found is None else found.get("spec")
     sets = spec.get("podSets") if isinstance(spec, Mapping) else None
     return tuple(

@@ -9,7 +9,7 @@ from cockpit.model.finding import Change, Subject
 from cockpit.model.job import JobState
 from cockpit.triage.changes.offer import FREE, ChangeOffers, Desk, made, short
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.wanted import job_of, tree_of
+from cockpit.triage.wanted import job_of
 
 _KEEPS_FAILED = ("MPIJob",)
 """Kinds whose controllers leave a failed worker where it is and start no other in its place."""
@@ -50,7 +50,7 @@ def failed_worker(subject: Subject, view: ClusterView) -> tuple[Change, ...]:
     failed = [pod for pod in view.jobs.members(job.key) if pod.phase == "Failed" and pod.role == "worker"]
     parts: list[Part] = []
     for pod in failed:
-        tree = tree_of(view, "Pod", pod.namespace, pod.name)
+        tree = view.tree("Pod", pod.namespace, pod.name)
         if tree is None:
             return ()
         template = dict(tree)

@@ -9,7 +9,8 @@ from cockpit.model.finding import Change, Finding, Subject
 from cockpit.triage.changes.job_edits import authored, edit_command, verb_of_edit
 from cockpit.triage.changes.offer import short
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.wanted import Tree, job_of, tree_of
+from cockpit.triage.context import Tree
+from cockpit.triage.wanted import job_of
 
 _CREATED = {"configmap": ("create", "configmap"), "secret": ("create", "secret", "generic")}
 _FINAL = (Cause.DEVICES_UNAVAILABLE, Cause.REFUSED_BY_KUBELET, Cause.EVICTED_BY_KUBELET)
@@ -52,8 +53,8 @@ def _object_made(verdict: Finding) -> tuple[Change, ...]:
 def _tree(subject: Subject, view: ClusterView) -> Tree | None:
     job = job_of(subject, view) if subject.kind in ("job", "gang") else None
     if job is not None:
-        return tree_of(view, job.kind, job.namespace, job.name)
-    found = tree_of(view, "Pod", subject.namespace, subject.name) if subject.kind == "pod" else None
+        return view.tree(job.kind, job.namespace, job.name)
+    found = view.tree("Pod", subject.namespace, subject.name) if subject.kind == "pod" else None
     return None if found is None or found["metadata"].get("ownerReferences") else found
 
 

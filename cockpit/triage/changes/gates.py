@@ -24,9 +24,8 @@ from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, store_after, 
 from cockpit.triage.changes.named import missing_of
 from cockpit.triage.changes.namespace_quota import lacks
 from cockpit.triage.changes.offer import ChangeOffer, Desk, amount_text
-from cockpit.triage.cluster_view import ClusterView, Trees
-from cockpit.triage.placement_context import PlacementContext
-from cockpit.triage.wanted import Tree
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import Context, Tree, Trees
 
 _NO_LIST: Final = ("", "None")
 
@@ -221,7 +220,7 @@ def _shortage(lack: Shortage, turn: QueueTurn) -> Finding:
 def _at_placement(desk: Desk, then: WhatIf, seen: StoreReader) -> Iterator[Finding]:
     if then.starts(desk.view.store, desk.answer):
         return
-    context = PlacementContext(
+    context = Context(
         store=seen, now_seconds=desk.view.now_seconds, around=then.around, trees=desk.view.trees
     )
     for part in then.parts:

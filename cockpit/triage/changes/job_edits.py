@@ -16,7 +16,7 @@ from cockpit.model.job import Job
 from cockpit.model.record import Kind
 from cockpit.triage.changes.offer import ChangeOffers, Desk, made
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.wanted import Tree, tree_of
+from cockpit.triage.context import Tree
 
 _MUTABLE: Final = ("Deployment", "StatefulSet", "DaemonSet")
 """Kinds whose controllers roll out another template by themselves."""
@@ -71,7 +71,7 @@ def authored(tree: Tree, job: Job | None, view: ClusterView) -> Tree:
     )
     if not isinstance(workload, Workload):
         return as_written(tree)
-    return as_written(tree, tree_of(view, "Workload", workload.namespace, workload.name))
+    return as_written(tree, view.tree("Workload", workload.namespace, workload.name))
 
 
 def edit_command(tree: Tree, operations: Operations, name: str) -> tuple[str, ...]:

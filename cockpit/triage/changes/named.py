@@ -5,8 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from cockpit.model.finding import Subject
 from cockpit.triage.changes.offer import FREE, ChangeOffers, Desk, made, short
-from cockpit.triage.cluster_view import Trees
-from cockpit.triage.wanted import Tree
+from cockpit.triage.context import Tree, Trees
 
 _WORDS: Final = {
     "ServiceAccount": ("service account", "serviceaccount"),

@@ -17,7 +17,8 @@ from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.record import Kind, Record
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.wanted import Tree, Wanted, local_queue, tree_of
+from cockpit.triage.context import Tree
+from cockpit.triage.wanted import Wanted, local_queue
 
 
 class ChangeOffer(NamedTuple):
@@ -133,12 +134,12 @@ class Desk:
         tree, space = self.wanted.tree, self.wanted.namespace
         if tree is not None:
             return [one.pod_spec for one in pod_sets(tree)]
-        pods = (tree_of(self.view, "Pod", space, pod.name) for pod in self.wanted.pods)
+        pods = (self.view.tree("Pod", space, pod.name) for pod in self.wanted.pods)
         return [pod["spec"] for pod in pods if pod is not None]
 
     def queue_tree(self, name: str) -> Tree | None:
         """A ClusterQueue as the API gave it, where it was read."""
-        return tree_of(self.view, "ClusterQueue", "", name)
+        return self.view.tree("ClusterQueue", "", name)
 
     @property
     def name(self) -> str:

@@ -33,7 +33,8 @@ from cockpit.triage.changes.offer import (
     short,
 )
 from cockpit.triage.changes.quotas import created, other_queues, resumed
-from cockpit.triage.wanted import Tree, job_of
+from cockpit.triage.context import Tree
+from cockpit.triage.wanted import job_of
 
 _REQUIRED: Final = "podset-required-topology"
 _PREFERRED: Final = "podset-preferred-topology"

@@ -1,0 +1,67 @@
+"""What a subject is judged by: the store, the time, and what was read on demand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from cockpit.fit.shape import Shape
+from cockpit.fit.surroundings import UNKNOWN, Surroundings
+from cockpit.model.finding import Funnel
+from cockpit.model.listing import listing
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.funnel import Sifted, sift
+
+Tree = Mapping[str, Any]
+Trees = Mapping[tuple[str, str], Sequence[Tree]]
+"""Objects as the API gave them, by (kind, namespace); "" where the kind has no namespace. A pair that is
+missing was not read, or may not be: nothing is known of such objects. Objects of a pair may hold their
+metadata only."""
+NO_TREES: Trees = {}
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What a subject is judged by. `now_seconds` None: causes that take time are not told yet. `last_lines`
+    are the last lines that crashed containers wrote, by the pod's uid. `waiting` counts the members of a
+    pod's job that have no node and ask for GPUs. `sift` makes the funnel of a shape; None: made each time."""
+
+    store: StoreReader
+    now_seconds: float | None = None
+    last_lines: Mapping[str, str] = {}
+    around: Surroundings = UNKNOWN
+    trees: Trees = NO_TREES
+    waiting: int = 1
+    sift: Callable[[Shape], Sifted] | None = None
+
+    @property
+    def knows_nodes(self) -> bool:
+        """False where nodes may not be listed: nothing may be said of what there is."""
+        return listing(self.store, Kind.NODE).has_all
+
+    def sifted(self, shape: Shape) -> Sifted:
+        """The funnel of pods of that shape; an empty one that stops nowhere where nodes are not known."""
+        if not self.knows_nodes:
+            return Sifted(Funnel(nodes=0), "", {}, (), shape, {})
+        if (shape.near or shape.spreads) and not listing(self.store, Kind.POD).has_all:
+            shape = msgspec.structs.replace(shape, near=(), spreads=())  # who is there is not known
+        if self.sift is not None:
+            return self.sift(shape)
+        return sift(self.store, shape, self.around)
+
+    def tree(self, kind: str, namespace: str, name: str) -> Tree | None:
+        """The object as it was read, None where it was not."""
+        for one in self.trees.get((kind, namespace), ()):
+            meta = one.get("metadata")
+            if isinstance(meta, Mapping) and meta.get("name") == name:
+                return one
+        return None
+
+    def lacks(self, kind: str, namespace: str, name: str) -> bool:
+        """True where all objects of the kind were read and it is not among them."""
+        return (kind, namespace) in self.trees and self.tree(kind, namespace, name) is None
+
+    def is_older(self, created_seconds: float | None, seconds: float) -> bool:
+        """Whether what was made then is there for that long; False where that is not known."""
+        now = self.now_seconds
+        return now is not None and created_seconds is not None and now - created_seconds >= seconds
