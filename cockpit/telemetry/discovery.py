@@ -10,7 +10,7 @@ from cockpit.errors import BadInput, CockpitError
 from cockpit.model.batch import Phase
 from cockpit.model.metrics_server import MetricsServer
 from cockpit.telemetry.endpoint import MetricsTarget, ServicePort, configured, of_service
-from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.faults import TelemetryError, refused_by_cluster
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.promql import PROBE, has_gpus
@@ -133,11 +133,8 @@ async def find_prometheus(
     try:
         services = await list_services()
     except CockpitError as error:
-        raise TelemetryError(
-            f"No Prometheus found: services cannot be listed ({error.sentence.rstrip('.')}); "
-            "set a Prometheus URL.",
-            Phase.ABSENT,
-        ) from None
+        told = f"No Prometheus found: services cannot be listed ({error.sentence.rstrip('.')}); "
+        raise refused_by_cluster(error, f"{told}set a Prometheus URL.") from None
     return await _first_that_answers(candidates(services), open_target)
 
 

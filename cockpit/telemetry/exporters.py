@@ -30,7 +30,7 @@ from cockpit.model.pod_use import PodUse
 from cockpit.model.store_reader import StoreReader
 from cockpit.telemetry import detail_names
 from cockpit.telemetry.cards.round import gpus
-from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.faults import TelemetryError, refused_by_cluster
 from cockpit.telemetry.history import Line, Past
 from cockpit.telemetry.kubelets import KubeletPages, ReadPage
 from cockpit.telemetry.labels import instance_of, uuid_of
@@ -159,7 +159,7 @@ class ExporterPages:
                 body = await self._read("/api/v1/pods", (("labelSelector", selector),), 16 * PAGE_BYTES)
                 tree = msgspec.json.decode(body)
             except CockpitError as error:
-                raise TelemetryError(error.sentence, Phase.DENIED) from None
+                raise refused_by_cluster(error) from None
             except (ValueError, RecursionError):
                 raise TelemetryError("the list of exporter pods is not JSON", Phase.ABSENT) from None
             for exporter in exporters_of(tree):

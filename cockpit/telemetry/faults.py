@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from cockpit.errors import CockpitError
+from cockpit.errors import Answered, CockpitError, LoginExpired, NoConnection, Refused
 from cockpit.model.batch import Phase
 
 LONGEST_THROTTLE_SECONDS = 600.0
@@ -24,6 +24,18 @@ class TelemetryError(CockpitError):
     def told(self, pause_seconds: float) -> str:
         """The sentence for somebody who waits for the next try."""
         return self.sentence
+
+
+def refused_by_cluster(error: CockpitError, sentence: str = "") -> TelemetryError:
+    """What a failure of the API server means for telemetry that is read through it; `sentence` in place of
+    the error's own. Only a missing right, or what this cockpit does not send, is denied."""
+    said = sentence or error.sentence
+    if isinstance(error, LoginExpired) or (isinstance(error, Answered) and error.said.status == 401):
+        return TelemetryError(said, Phase.NOT_LOGGED_IN)
+    if isinstance(error, NoConnection):
+        return Unheard(said)
+    is_denied = isinstance(error, Refused) and error.said.status in (0, 403)
+    return TelemetryError(said, Phase.DENIED if is_denied else Phase.BACKING_OFF)
 
 
 class Complaint(NamedTuple):

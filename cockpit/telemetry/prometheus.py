@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from cockpit.apart import apart
-from cockpit.errors import CockpitError, NoConnection, Refused
-from cockpit.model.batch import Phase
+from cockpit.errors import CockpitError
 from cockpit.telemetry import rows
-from cockpit.telemetry.faults import Complaint, TelemetryError, Unheard
+from cockpit.telemetry.faults import Complaint, TelemetryError, Unheard, refused_by_cluster
 from cockpit.telemetry.rows import Found, Row, Unreadable
 from cockpit.telemetry.verdict import refuse_no_data
 from cockpit.telemetry.wire import Http, Query
@@ -110,12 +109,8 @@ class Prometheus:
             raise Unheard(f"{self.who} did not answer within {patience:g} s; it may be overloaded.") from None
         except TelemetryError:
             raise
-        except Refused as error:
-            raise TelemetryError(error.sentence, Phase.DENIED) from None
-        except NoConnection as error:
-            raise Unheard(error.sentence) from None
         except CockpitError as error:
-            raise TelemetryError(error.sentence) from None
+            raise refused_by_cluster(error) from None
         refuse_no_data(self.who, answer)
         body = answer.body
         try:

@@ -7,9 +7,14 @@ from typing import Any
 
 import pytest
 
-from cockpit.errors import NoConnection, Refused
+from cockpit.clock import ManualClock
+from cockpit.errors import LoginExpired, NoConnection, Refused
 from cockpit.kube.answer import ApiAnswer
 from cockpit.model.batch import Phase
+from cockpit.model.metrics_server import MetricsServer
+from cockpit.model.refusal import Refusal
+from cockpit.telemetry.discovery import find_prometheus
+from cockpit.telemetry.exporters import ExporterPages
 from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.wire import Query
@@ -188,7 +193,12 @@ async def test_remarks_on_a_query_are_told_and_make_no_answer_partial() -> None:
 RAISED: list[tuple[Exception, Phase, str]] = [
     (NoConnection("The server cannot be reached: connection refused."), Phase.BACKING_OFF, "refused"),
     (Refused("Read-only: this path is not allowed."), Phase.DENIED, "Read-only: this path is not allowed."),
+    (Refused("services is forbidden", Refusal(status=403)), Phase.DENIED, "forbidden"),
+    (Refused("HTTP 502", Refusal(status=502)), Phase.BACKING_OFF, "502"),
+    (LoginExpired("The login expired."), Phase.NOT_LOGGED_IN, "expired"),
+    (Refused("Unauthorized", Refusal(status=401)), Phase.NOT_LOGGED_IN, "Unauthorized"),
 ]
+"""What a request by way of the API server ends with, what it means, and what is told."""
 
 
 @pytest.mark.parametrize(("error", "phase", "words"), RAISED)
@@ -201,7 +211,25 @@ async def test_what_the_wire_raises_is_one_sentence(error: Exception, phase: Pha
         await asked.query("vector(1)")
     assert caught.value.phase is phase
     assert words in caught.value.sentence
-    assert isinstance(caught.value, Unheard) is (not isinstance(error, Refused))
+    assert isinstance(caught.value, Unheard) is (
+        phase is Phase.BACKING_OFF and isinstance(error, NoConnection)
+    )
+
+
+@pytest.mark.parametrize(("error", "phase", "words"), RAISED)
+async def test_exporters_and_services_that_cannot_be_listed_are_denied_only_for_a_missing_right(
+    error: Exception, phase: Phase, words: str
+) -> None:
+    async def fail(*_: object) -> Any:
+        raise error
+
+    pages = ExporterPages(fail, ManualClock())
+    with pytest.raises(TelemetryError) as caught:
+        await pages.find()
+    assert (caught.value.phase, words in caught.value.sentence) == (phase, True)
+    with pytest.raises(TelemetryError) as caught:
+        await find_prometheus(MetricsServer(), fail, lambda target: pytest.fail(f"opened {target}"))
+    assert (caught.value.phase, words in caught.value.sentence) == (phase, True)
 
 
 @pytest.mark.parametrize("what", ["query", "series", "query_range"])
