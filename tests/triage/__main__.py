@@ -22,7 +22,7 @@ from tests.triage.case import CASES, Case, read_cases, report_case, write_case
 from tests.triage.fresh import fresh
 from tests.triage.half_known import all_claims
 from tests.triage.night import night
-from tests.triage.offer_plays import OfferPlay, played_embedded, played_on_beds
+from tests.triage.offer_plays import OfferPlay, last_of_each, played_embedded, played_on_beds
 from tests.triage.recorder import Asked
 from tests.triage.scripts import ALL
 from tests.triage.stage import SCRIPTS, Script
@@ -197,7 +197,7 @@ def _offers(given: argparse.Namespace) -> int:
     print(f"seed {given.seed}: {offer_plays.figures(found)}")
     if given.keep:
         if given.results:
-            found = [OfferPlay(**json.loads(line)) for line in given.results.read_text().splitlines()]
+            found = last_of_each(OfferPlay(**json.loads(line)) for line in given.results.open())
         OFFERS.write_text(offer_plays.page(found, str(given.seed)))
     return 0 if all(one.is_started for one in found if one.is_applied) else 1
 
@@ -210,6 +210,7 @@ def _played(given: argparse.Namespace, rng: random.Random) -> Iterator[OfferPlay
         walled = list(second_walls(read_cases()))
         plays = [("", one) for one in cases] + rng.sample(walled, min(len(walled), len(cases)))
         rng.shuffle(plays)
+        plays = [one for one in plays if one[1].name.startswith(tuple(given.scripts) or "")]
         for wall, case in plays[: given.count or None]:
             yield from played_embedded([case], wall)
 
@@ -217,6 +218,7 @@ def _played(given: argparse.Namespace, rng: random.Random) -> Iterator[OfferPlay
 def _asked_on_beds(given: argparse.Namespace, rng: random.Random) -> list[tuple[Asked, str]]:
     """Each script as it is, and behind walls that are drawn for it."""
     real = [one for one in SCRIPTS.values() if one.source and one.source in (given.engines or [one.source])]
+    real = [one for one in real if one.name.startswith(tuple(given.scripts) or "")]
     found: list[tuple[Asked, str]] = []
     for one in sorted(real, key=lambda each: each.name):
         walls = [wall for wall in BED_WALLS if can_stand(wall, one)]
@@ -264,6 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     offered.add_argument("--count", type=int, default=0, help="number of plays in each place (default: all)")
     offered.add_argument("--walls", type=int, default=1, help="second walls of each script (default: 1)")
     offered.add_argument("--engines", nargs="+", default=[], help="whose scripts are played on beds")
+    offered.add_argument("--scripts", nargs="+", default=[], help="those whose names begin so")
     offered.add_argument("--results", type=Path, help="file to which a line a play is added; --keep reads it")
     offered.add_argument("--generations", nargs="+", default=[""], help="of the engines: newer, older")
     offered.add_argument("--where", nargs="+", default=["bed", "embedded"], choices=["bed", "embedded"])

@@ -312,6 +312,23 @@ def _candidates(subject: Subject, before: set[str], ground: OfferGround) -> Iter
             yield pod["metadata"]["name"], 1
 
 
+_WORKLOADS = "workloads.kueue.x-k8s.io"
+
+
+def has_equal(subject: Subject, ground: OfferGround) -> bool:
+    """True where another one in line is of the same second: either may come first, so that a number by which
+    the job surely starts may be larger than one by which it starts by luck."""
+    found = ground.api.items(ground.served.path(_WORKLOADS)) if _WORKLOADS in ground.served else []
+    waiting = [one for one in found if "admission" not in (one.get("status") or {})]
+    owners = {one["metadata"]["uid"]: one["metadata"].get("ownerReferences") or [] for one in waiting}
+    mine = {uid for uid, some in owners.items() if any(one["name"] == subject.name for one in some)}
+    times = {one["metadata"]["creationTimestamp"] for one in waiting if one["metadata"]["uid"] in mine}
+    return any(
+        one["metadata"]["uid"] not in mine and one["metadata"]["creationTimestamp"] in times
+        for one in waiting
+    )
+
+
 STARTED = "started"
 STARTED_SMALLEST = "started, with one less it did not"
 
@@ -320,7 +337,8 @@ def outcome(change: Change, subject: Subject, ground: OfferGround) -> str:
     """`started`, `not applied: WHY`, or what went wrong. Where an offer has a number, first one less of it is
     done, by which the job must not start."""
     before = names_there(ground, subject.namespace)
-    less, steps = lesser(change), change.steps or (change,)
+    less = () if has_equal(subject, ground) else lesser(change)
+    steps = change.steps or (change,)
     try:
         if less:
             applied(less, ground, subject.namespace)

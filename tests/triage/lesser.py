@@ -24,7 +24,7 @@ def _less(change: Change) -> Change | None:
     if change.kind == "more_nodes":
         count, _, rest = change.words.partition(" ")
         return _with(change, words=f"{int(count) - 1} {rest}") if int(count) > 1 else None
-    if change.kind == "raise_quota" and change.command[:2] == ("kubectl", "patch"):
+    if change.kind == "raise_quota" and "--type=json" in change.command:
         return _less_quota(change)
     if change.kind in ("fewer_gpus", "fewer_members"):
         return _less_given_up(change)

@@ -6,7 +6,7 @@ import copy
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +99,18 @@ def by(found: Sequence[OfferPlay], key: Callable[[OfferPlay], str]) -> dict[str,
     for one in found:
         groups.setdefault(key(one), []).append(one)
     return groups
+
+
+def last_of_each(plays: Iterable[OfferPlay]) -> list[OfferPlay]:
+    """All but those of cases that were played again later: they count as they came out last."""
+    found: dict[tuple[str, str], list[OfferPlay]] = {}
+    before: dict[str, str] = {}
+    for one in plays:
+        if before.get(one.place) != one.case:
+            found[one.place, one.case] = []
+        found[one.place, one.case].append(one)
+        before[one.place] = one.case
+    return [one for of_case in found.values() for one in of_case]
 
 
 def page(found: Sequence[OfferPlay], seed: str) -> str:

@@ -1,16 +1,20 @@
 """Pods that have their node and do not run, or have ended: nothing but making what they name, or making them
 anew, helps."""
 
+import msgspec
+
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.what_if import WhatIf
 from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.json_patch import Operation, edited
 from cockpit.model.finding import Change, Finding, Subject
-from cockpit.triage.changes.job_edits import authored, edit_command, verb_of_edit
-from cockpit.triage.changes.offer import short
+from cockpit.triage.changes.gates import left_after
+from cockpit.triage.changes.in_line import WaitingPods
+from cockpit.triage.changes.job_edits import authored, edit_command, own_pods, verb_of_edit
+from cockpit.triage.changes.offer import ChangeOffer, Desk, short
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.context import Tree
-from cockpit.triage.wanted import job_of
+from cockpit.triage.wanted import Wanted, job_of
 
 _CREATED = {"configmap": ("create", "configmap"), "secret": ("create", "secret", "generic")}
 _FINAL = (Cause.DEVICES_UNAVAILABLE, Cause.REFUSED_BY_KUBELET, Cause.EVICTED_BY_KUBELET)
@@ -87,20 +91,27 @@ def _anew(
 
 
 def _recreated(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
-    """The job as its author wrote it: whether there is room is asked of it again then."""
+    """The job as its author wrote it, at the end of its queue: it starts, or what comes next is told."""
     found, job = _tree(verdict.subject, view), job_of(verdict.subject, view)
     if found is None or job is None:
         return ()
-    return (
-        Change(
-            kind="recreate",
-            words="recreated without what its queue wrote into it",
-            verb=verb_of_edit(found),
-            command=edit_command(found, (), f"{job.namespace}/{job.name}"),
-            is_checked=True,
-            target=verdict.subject,
-        ),
+    change = Change(
+        kind="recreate",
+        words="recreated without what its queue wrote into it",
+        verb=verb_of_edit(found),
+        command=edit_command(found, (), f"{job.namespace}/{job.name}"),
+        target=verdict.subject,
     )
+    written = authored(found, job, view)
+    parts = planned_gang(written, job.namespace)
+    if not parts:
+        return (change,)
+    wanted = Wanted(subject=verdict.subject, parts=parts, queue=job.queue, job=job, tree=written)
+    desk = Desk(wanted, view, is_anew=True)
+    then = msgspec.structs.replace(desk.base, without=own_pods(desk))
+    left = next(left_after(desk, ChangeOffer(0, change, then, written), WaitingPods(desk)), None)
+    leaves = "" if left is None else left.sentence
+    return (msgspec.structs.replace(change, is_checked=left is None, leaves=leaves),)
 
 
 def _later_deadline(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:

@@ -192,7 +192,8 @@ def _raised_last(desk: Desk, route: Route) -> Route:
     """The same with its quota raised last where that is by less: steps that end others free quota, too."""
     raises = [one for one in route[:-1] if one.change.kind == "raise_quota"]
     others = tuple(one for one in route if one not in raises)
-    if not raises:
+    # a later step that changes a queue was made of the queue as it is raised
+    if not raises or any(kind == Kind.CLUSTER_QUEUE for one in others for kind, _ in one.then.records):
         return route
     for one in others[:-1]:
         desk = after(desk, one)

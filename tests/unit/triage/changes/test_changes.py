@@ -460,6 +460,11 @@ def test_a_suspended_job_whose_workload_is_finished_is_told_as_that(reason: str,
     (offer,) = changes_for(found, view)
     assert offer.command == ("cockpit", "job", "recreate", "team-a/waits", "--write")
     assert offer.verb == "job.recreate"
+    assert offer.is_checked
+    full = view_of([node("a"), *queues(8, 8), *finished(reason, message)])
+    (offer,) = changes_for(explain(WAITS, full), full)
+    assert not offer.is_checked
+    assert "8 more GPUs of quota" in offer.leaves
 
 
 def test_a_job_that_is_taken_for_one_that_had_its_name_is_told_as_that() -> None:

@@ -51,6 +51,12 @@ def test_quota_that_another_step_frees_is_not_raised() -> None:
     assert found.words == f"wait for team-a/x (8 GPUs), then {raised}"
 
 
+def test_a_stopped_queue_without_quota_needs_both() -> None:
+    found = offers(view_of([node("a"), *queues(8, 4, stop="Hold"), *queued()]))
+    assert "resume_queue" not in found
+    assert {"raise_quota", "resume_queue"} <= {kind for one in found for kind in one.split()}
+
+
 def test_those_behind_it_take_nothing() -> None:
     trees = [node("a"), node("b"), *queues(8, 8), *admitted("x", "a"), *line("later", 8, LATER), *queued()]
     assert offers(view_of(trees))["raise_quota"].words.endswith("to 16")
