@@ -29,7 +29,7 @@ TURNS: Final = 256
 """So many jobs, and nodes, are all looked at at every look."""
 _MANY: Final = 512
 """Of more jobs a verdict is kept only where somebody asks for it: together they would be large."""
-_COST: Final = 40
+_COST: Final = 20
 """What verdicts may cost in turn at a look where none is kept, in those that look at no node."""
 
 

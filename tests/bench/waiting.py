@@ -108,7 +108,8 @@ def _pod(number: int, shape: Shape, nodes: int, rng: Random) -> Pod:
         if drawn < shape.waiting + shape.starting:
             more |= {"phase": "Pending", "is_ready": False, "waiting_reason": "ContainerCreating"}
         elif drawn < shape.waiting + shape.starting + shape.pulling:
-            image = f"registry-{rng.randrange(shape.roots)}.example/team/train:1"
+            registry = rng.randrange(shape.roots)
+            image = f"registry-{registry}.example/team/train-{registry}:1"
             said = f'Back-off pulling image "{image}"'
             more |= {"phase": "Pending", "is_ready": False, "image": image, "waiting_message": said}
             more["waiting_reason"] = "ImagePullBackOff"
