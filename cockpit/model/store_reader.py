@@ -30,6 +30,16 @@ class DutyMean(NamedTuple):
     ratio: float
 
 
+class Slowdown(NamedTuple):
+    """How often of late something harmful began to throttle a card, first and last (epoch seconds), and the
+    bits of NVML of the last time."""
+
+    times: int
+    first_seconds: float
+    last_seconds: float
+    bits: int
+
+
 class DeviceAllocation(NamedTuple):
     """A card or part of one that a node offers to claims; `pods` have it, each as (namespace, name)."""
 
@@ -113,6 +123,9 @@ class StoreReader(Protocol):
 
     def duty_mean(self, uuid: str, /) -> DutyMean | None:
         """How busy a card was lately under its present holder; None where nobody holds or measures it."""
+
+    def slowdown(self, uuid: str, /) -> Slowdown | None:
+        """How a card was throttled over the last ten minutes; None where nothing harmful was seen."""
 
     # ---- dynamic resource allocation
 

@@ -11,7 +11,8 @@ from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
-from cockpit.model.store_reader import DutyMean, Requests
+from cockpit.model.store_reader import DutyMean, Requests, Slowdown
+from cockpit.model.throttle import HARMFUL
 from cockpit.store.multimap import Multimap
 
 NO_REQUESTS = Requests()
@@ -170,7 +171,7 @@ IDLE_DUTY_RATIO = 0.05
 
 
 MEAN_SECONDS = 600.0
-"""Over how long the mean duty of a card reaches back."""
+"""Over how long the mean duty of a card, and how it is throttled, reach back."""
 
 
 class GpuIndex:
@@ -182,6 +183,7 @@ class GpuIndex:
         self.by_pod = Multimap()  # "namespace/name"
         self._idle_since: dict[str, float] = {}
         self._means: dict[str, DutyMean] = {}
+        self._slow: dict[str, Slowdown] = {}
 
     def duty_mean(self, uuid: str) -> DutyMean | None:
         return self._means.get(uuid)
@@ -202,6 +204,22 @@ class GpuIndex:
             ratio = had.ratio + (duty - had.ratio) * weight
             self._means[new.uuid] = DutyMean(had.since_seconds, at, ratio)
 
+    def slowdown(self, uuid: str) -> Slowdown | None:
+        return self._slow.get(uuid)
+
+    def _watch_throttle(self, old: Gpu | None, new: Gpu) -> None:
+        """Each time that it begins counts; what did not come again for ten minutes is over."""
+        at, bits, had = new.sampled_seconds, new.throttle & HARMFUL, self._slow.get(new.uuid)
+        if at is None or not (bits or had):
+            return
+        if had is not None and at - had.last_seconds >= MEAN_SECONDS:
+            del self._slow[new.uuid]
+            had = None
+        if bits:
+            begins = old is None or not old.throttle & HARMFUL
+            first, times = (at, 0) if had is None else (had.first_seconds, had.times)
+            self._slow[new.uuid] = Slowdown(max(1, times + begins), first, at, bits)
+
     def idle_since(self, uuid: str) -> float | None:
         return self._idle_since.get(uuid)
 
@@ -218,6 +236,7 @@ class GpuIndex:
     def put(self, old: Gpu | None, new: Gpu) -> None:
         self._watch_idle(old, new)
         self._watch_mean(old, new)
+        self._watch_throttle(old, new)
         if old is not None:
             if (
                 old.node == new.node
@@ -233,6 +252,7 @@ class GpuIndex:
     def drop(self, old: Gpu) -> None:
         self._idle_since.pop(old.uuid, None)
         self._means.pop(old.uuid, None)
+        self._slow.pop(old.uuid, None)
         self._forget(old)
 
     def _forget(self, old: Gpu) -> None:

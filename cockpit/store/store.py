@@ -14,7 +14,7 @@ from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, Record
-from cockpit.model.store_reader import DeviceAllocation, DutyMean, Requests, StoreReader
+from cockpit.model.store_reader import DeviceAllocation, DutyMean, Requests, Slowdown, StoreReader
 from cockpit.store.claims import Claims
 from cockpit.store.delta import Delta, DeltaLog
 from cockpit.store.indexes import EventIndex, GpuIndex, NodeIndex, PodIndex, event_age
@@ -397,6 +397,10 @@ class Store:
     def duty_mean(self, uuid: str) -> DutyMean | None:
         """How busy the card was lately under its present holder; None where nobody holds or measures it."""
         return self._gpus.duty_mean(uuid)
+
+    def slowdown(self, uuid: str) -> Slowdown | None:
+        """How a card was throttled over the last ten minutes; None where nothing harmful was seen."""
+        return self._gpus.slowdown(uuid)
 
     def _gpus_in(self, uuids: tuple[str, ...]) -> tuple[Gpu, ...]:
         if not uuids:

@@ -25,6 +25,7 @@ from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage.evidence import of_event, of_pod
 from cockpit.triage.left_over import LEFT, left_on_node
 from cockpit.triage.on_demand import left_on
+from cockpit.triage.recurrence import of_card
 
 RECLAIMED, BLOCKED, HOT, SILENT = "reclaimed", "drain-blocked", "hot", "silent"
 """The signs, as the fact "sign" names them."""
@@ -93,9 +94,11 @@ def is_tainted(node: Node) -> bool:
     )
 
 
-def is_remarkable(cards: tuple[Gpu, ...]) -> bool:
+def is_remarkable(cards: tuple[Gpu, ...], store: StoreReader) -> bool:
     """False for the cards of nearly all nodes: said before anything is computed."""
     for card in cards:
+        if store.slowdown(card.uuid) is not None:
+            return True
         if card.duty_ratio is Absent.STALE or card.throttle & HARMFUL or _celsius(card) >= WARM_CELSIUS:
             return True
     return False
@@ -185,6 +188,8 @@ def _keeper(pod: Pod, budgets: tuple[Budget, ...]) -> Budget | None:
 
 
 def _of_cards(cards: tuple[Gpu, ...], store: StoreReader) -> Finding | None:
+    if (slow := _slowed(cards, store)) is not None:
+        return slow
     if heat := _throttled(cards):
         return draft("", "{heat}", names={"heat": heat}, facts=(("sign", HOT),))
     silent = [card for card in cards if card.duty_ratio is Absent.STALE]
@@ -213,14 +218,31 @@ def _clock(card: Gpu) -> float:
     return card.sm_clock_hertz if card.duty_ratio >= BUSY_RATIO else 0.0
 
 
-def _throttled(cards: tuple[Gpu, ...]) -> str:
-    """ "GPU 2 at 88°C: too hot: the hardware slows it" for the first card that is throttled: its own
-    word where that is collected, else heat together with a clock far below that of its neighbours at work.
-    """
+def _slowed(cards: tuple[Gpu, ...], store: StoreReader) -> Finding | None:
+    """`GPU 2: too hot: the hardware slows it, 3 times in 9 min` of the first card that is throttled, or was
+    again and again of late."""
     for card in cards:
-        if card.throttle & HARMFUL:
-            heat = f" at {_celsius(card):.0f}°C" if _celsius(card) else ""
-            return f"GPU {card.index}{heat}: {sentence_of(card.throttle & HARMFUL)}"
+        again, bits = of_card(card.uuid, store), card.throttle & HARMFUL
+        slow = store.slowdown(card.uuid)
+        if again is None and not bits:
+            continue
+        heat = f" at {_celsius(card):.0f}°C" if bits and again is None and _celsius(card) else ""
+        text = f"GPU {card.index}{heat}: {{why}}" + (", {times}" if again is not None else "")
+        return draft(
+            "",
+            text,
+            names={
+                "why": sentence_of(bits or (0 if slow is None else slow.bits)),
+                "times": "" if again is None else again.words,
+            },
+            facts=(("sign", HOT),),
+            since_seconds=None if again is None else again.first_seconds,
+        )
+    return None
+
+
+def _throttled(cards: tuple[Gpu, ...]) -> str:
+    """A card whose heat comes with a clock far below that of its neighbours at work, or is extreme."""
     hot = [card for card in cards if _celsius(card) >= WARM_CELSIUS and _clock(card)]
     for card in hot:
         others = [_clock(one) for one in cards if one is not card and one.model == card.model and _clock(one)]

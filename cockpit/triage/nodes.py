@@ -46,7 +46,7 @@ def gpu_node_finding(node: Node, store: StoreReader, now_seconds: float, reads: 
     promise = gpus_promised(node, store)
     if not (promise is not None or cards or is_marked or node.name in reads.named):
         return None
-    is_plain = _is_plain(node, cards, promise) and not is_marked
+    is_plain = _is_plain(node, cards, promise, store) and not is_marked
     if is_plain and of_readiness(node, store, now_seconds) is None:
         return None  # by far the most nodes: say so before anything is computed
     return node_finding(node, store, now_seconds, reads.budgets, reads.ended_drains)
@@ -71,7 +71,7 @@ def node_finding(
     return None if sign is None else _sign(node, sign, store)
 
 
-def _is_plain(node: Node, cards: tuple[Gpu, ...], promise: GpuPromise | None) -> bool:
+def _is_plain(node: Node, cards: tuple[Gpu, ...], promise: GpuPromise | None, store: StoreReader) -> bool:
     if node.ready != "True" or node.unschedulable or node_signs.is_tainted(node):
         return False
     shown = node.gpu_allocatable or 0
@@ -81,7 +81,7 @@ def _is_plain(node: Node, cards: tuple[Gpu, ...], promise: GpuPromise | None) ->
         if one.status == "True" and one.type != "Ready":
             return False
     return not any(card.xid and xid_class(card.xid).is_bad for card in cards) and not (
-        node_signs.is_remarkable(cards)
+        node_signs.is_remarkable(cards, store)
     )
 
 

@@ -40,6 +40,14 @@ class Recurrence(NamedTuple):
         return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"
 
 
+def of_card(uuid: str, store: StoreReader) -> Recurrence | None:
+    """Times that something harmful began to throttle the card; None where it did once at most."""
+    slow = store.slowdown(uuid)
+    if slow is None or slow.times < FEWEST_TIMES:
+        return None
+    return Recurrence(slow.times, slow.first_seconds, slow.last_seconds)
+
+
 class Attempts(NamedTuple):
     """Pods of a Job that failed one after the other in the same place; `last` failed last."""
 

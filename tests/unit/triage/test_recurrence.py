@@ -10,11 +10,13 @@ import pytest
 
 from cockpit.catalogue.cause import Cause
 from cockpit.commands.triage import item
+from cockpit.model.batch import Batch
 from cockpit.model.event import Event
 from cockpit.model.finding import Finding, Subject
+from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
-from cockpit.model.record import Condition, Record
+from cockpit.model.record import Condition, Kind, Record
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
 from cockpit.triage.recurrence import WINDOW_SECONDS
@@ -212,3 +214,37 @@ def test_a_node_that_was_started_again_does_not_flip() -> None:
     ]
     cluster.put(node, *by_both)
     assert needs_human(cluster.store, cluster.index, START + 20) == ()
+
+
+def test_a_card_that_throttles_now_and_then_is_one_row_with_its_times_and_a_cool_one_goes() -> None:
+    cluster, node = Cluster(), gpu_node("True")
+    verdicts = Verdicts(cluster.store, cluster.index)
+    rows: list[Finding | None] = []
+    after: list[Finding | None] = []
+    cluster.put(node)
+    ends = 6 * ROUND
+    for second in range(0, ends + int(WINDOW_SECONDS) + 100, 10):
+        is_hot = second % ROUND < 30 and second < ends
+        card = Gpu(
+            uuid="g0", node="gpu-1", index=0, duty_ratio=0.9, throttle=0x40 if is_hot else 0,
+            temperature_celsius=88.0 if is_hot else 70.0, sampled_seconds=START + second,
+        )  # fmt: skip
+        cluster.store.apply(Batch(kind=Kind.GPU, changed=(card,)))
+        row = told(cluster, Subject("node", "", "gpu-1"), START + second, verdicts)
+        if second >= ROUND:
+            (rows if second < ends + WINDOW_SECONDS - ROUND else after).append(row)
+    known = one_row(rows)
+    assert {row.finding for row in known} == {"node-hot"}
+    assert counts(known) == sorted(counts(known)) and (counts(known)[0], counts(known)[-1]) == (2, 6)
+    assert after and not after[-1]
+
+
+def test_a_card_that_throttled_once_says_so_while_it_does() -> None:
+    cluster, node = Cluster(), gpu_node("True")
+    for at, bits in enumerate((0, 0x40, 0x40, 0)):
+        card = Gpu(uuid="g0", node="gpu-1", index=0, throttle=bits, sampled_seconds=START + at)
+        cluster.put(node)
+        cluster.store.apply(Batch(kind=Kind.GPU, changed=(card,)))
+        rows = needs_human(cluster.store, cluster.index, START + at)
+        said = [row.sentence for row in rows]
+        assert said == (["GPU 0: too hot: the hardware slows it"] if bits else [])
