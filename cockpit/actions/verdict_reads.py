@@ -177,11 +177,7 @@ async def _read(
 
 
 def _engine_lists(job: Job, view: ClusterView) -> Iterator[ApiKind]:
-    """What the job's engine may miss, of the cluster: the queue of its group, what its quota rests on, the
-    class of its priority."""
-    queue = registry.engine_named(job.engine).group_queue
-    if queue is not None and not job.nodes:
-        yield queue
+    """What the job's engine may miss, of the cluster: what its quota rests on, the class of its priority."""
     object_ = None if job.workload_uid or job.pod_uids else owner_record(view.store, job.uid)
     labels = () if object_ is None else object_.labels
     for engine in registry.engines_by_quota():

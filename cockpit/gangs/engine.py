@@ -14,7 +14,7 @@ from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook
 from cockpit.gangs.standing import NOT_HELD, GangStanding, QueueState, WaitingView
 from cockpit.model.contender import Contender
 from cockpit.model.finding import Finding
-from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, Workload
+from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, SchedulerQueue, Workload
 from cockpit.model.job import JobObject
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
@@ -259,9 +259,9 @@ class Engine:
         """What an event about the group tells of why it waits, None where it tells nothing of that."""
         return None
 
-    def reason_of_queue(self, group: PodGroup, queue: Mapping[str, Any] | None) -> Finding | None:
-        """Why the queue of a group that it has not let in does not; `queue` is its object as the API gave it,
-        None where it does not exist. None: the queue says nothing."""
+    def reason_of_queue(self, group: PodGroup, queue: SchedulerQueue | None) -> Finding | None:
+        """Why the queue of a group that it has not let in does not; `queue` None: it does not exist. None:
+        the queue says nothing."""
         return None
 
     def is_set_aside(self, message: str) -> bool:
@@ -404,8 +404,6 @@ class Engine:
     """The store's table of queues that jobs are submitted to, "" where its queues are not shown."""
     cluster_queues: ClassVar[str] = ""
     """The store's table of the queues behind them, "" where there are none."""
-    group_queue: ClassVar[ApiKind | None] = None
-    """The queue that a group of pods names; of the cluster, and not watched."""
 
     no_queue_verbs: ClassVar[str] = ""
     """Of an engine whose queues are not stopped and resumed here: why, and what does it instead."""

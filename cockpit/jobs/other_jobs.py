@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from cockpit.fit.pod_sets import ManifestPods, pods_asked
-from cockpit.fit.shape import requests_of
+from cockpit.fit.shape import Shape, requests_of, shape_of
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.gpu_shares import gpu_share
 from cockpit.model.job import JobObject, JobState, ReplicaSpec
 from cockpit.model.record import Kind
+from cockpit.model.scheduling import PodWishes, Traits
 from cockpit.model.watched import Watched
 
 _KINDS: Final = (
@@ -57,7 +58,9 @@ def roles_of(manifest: Mapping[str, Any]) -> tuple[ReplicaSpec, ...]:
         return tuple(_of_spark(spec))
     if kind in ("Workflow", "CronWorkflow"):
         return tuple(_of_workflow(_tree(spec.get("workflowSpec")) if kind == "CronWorkflow" else spec))
-    return tuple(_role(one) for one in pods_asked(manifest).sets)
+    namespace = _text(_tree(manifest.get("metadata")).get("namespace"))
+    space = None if kind == "TrainJob" else namespace  # whose pods a runtime completes
+    return tuple(_role(one, space) for one in pods_asked(manifest).sets)
 
 
 def ended_of(job: JobObject) -> str:
@@ -72,7 +75,8 @@ def ended_of(job: JobObject) -> str:
     return JobState.SUCCEEDED if met.intersection(_SUCCEEDED) else ""
 
 
-def _role(pods: ManifestPods) -> ReplicaSpec:
+def _role(pods: ManifestPods, namespace: str | None = None) -> ReplicaSpec:
+    """`namespace` None: what else places its pods is not told here."""
     spec = pods.pod_spec
     requests = dict(requests_of(spec))
     resource = next((name for name in sorted(requests) if is_gpu_resource(name)), "")
@@ -89,6 +93,25 @@ def _role(pods: ManifestPods) -> ReplicaSpec:
         cpu_millicores_each=requests.get("cpu", 0),
         memory_bytes_each=requests.get("memory", 0),
         image=_text((main or (containers or [{}])[0]).get("image")),
+        traits=None if namespace is None else _traits(shape_of(pods.template, namespace), resource),
+    )
+
+
+def _traits(shape: Shape, gpu_resource: str) -> Traits:
+    """What places such pods besides GPUs, CPU and memory."""
+    return Traits(
+        labels=shape.labels,
+        keeps_away=shape.keeps_away,
+        host_ports=shape.host_ports,
+        claims=shape.claims,
+        resources=tuple(pair for pair in shape.requests if pair[0] not in ("cpu", "memory", gpu_resource)),
+        wishes=PodWishes(
+            node_selector=shape.node_selector,
+            node_terms=shape.node_terms,
+            tolerations=shape.tolerations,
+            near=shape.near,
+            preempts=shape.preempts,
+        ),
     )
 
 

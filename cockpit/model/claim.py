@@ -65,6 +65,7 @@ class DeviceClaim(Record, frozen=True, gc=False, kw_only=True):
 
     consumers: tuple[Consumer, ...] = ()
     is_allocated: bool = False
+    where: str = ""  # the node that its devices bind it to, or what else they do
     taken: tuple[TakenDevice, ...] = ()
     requests: tuple[DeviceRequest, ...] = ()
     is_request: bool = False

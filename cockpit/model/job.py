@@ -52,6 +52,18 @@ class ReplicaSpec(msgspec.Struct, frozen=True, gc=False):
         return bool(self.gpus_each or self.gpu_share or self.has_device_claims)
 
 
+class JobPart(NamedTuple):
+    """A part of a job that is made of jobs: how many jobs it is to have, how many are ready or have
+    succeeded, whether it has any, and what it comes after (True: that only has to be ready)."""
+
+    name: str
+    wanted: int
+    ready: int = 0
+    succeeded: int = 0
+    is_made: bool = False
+    after: tuple[tuple[str, bool], ...] = ()
+
+
 class JobObject(Record, frozen=True, gc=False, kw_only=True):
     """A job as its own API object tells it (MPIJob, batch Job, PyTorchJob ...), decoded but not judged.
 
@@ -70,6 +82,7 @@ class JobObject(Record, frozen=True, gc=False, kw_only=True):
     completions: int | None = None  # pods that have to end well; None: as many as there are
     phase: str = ""  # as its controller writes it; "" where it wrote none, or the kind has none
     has_status: bool = True  # False: its controller has written no status at all
+    parts: tuple[JobPart, ...] = ()  # of a JobSet
     made_name: str = ""  # of what its controller made of it, as its status says: the RayCluster of a RayJob
     active: int = 0
     succeeded: int = 0

@@ -328,7 +328,7 @@ def _without_gpus_yet(found: Finding, sifted: Sifted, context: Context) -> Findi
         evidence=(*(_no_gpu_yet(node) for node in nodes[:_MOST_NODES]), *found.evidence),
         funnel=found.funnel,
         since_seconds=found.since_seconds,
-        also=(found.cause, *found.also),
+        also=(found.cause, *(one for one in found.also if one != Cause.GPU_STACK_DOWN)),
     )
 
 
@@ -362,8 +362,10 @@ def _on_lost_gpus(found: Finding, sifted: Sifted, context: Context) -> Finding |
         told = joined(trouble, "{count} nodes as {node}: ", count=len(lost), node=node.name)
     else:
         told = joined(trouble, "node {node}: ", node=node.name)
-    blocks = {block.kind for look in sifted.dropped.get("offers", ()) for block in look.blocks}
-    also = (found.cause, *found.also, *((Cause.TAINT,) if "taint" in blocks else ()))
+    names = {one.name for one, _ in lost}
+    looks = [look for look in sifted.dropped.get("offers", ()) if look.node.name in names]
+    is_tainted = any(block.kind == "taint" for look in looks for block in look.blocks)
+    also = (found.cause, *found.also, *((Cause.TAINT,) if is_tainted else ()))
     return msgspec.structs.replace(
         told,
         facts=(("asked", amount_words(resource, each)), ("node", node.name), *trouble.facts),

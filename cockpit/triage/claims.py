@@ -1,10 +1,15 @@
 """What a pod claims, volumes and devices: absent, not bound, elsewhere, too few."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from cockpit.catalogue import Cause, Permanence
+from cockpit.fit.shape import Shape
+from cockpit.fit.surroundings import Surroundings
 from cockpit.gangs.draft import draft
+from cockpit.model.claim import DeviceClaim
 from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.listing import Complete, listing
 from cockpit.model.pod import Pod
@@ -21,18 +26,9 @@ _MOST_POOLS = 4
 def absent(pod: Pod, context: Context) -> Iterator[Finding]:
     """What is wrong in the spec alone: everything that the pod names and that does not exist."""
     named = of_pod(pod, "spec", "", pod.created_seconds)
-    around, store = context.around, context.store
-    for claim in pod.traits.claims:
-        if around.claims is not None and claim not in around.claims and pod.scheduled != "True":
-            names = {"claim": claim}
-            yield draft(
-                Cause.CLAIM_MISSING,
-                "volume claim {claim} does not exist",
-                names=names,
-                sureness=Sureness.PROVED,
-                evidence=(Evidence(named.object, "spec.volumes", claim, pod.created_seconds),),
-            )
-    for event in store.events_of(pod.uid):
+    if pod.scheduled != "True":
+        yield from missing(named.object, pod.traits.claims, context.around, pod.created_seconds)
+    for event in context.store.events_of(pod.uid):
         if event.reason == "FailedResourceClaimCreation":
             from_text = _claim_failure(event.message, pod)
             yield draft(
@@ -42,7 +38,7 @@ def absent(pod: Pod, context: Context) -> Iterator[Finding]:
                 evidence=(of_event(event),),
             )
     for claim in pod.traits.wishes.device_claims:
-        own = listing(store, Kind.DEVICE_CLAIM, pod.namespace)
+        own = listing(context.store, Kind.DEVICE_CLAIM, pod.namespace)
         is_gone = isinstance(own, Complete) and own.lacks(f"{pod.namespace}/{claim}")
         if is_gone or context.lacks("ResourceClaim", pod.namespace, claim):
             yield draft(
@@ -61,6 +57,29 @@ def absent(pod: Pod, context: Context) -> Iterator[Finding]:
                 sureness=Sureness.PROVED,
                 evidence=(Evidence(named.object, "spec.resourceClaims", template, pod.created_seconds),),
             )
+
+
+def missing(
+    object_: str, names: Iterable[str], around: Surroundings, since_seconds: float | None = None
+) -> Iterator[Finding]:
+    """Of the volume claims that an object names those that do not exist, where claims were read."""
+    if around.claims is None:
+        return
+    for name in names:
+        if name not in around.claims:
+            yield draft(
+                Cause.CLAIM_MISSING,
+                "volume claim {claim} does not exist",
+                names={"claim": name},
+                sureness=Sureness.PROVED,
+                evidence=(Evidence(object_, "spec.volumes", name, since_seconds),),
+            )
+
+
+def without(shape: Shape, absent: Iterable[Finding]) -> Shape:
+    """The shape without the claims that these findings name."""
+    gone = {name for one in absent for key, name in one.facts if key == "claim"}
+    return replace(shape, claims=tuple(claim for claim in shape.claims if claim not in gone))
 
 
 def _claim_failure(message: str, pod: Pod) -> tuple[str, dict[str, object]]:
@@ -180,8 +199,8 @@ def devices(pod: Pod, context: Context, said: Evidence, cause: str) -> Finding:
     names."""
     if cause == Cause.DEVICE_ELSEWHERE:
         for name in pod.traits.wishes.device_claims:
-            tree = context.tree("ResourceClaim", pod.namespace, name)
-            node = _node_of_claim(tree) if tree is not None else ""
+            known: DeviceClaim | None = context.store.by_key(Kind.DEVICE_CLAIM, f"{pod.namespace}/{name}")
+            node = "" if known is None else known.where
             words = "device claim {claim} is allocated on {node}, where the pod cannot go"
             if node:
                 return draft(cause, words, names={"claim": name, "node": node}, evidence=(said,))
@@ -208,15 +227,6 @@ def _nodes(store: StoreReader) -> list[Any]:
 
 def _free_devices(store: StoreReader, node: str) -> int:
     return sum(1 for one in store.devices_on(node) if not one.pods)
-
-
-def _node_of_claim(tree: Mapping[str, Any]) -> str:
-    allocation = (tree.get("status") or {}).get("allocation") or {}
-    for term in (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or ():
-        for one in (*(term.get("matchFields") or ()), *(term.get("matchExpressions") or ())):
-            for value in one.get("values") or ():
-                return str(value)
-    return ""
 
 
 def _devices_asked(pod: Pod, context: Context) -> int:

@@ -1,29 +1,30 @@
 """A job that is made of jobs (JobSet, TrainJob): why it has not made the part that computes.
 
-Such objects are read on demand; their fields, not the rows of jobs, tell of parts that are not there yet.
+Their fields, not the rows of jobs, tell of parts that are not there yet. One that asks for no GPUs itself is
+read on demand.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.clean import clean
 from cockpit.gangs.draft import draft
 from cockpit.model.finding import Evidence, Finding
+from cockpit.model.job import Job, JobObject, JobPart
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.triage.context import Context, Tree
 
 COMPOSED = (("trainer.kubeflow.org/v1alpha1", "TrainJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
 """apiVersion and kind, from the top down: a TrainJob makes a JobSet of its name."""
 
 
-def not_made(namespace: str, name: str, context: Context) -> Finding | None:
-    """Why the objects of that name have not made their jobs, None where they were not read."""
-    for _, kind in COMPOSED:
-        tree = context.tree(kind, namespace, name)
-        found = None if tree is None else _failed(tree, kind, namespace) or _waits(tree, namespace)
-        if found is not None:
-            return found
-    return None
+def refused(namespace: str, name: str, context: Context) -> Finding | None:
+    """Why controllers refuse the objects of that name, None where they were not read."""
+    found = ((context.tree(kind, namespace, name), kind) for _, kind in COMPOSED)
+    told = (_failed(tree, kind, namespace) for tree, kind in found if tree is not None)
+    return next((one for one in told if one is not None), None)
 
 
 def _failed(tree: Tree, kind: str, namespace: str) -> Finding | None:
@@ -45,44 +46,31 @@ def _failed(tree: Tree, kind: str, namespace: str) -> Finding | None:
     return None
 
 
-def _waits(tree: Tree, namespace: str) -> Finding | None:
-    """A part that is made once another one is ready or complete, which it is not."""
-    spec, status = _map(tree.get("spec")), _map(tree.get("status"))
-    parts = {_text(one.get("name")): one for one in _list(spec.get("replicatedJobs"))}
-    counts = {_text(one.get("name")): one for one in _list(status.get("replicatedJobsStatus"))}
-    for name, part in parts.items():
-        own = counts.get(name, {})
-        if any(own.get(key) for key in ("active", "ready", "succeeded", "failed")):
-            continue
-        for first, is_ready in _before(part):
-            done, wanted = _done(counts.get(first, {}), is_ready), _count(parts.get(first, {}))
-            if done >= wanted:
+def waits(job: Job, store: StoreReader) -> Finding | None:
+    """A part of the job, or of what was made of it, that comes once another part is ready or complete, which
+    it is not."""
+    whole: JobObject | None = store.get(Kind.OTHER_JOB, job.uid)
+    if job.kind == "TrainJob":
+        records: Collection[JobObject] = store.records(Kind.OTHER_JOB).values()
+        whole = next((one for one in records if one.owner is not None and one.owner.uid == job.uid), None)
+    if whole is None:
+        return None
+    parts = {part.name: part for part in whole.parts}
+    for part in whole.parts:
+        for first, is_ready in () if part.is_made else part.after:
+            before = parts.get(first, JobPart(first, 1))
+            done = before.succeeded + (before.ready if is_ready else 0)
+            if done >= before.wanted:
                 continue
             end = "to be ready" if is_ready else "to complete"
-            where = Evidence(f"JobSet {namespace}/{_name(tree)}", "replicatedJobsStatus", f"{first}: {done}")
+            where = Evidence(f"{whole.kind} {whole.key}", "replicatedJobsStatus", f"{first}: {done}")
             return draft(
                 Cause.WAITS_FOR_DEPENDENCY,
                 f"{{part}} waits for {{first}} {end}: {{done}} of {{wanted}} so far",
-                names={"part": name, "first": first, "done": done, "wanted": wanted},
+                names={"part": part.name, "first": first, "done": done, "wanted": before.wanted},
                 evidence=(where,),
             )
     return None
-
-
-def _before(part: Tree) -> Iterator[tuple[str, bool]]:
-    """What the part depends on, and whether that only has to be ready."""
-    for one in _list(part.get("dependsOn")):
-        yield _text(one.get("name")), one.get("status") == "Ready"
-
-
-def _done(counts: Tree, is_ready: bool) -> int:
-    keys = ("ready", "succeeded") if is_ready else ("succeeded",)
-    return sum(count for key in keys if isinstance(count := counts.get(key), int))
-
-
-def _count(part: Tree) -> int:
-    count = part.get("replicas", 1)
-    return count if isinstance(count, int) else 1
 
 
 def _name(tree: Tree) -> str:

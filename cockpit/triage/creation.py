@@ -25,6 +25,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, operators
 from cockpit.triage.evidence import is_up, of_event
+from cockpit.triage.judgement import judged
 from cockpit.triage.known import gaps, with_gaps
 from cockpit.triage.recurrence import Attempts, of_attempts
 from cockpit.triage.walk import Walk
@@ -43,13 +44,9 @@ _IGNORED = frozenset({"SetPodTemplateRestartPolicy", "FailedScheduling", "BackOf
 
 
 def refused(uids: Iterable[str], store: StoreReader, *, after_seconds: float | None = None) -> Finding | None:
-    """The newest refusal among the events of these objects. `after_seconds`: older ones were overcome."""
-    events = sorted(
-        (event for uid in uids if uid for event in store.events_of(uid)),
-        key=lambda event: event.last_seconds or 0.0,
-        reverse=True,
-    )
-    return of_events(events, after_seconds=after_seconds)
+    """The newest refusal of each of these objects, the most lasting first: parts of a job may be refused for
+    different reasons. `after_seconds`: older ones were overcome."""
+    return judged(of_events(store.events_of(uid), after_seconds=after_seconds) for uid in uids if uid)
 
 
 def of_events(events: Iterable[Event], *, after_seconds: float | None = None) -> Finding | None:
@@ -135,7 +132,8 @@ def not_made(walk: Walk) -> Finding:
     found = _refused_since(walk)
     if found is not None:
         return found
-    found = without_launcher(walk) or composed.not_made(job.namespace, job.name, walk)
+    found = without_launcher(walk) or composed.waits(job, store)
+    found = found or composed.refused(job.namespace, job.name, walk)
     if found is None and not walk.pods:
         found = of_events(_of_unknown_children(job, store))
     if found is None:

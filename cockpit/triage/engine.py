@@ -55,7 +55,7 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Findi
         job=job,
         pods=pods,
         store=view.store,
-        gang=standing(job, pods, view),
+        gang=standing(job, pods, view.store),
         now_seconds=view.now_seconds,
         last_lines=view.last_lines,
         around=view.around,
@@ -144,7 +144,7 @@ def _job(subject: Subject, view: ClusterView) -> Finding:
         return of_job(job, view, subject)
     below = _events_below(subject, view)
     found = creation.of_events(below)
-    found = found or composed.not_made(subject.namespace, subject.name, view)
+    found = found or composed.refused(subject.namespace, subject.name, view)
     if found is not None:  # its controller could not make the pods by which it would be a row
         return finished(found, subject)
     pod = _pod_without_row(subject, view)

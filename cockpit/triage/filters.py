@@ -25,6 +25,8 @@ MOST_MENDED: Final = 4
 
 
 _OF_ROOM = (Cause.GPUS_SHORT, Cause.GPUS_IN_PIECES)
+_OF_OTHERS = ("selector", "offers", "taints")
+"""Filters that take out nodes which are not for such pods."""
 
 
 def blockers(shape: Shape, context: Context, *, is_too_large: bool = False) -> Iterator[Finding]:
@@ -51,10 +53,15 @@ def of_pods(shape: Shape, count: int, context: Context) -> Iterator[Finding]:
             shape, context
         )
         yield replace(found, permanence=Permanence.PASSES) if may_come else found
-    nodes: Collection[Node] = context.store.records(Kind.NODE).values()
-    asked, offered = count * shape.gpus, sum(amount(node, shape.gpu_resource) for node in nodes)
+    every: Collection[Node] = context.store.records(Kind.NODE).values()
+    dropped = context.sifted(shape).dropped
+    others = {look.node.name for step in _OF_OTHERS for look in dropped.get(step, ())}
+    nodes = [node for node in every if node.name not in others]
+    asked = count * shape.gpus
+    offered = sum(amount(node, shape.gpu_resource) for node in nodes or every)
     if asked > offered:
-        words = "needs {asked} " + resource_word(shape.gpu_resource, 2) + " in all, the nodes have {offered}"
+        words = "needs {asked} " + resource_word(shape.gpu_resource, 2) + " in all, the nodes "
+        words += "that suit it have {offered}" if 0 < len(nodes) < len(every) else "have {offered}"
         names = {"asked": asked, "offered": offered}
         yield draft(Cause.GPUS_SHORT, words, names=names, sureness=Sureness.INFERRED)
 

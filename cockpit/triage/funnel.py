@@ -1,6 +1,6 @@
 """How many nodes pass each filter of one pod, and what the nodes have that pass all but room."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.fit.node_filters import Block, NodeFit, fit_nodes, minds_its_node_alone
@@ -72,7 +72,8 @@ class Sifted(NamedTuple):
 
     `dropped` are the nodes that each filter took out; `rooms` those that only room decides about. `looks`
     are all of them by name, each with the mark of its room. `largest` is the most devices of its
-    resource that a node has which the selector leaves.
+    resource that a node has which the selector leaves. `kept_by` are the filters that keep a node from the
+    pod, all of them together, of nodes alike once.
     """
 
     funnel: Funnel
@@ -82,6 +83,7 @@ class Sifted(NamedTuple):
     shape: Shape
     looks: Mapping[str, tuple[int, NodeFit]]
     largest: int = 0
+    kept_by: Collection[frozenset[str]] = ()
 
     @property
     def resource(self) -> str:
@@ -104,12 +106,14 @@ def sift(
     dropped: dict[str, list[NodeFit]] = {}
     names = tuple({**asked, "pods": 1})
     rooms: list[Room] = []
-    drops: dict[tuple[tuple[Block, ...], bool], str] = {}  # most nodes are in one of a few states
+    drops: dict[tuple[tuple[Block, ...], bool], tuple[str, frozenset[str]]] = {}  # nodes are in a few states
+    kept_by: set[frozenset[str]] = set()
     for look in looks:
         key = (look.blocks, not resource or _offers(look, resource))
-        step = drops.get(key)
-        if step is None:
-            step = drops[key] = _first_drop(*key)
+        if key not in drops:
+            drops[key] = _drops(*key)
+        step, all_steps = drops[key]
+        kept_by.add(all_steps if look.room else all_steps | _short_of(look, asked, key[1]))
         if step:
             dropped.setdefault(step, []).append(look)
         else:
@@ -134,7 +138,8 @@ def sift(
         needed=asked.get(resource) if resource else None,
         resource=resource,
     )
-    return Sifted(funnel, stopped, dropped, rooms, shape, marked, _largest(looks, dropped, resource))
+    largest = _largest(looks, dropped, resource)
+    return Sifted(funnel, stopped, dropped, rooms, shape, marked, largest, kept_by)
 
 
 def _largest(looks: Sequence[NodeFit], dropped: Mapping[str, Sequence[NodeFit]], resource: str) -> int:
@@ -159,12 +164,19 @@ def _step_words(step: str, resource: str) -> str:
     return f"offer {resource_word(resource)}" if step == "offers" else _WORDS[step]
 
 
-def _first_drop(blocks: Sequence[Block], is_offered: bool) -> str:
-    """The first filter that takes the node out, "" where only room decides."""
-    found = {_kind(*block) for block in blocks}
-    if not is_offered:
-        found.add("offers")
-    return next((step for step in _ORDER if step in found), "")
+def _drops(blocks: Sequence[Block], is_offered: bool) -> tuple[str, frozenset[str]]:
+    """The first filter that takes the node out, "" where only room decides, and all of them."""
+    found = {_kind(*block) for block in blocks} | (set() if is_offered else {"offers"})
+    return next((step for step in _ORDER if step in found), ""), frozenset(found)
+
+
+def _short_of(look: NodeFit, asked: Mapping[str, int], is_offered: bool) -> frozenset[str]:
+    """Filters of room that the node does not pass. Of GPUs that it does not offer it has none free, too."""
+    found = set()
+    for (name, each), free in zip((*asked.items(), ("pods", 1)), look.free):  # noqa: B905 - for each node
+        if free < each and (is_offered or not is_gpu_resource(name)):
+            found.add("pods" if name == "pods" else "gpus" if is_gpu_resource(name) else "cpu_memory")
+    return frozenset(found)
 
 
 def _kind(kind: str, detail: str) -> str:

@@ -5,19 +5,19 @@ from msgspec.structs import replace
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import pod_group, registry
 from cockpit.gangs.standing import GangStanding
+from cockpit.model.batch import Phase
 from cockpit.model.finding import Finding
-from cockpit.model.gang import PodGroup, Workload
+from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
 from cockpit.model.job import Job, JobObject
+from cockpit.model.listing import Complete, listing
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.context import Context
 from cockpit.triage.evidence import of_event
 
 
-def standing(job: Job, pods: tuple[Pod, ...], context: Context) -> GangStanding | None:
+def standing(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> GangStanding | None:
     """By the job's engine, None where none holds it or there is none."""
-    store = context.store
     queued = None
     workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     if workload is not None:
@@ -40,26 +40,22 @@ def standing(job: Job, pods: tuple[Pod, ...], context: Context) -> GangStanding 
     if placed is None or not placed.is_waiting:
         return queued
     if placed.why.cause == Cause.GROUP_NOT_LET_IN:
-        why = _of_queue(group, context) or _of_events(group, store)
+        why = _of_queue(group, store) or _of_events(group, store)
         return placed if why is None else pod_group.held_by(why, group, job.position)
     return placed
 
 
-def _of_queue(group: PodGroup, context: Context) -> Finding | None:
-    """What the queue that has yet to let the group in tells itself, where it was read."""
+def _of_queue(group: PodGroup, store: StoreReader) -> Finding | None:
+    """What the queue that has yet to let the group in tells itself."""
     engine = registry.engine_named(group.engine)
-    if engine.group_queue is None:
+    if not group.queue or not engine.cluster_queues:
         return None
-    api_version, kind = engine.group_queue
-    known = context.trees.get((kind, ""))
-    if known is None:
-        return None
-    of_engine = [one for one in known if one.get("apiVersion") in (api_version, None)]
-    if known and not of_engine:  # another engine has a kind of that name
-        return None
-    if not group.queue:
-        return None
-    return engine.reason_of_queue(group, context.tree(kind, "", group.queue))
+    queue: SchedulerQueue | None = store.by_key(engine.cluster_queues, group.queue)
+    if queue is not None:
+        return engine.reason_of_queue(group, queue)
+    status, known = store.status(engine.cluster_queues), listing(store, engine.cluster_queues)
+    is_served = status is not None and status.phase is not Phase.ABSENT
+    return engine.reason_of_queue(group, None) if is_served and isinstance(known, Complete) else None
 
 
 def _of_events(group: PodGroup, store: StoreReader) -> Finding | None:

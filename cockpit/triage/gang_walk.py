@@ -34,8 +34,8 @@ def held_by_gang(walk: Walk, gang: GangStanding) -> list[Finding]:
 
 def _counts_a_later_part(walk: Walk, gang: GangStanding) -> Finding | None:
     """A JobSet's group counts a part that is made only once another one, which the group holds, has come."""
-    found = composed.not_made(walk.job.namespace, walk.job.name, walk)
-    if found is None or found.cause != Cause.WAITS_FOR_DEPENDENCY:
+    found = composed.waits(walk.job, walk.store)
+    if found is None:
         return None
     made = joined(found, "", "; their group waits for {all} pods: deadlock", all=gang.why.fact("all"))
     return msgspec.structs.replace(

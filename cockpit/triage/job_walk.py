@@ -249,7 +249,9 @@ def _of_pods(walk: Walk) -> Finding | None:
         pod for pod in alive if pod.node and (not is_up(pod) or starting.crashes_on(pod, walk.now_seconds))
     ]
     if late and not failed:
-        blockers.append(_late(walk, late))
+        of_late = _late(walk, late)
+        if of_late.cause not in _ITS_COURSE or not any(blockers):
+            blockers.append(of_late)
     if found := judged(blockers):
         return found
     growth = growth_of(walk.store, job.uid)
@@ -349,7 +351,7 @@ def _late(walk: Walk, late: list[Pod]) -> Finding:
         one = starting.not_running(pod, walk)
         if one is not None:
             found.append((pod, one))
-    top = judged(one for _, one in found)
+    top = judged([one for _, one in found if one.cause not in _ITS_COURSE] or [one for _, one in found])
     if top is None:
         return Finding(cause="", sentence=f"waiting for {counted(len(late), 'member')}")
     pod = next(pod for pod, one in found if (one.cause, one.sentence) == (top.cause, top.sentence))
@@ -372,6 +374,8 @@ def _late(walk: Walk, late: list[Pod]) -> Finding:
 
 
 _LOOKED_AT = 16
+_ITS_COURSE = ("", Cause.STARTING)
+"""What is said of members that take their course: told beside no blocker."""
 
 
 def _is_launcher(pod: Pod) -> bool:

@@ -15,7 +15,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words
+from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words, quiet
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
 from cockpit.triage.recurrence import of_attempts
 from cockpit.triage.remedies import KILL, LOGS, OPEN, RECLAIM, WHY, KeyRemedy
@@ -198,8 +198,9 @@ def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) 
 
 
 def _starved(job: Job, store: StoreReader) -> Finding | None:
-    """Memory is in use and little is computed: the cards wait, for data or for the network."""
-    if not job.gpus_allocated:
+    """Memory is in use and little is computed: the cards wait, for data or for the network. Cards that do
+    nothing at all rest: whether their job is idle its trace tells (`_idle`)."""
+    if not job.gpus_allocated or quiet(job, store) is not None:
         return None
     ratios: list[float] = []
     fullness: list[float] = []

@@ -52,15 +52,15 @@ def _blockers(pod: Pod, context: Context) -> list[Finding]:
         return [_gated(pod), *_of_nodes(shape, context)]
     if pod.nominated_node:
         return [_waits_for_victims(pod, store)]
+    message, said = _newest(pod, store)
     absent = list(claims.absent(pod, context))
     if absent:
-        gone = {name for one in absent for key, name in one.facts if key == "claim"}
-        left = tuple(claim for claim in shape.claims if claim not in gone)
-        return [*absent, *_of_nodes(structs.replace(shape, claims=left), context)]
-    message, said = _newest(pod, store)
+        return [*absent, *_unheard(pod, message, context), *_of_nodes(claims.without(shape, absent), context)]
     if not message:
-        group = _without_group(pod, store)
-        return [group, *_of_nodes(shape, context)] if group is not None else _unseen(pod, context)
+        unheard = _unheard(pod, message, context)
+        if not unheard:
+            return [_by_scheduler(pod, Cause.NOT_LOOKED_AT, "not yet processed by scheduler {scheduler}")]
+        return [*unheard, *_of_nodes(shape, context)]
     if pod.scheduled_reason == "SchedulerError":
         return [
             draft(
@@ -85,6 +85,12 @@ def _of_nodes(shape: Shape, context: Context, *, is_too_large: bool = False) -> 
     if context.now_seconds is None or not context.knows_nodes:
         return []
     return list(filters.blockers(shape, context, is_too_large=is_too_large))
+
+
+def _unheard(pod: Pod, message: str, context: Context) -> list[Finding]:
+    """Why no scheduler has spoken of the pod, beyond that it may be slow."""
+    found = None if message else _without_group(pod, context.store) or _unseen(pod, context)
+    return [] if found is None else [found]
 
 
 def _without_group(pod: Pod, store: StoreReader) -> Finding | None:
@@ -159,34 +165,26 @@ def _waits_for_victims(pod: Pod, store: StoreReader) -> Finding:
     )
 
 
-def _unseen(pod: Pod, context: Context) -> list[Finding]:
-    """No condition and no event: its scheduler is slow, or there is none of that name."""
-    who = pod.scheduler or "default-scheduler"
-    names = {"scheduler": who}
-    evidence = (of_pod(pod, "spec.schedulerName", who, pod.created_seconds),)
-    down = operators.not_up((who,), context)
+def _unseen(pod: Pod, context: Context) -> Finding | None:
+    """No condition and no event: its scheduler does not run, or there is none of that name."""
+    down = operators.not_up((pod.scheduler or "default-scheduler",), context)
     if down is not None:
-        found = joined(down, "not looked at: ")
-        return [found, *_of_nodes(shape_of_pod(pod), context)]
-    if context.is_older(pod.created_seconds, UNSEEN_SECONDS) and pod.scheduler not in DEFAULT_SCHEDULERS:
-        found = draft(
-            Cause.NO_SUCH_SCHEDULER,
-            "no scheduler called {scheduler} looks at it",
-            names=names,
-            sureness=Sureness.INFERRED,
-            evidence=evidence,
-            since_seconds=pod.created_seconds,
-        )
-        return [found, *_of_nodes(shape_of_pod(pod), context)]
-    slow = draft(
-        Cause.NOT_LOOKED_AT,
-        "not yet processed by scheduler {scheduler}",
-        names=names,
+        return joined(down, "not looked at: ")
+    if not context.is_older(pod.created_seconds, UNSEEN_SECONDS) or pod.scheduler in DEFAULT_SCHEDULERS:
+        return None
+    return _by_scheduler(pod, Cause.NO_SUCH_SCHEDULER, "no scheduler called {scheduler} looks at it")
+
+
+def _by_scheduler(pod: Pod, cause: str, words: str) -> Finding:
+    who = pod.scheduler or "default-scheduler"
+    return draft(
+        cause,
+        words,
+        names={"scheduler": who},
         sureness=Sureness.INFERRED,
-        evidence=evidence,
+        evidence=(of_pod(pod, "spec.schedulerName", who, pod.created_seconds),),
         since_seconds=pod.created_seconds,
     )
-    return [slow]
 
 
 def _whole(
@@ -217,9 +215,7 @@ def _whole(
         return [autoscaling.said(pod, made, context)]
     if gate_of(made.cause) is not Gate.PLACEMENT:
         return [made]
-    if made.cause == Cause.CLAIM_MISSING:
-        return [made, *_without_claims(pod, context)]
-    return [made, *_of_nodes(shape_of_pod(pod), context)]
+    return [made, *_of_nodes(claims.without(shape_of_pod(pod), [made]), context)]
 
 
 def _share_short(share: GpuShare, said: Evidence) -> Finding:

@@ -126,10 +126,15 @@ def _never(sifted: Sifted) -> Finding | None:
 
 
 def _besides(told: frozenset[str], sifted: Sifted) -> frozenset[str]:
-    """What the scheduler counts nodes for, as causes that hold besides: a selector that leaves nodes holds
-    nothing up."""
+    """What the scheduler counts nodes for, as causes that hold besides: what the nodes themselves show is
+    theirs to tell (`further`), and a selector that leaves nodes holds nothing up."""
     is_left = any(one.filter == "selector" and one.nodes for one in sifted.funnel.steps)
-    return told - ({"", Cause.SELECTOR} if is_left else {""})
+    shown = {_CAUSES[step] for steps in sifted.kept_by for step in steps - {"selector"}}
+    if shown & {Cause.RESOURCE_NOT_OFFERED}:
+        shown.add(Cause.GPUS_SHORT)  # nodes without a GPU are told as short of it
+    if shown & {Cause.NODES_NOT_READY, Cause.CORDONED}:
+        shown.add(Cause.TAINT)  # a node's own taints are told as taints
+    return told - shown - ({"", Cause.SELECTOR} if is_left else {""})
 
 
 def _agrees(computed: str, told: frozenset[str], sifted: Sifted) -> bool:
@@ -144,26 +149,16 @@ def _agrees(computed: str, told: frozenset[str], sifted: Sifted) -> bool:
 
 
 def further(sifted: Sifted, cause: str) -> list[str]:
-    """Causes that hold besides the one that stopped the last node: those that take out nodes which the
-    selector leaves, and those that would take out every node that has such GPUs, were the first one
-    mended."""
-    steps = [one for one in _FURTHER if sifted.dropped.get(one)]
+    """Causes that hold besides the one that stopped the last node: what alone keeps a node from the pod, and
+    what would keep it from every node that suits it, were the first one mended."""
     stopped = sifted.stopped
-    out = ("offers",) if stopped == "selector" else ("offers", "selector")
-    offering = [look for step, looks in sifted.dropped.items() if step not in out for look in looks]
-    if stopped in _BEFORE_ROOM and offering and sifted.resource:
-        suited = [look for look in offering if amount(look.node, sifted.resource)]
-        for kind, step in (("cordoned", "cordoned"), ("taint", "taints"), ("not ready", "ready")):
-            everywhere = all(any(block.kind == kind for block in look.blocks) for look in suited)
-            if stopped == "selector" and suited and everywhere:
-                steps.append(step)
-        is_full = not any(look.room for look in suited)
-        if suited and is_full and all(is_gpu_resource(one.short) for one in suited):
-            steps.append("gpus")
-    return list(dict.fromkeys(_CAUSES[one] for one in steps if _CAUSES[one] != cause))
+    alone = {step for steps in sifted.kept_by if len(steps) == 1 for step in steps}
+    out = {"selector", "offers"} - {stopped}
+    behind = [steps - {stopped} for steps in sifted.kept_by if stopped in steps and not steps & out]
+    steps = (alone | (frozenset.intersection(*behind) if behind else frozenset())) - {stopped}
+    return list(dict.fromkeys(_CAUSES[one] for one in _FURTHER if one in steps and _CAUSES[one] != cause))
 
 
-_BEFORE_ROOM = ("selector", "ready", "cordoned", "taints")
 _FURTHER = ("ready", "cordoned", "taints", "ports", "company", "cpu_memory", "gpus")
 
 
@@ -330,14 +325,18 @@ def _of_cordoned(sifted: Sifted, context: Context) -> Finding:
 
 def _of_taints(sifted: Sifted, context: Context) -> Finding:
     looks = sifted.dropped["taints"]
-    taints: dict[str, int] = {}
-    for look in looks:
+    near = [look for look in looks if look.room and all(block.kind == "taint" for block in look.blocks)]
+    taints: dict[str, int] = {}  # first those that are all that keeps the pod from a node
+    for look in near or looks:
         for block in look.blocks:
             if block.kind == "taint":
                 taints[block.detail] = taints.get(block.detail, 0) + 1
     taint = max(taints, key=lambda one: (taints[one], one))
-    nodes = [look.node for look in looks]
-    words = f"{_all_of(nodes)} {'have' if len(nodes) > 1 else 'has'} taint " + "{taint}, not tolerated"
+    nodes = [look.node for look in looks if any(block.detail == taint for block in look.blocks)]
+    has = "have" if len(nodes) > 1 else "has"
+    words = f"{_all_of(nodes)} {has} taint {{taint}}, not tolerated"
+    if len(nodes) < len(looks):
+        words = f"{len(nodes)} of the {len(looks)} nodes that suit it {has} taint {{taint}}, not tolerated"
     return draft(Cause.TAINT, words, names={"taint": taint, "node": _named(nodes)}, root=pool_of(nodes))
 
 

@@ -9,7 +9,7 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.model.job import JobObject
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind
-from cockpit.triage import filters
+from cockpit.triage import claims, filters
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.pod_shape import parts_of_job
 from cockpit.triage.walk import Walk
@@ -22,7 +22,14 @@ def of_templates(walk: Walk, view: ClusterView) -> list[Finding]:
     sees_pods = listing(view.store, Kind.POD, walk.job.namespace).has_all
     if not sees_pods or not listing(view.store, Kind.NODE).has_all or not view.store.records(Kind.NODE):
         return []
-    return [held for part in _parts(walk, view) for held in _of_part(part, view)]
+    found: list[Finding] = []
+    job = walk.job
+    for part in _parts(walk, view):
+        whose = f"{job.kind} {job.namespace}/{job.name}"
+        absent = list(claims.missing(whose, part.shape.claims, view.around))
+        found += absent
+        found += _of_part(structs.replace(part, shape=claims.without(part.shape, absent)), view)
+    return found
 
 
 def _of_part(part: Part, view: ClusterView) -> Sequence[Finding]:

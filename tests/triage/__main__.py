@@ -144,7 +144,7 @@ def _absence() -> int:
     return 1 if found else 0
 
 
-def _company(seed: int, count: int) -> int:
+def _company(seed: int, count: int, *, is_kept: bool) -> int:
     drawn_ = company.situations(seed, count)
     bare = {one.bare.name: one.bare for one in drawn_}
     alone = [company.answer(company.alone(one)) for one in bare.values()]
@@ -154,25 +154,28 @@ def _company(seed: int, count: int) -> int:
     for one in found:
         if one.misses():
             print(f"  {one.line()}")
+    if is_kept:
+        TABLE.write_text(table.with_company(TABLE.read_text(), seed, company.figures(found)))
     return 0 if company.reaches_bar(found) else 1
 
 
-def _nights(seeds: int, terminals: int) -> int:
+def _nights(first: int, seeds: int, terminals: int) -> int:
     from tests.triage.night_terminal import SIZES, complaints_seen
 
     wrong_nights = 0
-    for seed in range(1, seeds + 1):
+    for seed in range(first, first + seeds):
         one = night(seed)
         complaints = one.complaints()
         wrong_nights += bool(complaints)
         objects = sum(len(trees) for trees in one.case.objects.values())
         print(
-            f"night {seed}: {len(one.incidents)} incidents among {objects} objects, {len(complaints)} wrong"
+            f"night {seed}: {len(one.incidents) + len(one.measured)} incidents among {objects} objects, "
+            f"{len(complaints)} wrong"
         )
         for text in complaints:
             print(f"  {text}")
-    for seed in range(1, terminals + 1):
-        size = SIZES[(seed - 1) % len(SIZES)]
+    for seed in range(first, first + terminals):
+        size = SIZES[seed % len(SIZES)]
         complaints = complaints_seen(seed, size)
         wrong_nights += bool(complaints)
         print(f"night {seed} in a terminal of {size[0]}x{size[1]}: {len(complaints)} wrong")
@@ -255,8 +258,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     beside = commands.add_parser("company", help="judge each cause beside three drawn neighbours")
     beside.add_argument("--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit")
     beside.add_argument("--count", type=int, default=200)
+    beside.add_argument("--keep", action="store_true", help="write the figures to RESULTS.md")
     commands.add_parser("absence", help="each case with each of its lists denied, in part, polled, stale")
     nights = commands.add_parser("nightshift", help="what Now says of nights with many incidents")
+    nights.add_argument("--seed", type=int, default=seed_of_commit() % 1_000_000, help="the first of them")
     nights.add_argument("--seeds", type=int, default=20)
     nights.add_argument("--terminals", type=int, default=2, help="so many of them walked in a terminal, too")
     offered = commands.add_parser("offers", help="do every offer of each case, and see the job start")
@@ -281,13 +286,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command == "fresh":
         return _fresh(given.seed, given.count)
     if given.command == "company":
-        return _company(given.seed, given.count)
+        return _company(given.seed, given.count, is_kept=given.keep)
     if given.command == "absence":
         return _absence()
     if given.command == "offers":
         return _offers(given)
     if given.command == "nightshift":
-        return _nights(given.seeds, given.terminals)
+        return _nights(given.seed, given.seeds, given.terminals)
     if given.command == "take":
         if not given.place.is_dir() and given.top not in BY_CAUSE:
             took.error(
@@ -296,7 +301,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _take(given.place, given.top)
     found = judge.judged(read_cases())
     watched = judge.judged(read_cases(), watched_view_of)
-    given.table.write_text(table.page(found, watched))
+    before = given.table.read_text() if given.table.exists() else ""
+    given.table.write_text(table.page(found, watched, table.company_of(before)))
     LISTED.write_text(_lines(listed() & wrong(found)))
     for name in sorted(wrong(found) - listed()):
         print(f"no longer right: {name}")

@@ -15,7 +15,7 @@ from tests.triage.incidents import a_lost_node, a_stopped_queue, running_job
 from tests.triage.recorder import case_of
 from tests.triage.scripts import ALL
 from tests.triage.scripts.gangs import refusal
-from tests.triage.shared_cluster import Beside, Clash
+from tests.triage.shared_cluster import Beside, Clash, specs_of
 from tests.triage.stage import SCRIPTS, Expected, Script
 
 JOINED_SECONDS = 60.0
@@ -93,7 +93,8 @@ def half_placed_in(stage: FixtureStage, subject: Case) -> None:
     if len(sizes) != 1 or not min(sizes):
         raise Clash("no nodes with GPUs")
     pods = subject.objects.get("pods", [])
-    asked = max((_gpus(pod["spec"]) for pod in pods if not pod["spec"].get("nodeName")), default=0)
+    unbound = (spec for spec in specs_of(subject.objects) if not spec.get("nodeName"))
+    asked = max(map(_gpus, unbound), default=0)
     for node in nodes:
         name = node["metadata"]["name"]
         used = sum(_gpus(pod["spec"]) for pod in pods if pod["spec"].get("nodeName") == name)
@@ -111,10 +112,10 @@ def half_placed_in(stage: FixtureStage, subject: Case) -> None:
 
 
 def _gpus(spec: Tree) -> int:
-    asked = [
-        mapping(mapping(one.get("resources")).get("requests")) for one in mappings(spec.get("containers"))
-    ]
-    return sum(int(one.get(GPU, 0)) for one in asked)
+    found = (mapping(one.get("resources")) for one in mappings(spec.get("containers")))
+    return sum(
+        int({**mapping(one.get("limits")), **mapping(one.get("requests"))}.get(GPU, 0)) for one in found
+    )
 
 
 def joining_sibling(stage: FixtureStage, subject: Case) -> None:

@@ -19,6 +19,7 @@ from tests.triage.case import Case, CaseFile, Recorded, Tree
 from tests.triage.draw import Draw
 from tests.triage.fixture_stage import FixtureStage
 from tests.triage.incidents import STAGED, running_job
+from tests.triage.night_telemetry import Habit, Telemetry, healthy, used
 from tests.triage.scripts import ALL
 from tests.triage.stage import SCRIPTS
 from tests.triage.world import store_of
@@ -101,15 +102,18 @@ class Incident(NamedTuple):
 
 
 class Night(NamedTuple):
-    """A cluster, what is wrong in it, and when it is looked at."""
+    """A cluster, what is wrong in it, when it is looked at, and what is wrong by what telemetry remembers."""
 
     incidents: tuple[Incident, ...]
     case: Case
+    telemetry: Telemetry = Telemetry({})
+    measured: tuple[Incident, ...] = ()
 
     def rows(self) -> tuple[Finding, ...]:
         """What *Now* says to somebody who just opened it."""
         store, jobs = store_of(self.case)
         verdicts, now = Verdicts(store, jobs), self.case.file.now
+        self.telemetry.fill(store, jobs, verdicts.on_demand.idle, now)
 
         def look() -> tuple[Finding, ...]:
             return needs_human(store, jobs, now, verdicts=verdicts)
@@ -128,12 +132,12 @@ class Night(NamedTuple):
 
     def complaints(self) -> list[str]:
         """What is missing, told twice, or told of nothing."""
-        return self.complaints_about(self.rows())
+        return self.complaints_about(self.rows(), self.measured)
 
-    def complaints_about(self, rows: Sequence[Finding]) -> list[str]:
-        """The same of rows that somebody else saw."""
+    def complaints_about(self, rows: Sequence[Finding], measured: tuple[Incident, ...] = ()) -> list[str]:
+        """The same of rows that were seen elsewhere, by default without telemetry."""
         told, found = set[str](), list[str]()
-        for one in self.incidents:
+        for one in (*self.incidents, *measured):
             about = [row for row in rows if one.is_told_by(row)]
             told |= {row.key for row in about}
             if len(about) != 1:
@@ -157,9 +161,18 @@ def night(seed: int, now_seconds: float = _NOW) -> Night:
     played = [(name, SCRIPTS[name].play(stage())) for name in PLAYED]
     incidents = [Incident(name, told.subject.key, told.names) for name, told in played]
     incidents += [_staged(stage(), play) for play in STAGED]
-    _healthy(stage())
+    habits: dict[str, Habit] = {}
+    measured = [
+        Incident(habit.name.lower(), *subject)
+        for habit in Habit
+        if (subject := used(stage(), habit, habits))[1]
+    ]
+    around = stage()
+    _healthy(around)
+    habits |= healthy(around.get("pods"))
     logs = {key: lines for _, told in played for key, lines in told.logs.items()}
-    return Night(tuple(incidents), _case(seed, now_seconds, stages, logs))
+    case = _case(seed, now_seconds, stages, logs)
+    return Night(tuple(incidents), case, Telemetry(habits), tuple(measured))
 
 
 def _staged(stage: FixtureStage, play: Callable[[FixtureStage], tuple[str, tuple[str, ...]]]) -> Incident:

@@ -131,7 +131,7 @@ def _key(tree: Tree) -> str:
 # ---- nodes of its own
 
 
-def _specs(cell: Mapping[str, list[Tree]]) -> Iterator[Tree]:
+def specs_of(cell: Mapping[str, list[Tree]]) -> Iterator[Tree]:
     """The specs of all pods and templates."""
     for label, trees in cell.items():
         for tree in trees:
@@ -167,7 +167,7 @@ def _fence(cell: Mapping[str, list[Tree]], word: str, fence: Fence, *, is_subjec
             node["spec"].setdefault("taints", []).append(taint(f"{TENANT}={word}:NoSchedule"))
         if fence is not Fence.TAINT:
             node["metadata"].setdefault("labels", {})[TENANT] = word
-    for spec in _specs(cell):
+    for spec in specs_of(cell):
         if fence is not Fence.LABEL:
             allowed = {"key": TENANT, "operator": "Equal", "value": word, "effect": "NoSchedule"}
             spec.setdefault("tolerations", []).append(allowed)
@@ -188,7 +188,7 @@ def _put_in(cell: dict[str, list[Tree]], change: Change) -> None:
             node["spec"].setdefault("taints", []).extend(map(taint, change.taints))
     if change.device and (_is_spoken_of(cell) or any(cell.get(label) for label in _COUNT_REQUESTS)):
         raise Clash("another device is for others to count, too")
-    for spec in _specs(cell):
+    for spec in specs_of(cell):
         if spec.get("nodeName"):
             continue
         if change.device:
@@ -212,7 +212,7 @@ def _recount(
 ) -> None:
     own = cell.get("nodes", [])
     pods = {pod["metadata"]["name"]: pod["spec"] for pod in cell.get("pods", ())}
-    usual = next(iter(_waiting(cell)), None) or next(_specs(cell), {})
+    usual = next(iter(_waiting(cell)), None) or next(specs_of(cell), {})
     for label, trees in cell.items():
         for tree in trees:
             name = tree["metadata"]["name"]

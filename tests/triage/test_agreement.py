@@ -1,7 +1,6 @@
 """One object, one answer: its row, its page, *Now*, `cockpit why` and `cockpit triage` say the same of it."""
 
 import argparse
-import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,18 +13,15 @@ from cockpit.commands.output import plain
 from cockpit.commands.triage import table_lines
 from cockpit.model.finding import Finding
 from cockpit.model.job import JobState
-from cockpit.model.record import Kind
 from cockpit.triage.advice import advised
 from cockpit.triage.attention import needs_human
-from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain, job_behind
-from cockpit.triage.verdicts import Verdicts
 from cockpit.triage.waiting_since import ANSWER_SECONDS
 from cockpit.views.cause_page import cause_lines, cause_tree
 from cockpit.views.why import lines
 from tests.triage.case import Case, read_cases
 from tests.triage.fresh import fresh
-from tests.triage.world import read_objects, view_of
+from tests.triage.world import rows_of
 
 ROOT = Path(__file__).resolve().parents[2]
 _TURNS = ("Evicted", "Admitted")
@@ -37,25 +33,12 @@ def cases() -> list[Case]:
     return [*read_cases(), *fresh(20261128, 60)]
 
 
-def _rows(case: Case) -> tuple[ClusterView, Verdicts]:
-    """What rows are made from, once last lines of crashes and objects were read as *Now* reads them."""
-    view = view_of(case)
-    verdicts = Verdicts(view.store, view.jobs)
-    for uid, line in view.last_lines.items():
-        if (pod := view.store.get(Kind.POD, uid)) is not None:
-            verdicts.hear(pod, line)
-    for job in view.jobs.jobs.values():
-        verdicts.of(job, case.file.now)
-    asyncio.run(read_objects(case.objects, verdicts, case.file.now))
-    return view, verdicts
-
-
 def _differences(found: Finding, page: Finding, fields: tuple[str, ...] = SAME) -> list[str]:
     return [one for one in fields if getattr(found, one) != getattr(page, one)]
 
 
 def _compared(case: Case) -> Iterator[str]:
-    view, verdicts = _rows(case)
+    view, verdicts = rows_of(case)
     now_seconds = case.file.now
     now = {row.row: row for row in needs_human(view.store, view.jobs, now_seconds, verdicts=verdicts)}
     page = explain(case.file.subject, view)
@@ -88,7 +71,7 @@ def test_since_is_how_long_the_subject_waits_whatever_the_newest_message_is(case
     """No finding about a waiting job is younger than its newest turn: creation, eviction, admission, pods."""
     wrong, waits = [], 0
     for case in cases:
-        view, verdicts = _rows(case)
+        view, verdicts = rows_of(case)
         for job in view.jobs.jobs.values():
             found = verdicts.of(job, case.file.now)
             if job.state not in (JobState.QUEUED, JobState.PENDING, JobState.STARTING) or not found.cause:
@@ -124,7 +107,7 @@ def test_no_code_of_a_cause_is_shown_anywhere(cases: list[Case]) -> None:
     shown |= {str(path): path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
     shown |= {f"--explain {row.cause}": "\n".join(cause_lines(row)) + str(cause_tree(row)) for row in ROWS}
     for case in cases:
-        view, verdicts = _rows(case)
+        view, verdicts = rows_of(case)
         told = advised(explain(case.file.subject, view), view)
         found = needs_human(view.store, view.jobs, case.file.now, verdicts=verdicts)
         items = [plain(one) for one in (told, *found)]

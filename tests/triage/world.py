@@ -1,5 +1,6 @@
 """A case's objects in the product's own store and job rows, by the decoders that the feed uses."""
 
+import asyncio
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -183,6 +184,19 @@ def watched_view_of(case: Case) -> ClusterView:
     """As `view_of`, with nothing but what is watched anyway: neither objects nor lines read on demand."""
     store, jobs = store_of(case)
     return ClusterView(store=store, jobs=jobs, now_seconds=case.file.now)
+
+
+def rows_of(case: Case) -> tuple[ClusterView, Verdicts]:
+    """What rows are made from, once last lines of crashes and objects were read as *Now* reads them."""
+    view = view_of(case)
+    verdicts = Verdicts(view.store, view.jobs)
+    for uid, line in view.last_lines.items():
+        if (pod := view.store.get(Kind.POD, uid)) is not None:
+            verdicts.hear(pod, line)
+    for job in view.jobs.jobs.values():
+        verdicts.of(job, case.file.now)
+    asyncio.run(read_objects(case.objects, verdicts, case.file.now))
+    return view, verdicts
 
 
 def view_of(case: Case) -> ClusterView:

@@ -5,13 +5,13 @@ after the Job alone. Source: volcano-sh/apis scheduling/v1beta1, batch/v1alpha1,
 volcano pkg/scheduler/plugins/gang, pkg/controllers/job; docs/user-guide/how_to_use_mpi_plugin.md.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
-from cockpit.clean import clean
 from cockpit.gangs import scheduler as sentences
 from cockpit.gangs.draft import by_condition, draft
 from cockpit.gangs.engine import (
@@ -42,7 +42,6 @@ from cockpit.gangs.standing import QueueState
 from cockpit.gangs.volcano.plans import JOB_API_VERSION, commands_path, suspend_by_command
 from cockpit.gangs.volcano.queues import queue_state, read_queue
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
-from cockpit.k8s.quantity import base_units
 from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
 from cockpit.model.job import JobObject, JobState
@@ -112,7 +111,6 @@ class Volcano(Engine):
     own_job = OwnJob(JOB_API_VERSION, "Job", JOBS, _group_names, _pod_labels, _ended, ("volcano-controller",))
     offers = {"volcano-queues": (ClusterList((API_VERSION, "Queue"), "Volcano queue"),)}  # noqa: RUF012
     queue_offer = "volcano-queues"
-    group_queue = (API_VERSION, "Queue")
     cluster_queues = QUEUES
     default_queue = "default"
     no_queue_verbs = (
@@ -195,15 +193,15 @@ class Volcano(Engine):
         used = {key: value for key, value in names.items() if f"{{{key}}}" in words}
         return draft(Cause.GROUP_NOT_LET_IN, words, names=used)
 
-    def reason_of_queue(self, group: PodGroup, queue: Mapping[str, Any] | None) -> Finding | None:
+    def reason_of_queue(self, group: PodGroup, queue: SchedulerQueue | None) -> Finding | None:
         """Closed, gone, or short of what the group needs at least."""
         name = group.queue or "default"
         if queue is None:
             return draft(Cause.GROUP_QUEUE_CLOSED, "queue {queue} does not exist", names={"queue": name})
-        state = clean(str(mapping(queue.get("status")).get("state") or "Open"))
-        if state != "Open":
+        if queue.phase not in ("", "Open"):
             text = "queue {queue} is {state}: it takes no jobs until it is opened"
-            return draft(Cause.GROUP_QUEUE_CLOSED, text, names={"queue": name, "state": state.lower()})
+            names = {"queue": name, "state": queue.phase.lower()}
+            return draft(Cause.GROUP_QUEUE_CLOSED, text, names=names)
         return _used_up(name, queue)
 
     def queue_state(self, queue: Queue) -> QueueState:
@@ -226,31 +224,16 @@ def _is_own(tree: Mapping[str, Any]) -> bool:
     return str(tree.get("apiVersion")) == JOB_API_VERSION
 
 
-def _used_up(name: str, queue: Mapping[str, Any]) -> Finding | None:
+def _used_up(name: str, queue: SchedulerQueue) -> Finding | None:
     """The GPUs of a queue that has allocated all that it may."""
-    most = mapping(mapping(queue.get("spec")).get("capability"))
-    allocated = mapping(mapping(queue.get("status")).get("allocated"))
-    for key, limit in most.items():
-        resource = clean(str(key))
-        if not is_gpu_resource(resource):
-            continue
-        used, bound = (_base(resource, one) for one in (allocated.get(key, "0"), limit))
-        if used is not None and bound is not None and used >= bound:
+    for share in queue.shares:
+        used, bound = share.used or 0.0, share.limit
+        if is_gpu_resource(share.resource) and bound is not None and used >= bound:
             words = "queue {queue} has not admitted it: {used} of {limit} {resource} in use"
-            noun = resource_word(resource, bound)
-            return draft(
-                Cause.GROUP_NOT_LET_IN,
-                words,
-                names={"queue": name, "used": str(used), "limit": str(bound), "resource": noun},
-            )
+            noun = resource_word(share.resource, math.ceil(bound))
+            names = {"queue": name, "used": f"{used:g}", "limit": f"{bound:g}", "resource": noun}
+            return draft(Cause.GROUP_NOT_LET_IN, words, names=names)
     return None
-
-
-def _base(resource: str, amount: object) -> int | None:
-    try:
-        return base_units(resource, str(amount))
-    except ValueError:
-        return None
 
 
 def attach(manifest: Mapping[str, Any], *, queue: str = "default", minimum: int | None = None) -> Attached:

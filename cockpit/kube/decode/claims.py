@@ -12,7 +12,7 @@ from cockpit.k8s.gpu_resources import DevicePart, device_part
 from cockpit.kube.decode.amounts import base_units
 from cockpit.kube.decode.common import identity
 from cockpit.kube.decode.reading import JSON
-from cockpit.kube.decode.shapes import ObjectMeta, OwnerReference, WireShape
+from cockpit.kube.decode.shapes import NodeSelector, ObjectMeta, OwnerReference, WireShape
 from cockpit.model.claim import (
     Consumer,
     DeviceClaim,
@@ -102,6 +102,7 @@ class _Results(WireShape, frozen=True, gc=False):
 
 class _Allocation(WireShape, frozen=True, gc=False):
     devices: _Results = _Results()
+    node_selector: NodeSelector | None = None
 
 
 class _Consumer(WireShape, frozen=True, gc=False):
@@ -168,6 +169,7 @@ def claim_record(shape: ClaimShape) -> DeviceClaim:
         **identity(meta, JSON),
         consumers=_consumers(meta.owner_references, status.reserved_for),
         is_allocated=status.allocation is not None,
+        where="" if status.allocation is None else _where(status.allocation.node_selector),
         taken=tuple(
             TakenDevice(WORDS[one.driver], WORDS[one.pool], WORDS[one.device], one.admin_access)
             for one in results
@@ -175,6 +177,18 @@ def claim_record(shape: ClaimShape) -> DeviceClaim:
         requests=tuple(_request(one) for one in shape.spec.devices.requests),
         is_request=meta.annotations.get(EXTENDED) == "true",
     )
+
+
+def _where(selector: NodeSelector | None) -> str:
+    """The first value by which the nodes are chosen that its devices can be used on."""
+    terms = () if selector is None else selector.node_selector_terms
+    every = (
+        value
+        for term in terms
+        for one in (*term.match_fields, *term.match_expressions)
+        for value in one.values
+    )
+    return WORDS[next(every, "")]
 
 
 def _consumers(owners: tuple[OwnerReference, ...], reserved: tuple[_Consumer, ...]) -> tuple[Consumer, ...]:

@@ -78,3 +78,12 @@ def _note(key: str, value: str) -> tuple[str, str]:
 def _pair(key: str, value: str) -> tuple[str, str]:
     """One tuple for all objects that carry the same label: nodes carry dozens, and mostly the same."""
     return WORDS[key], WORDS[value] if len(value) <= LABEL_CHARACTERS else clean(value, LABEL_CHARACTERS)
+
+
+def cleaned(value: Any) -> Any:
+    """A tree whose texts are safe for a terminal."""
+    if isinstance(value, str):
+        return WORDS[value]
+    if isinstance(value, dict):
+        return {WORDS[key]: cleaned(one) for key, one in value.items()}
+    return [cleaned(one) for one in value] if isinstance(value, list | tuple) else value

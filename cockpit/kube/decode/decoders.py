@@ -10,7 +10,7 @@ from cockpit.errors import BadInput
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.autoscaler import StatusMapShape, autoscaler_status
 from cockpit.kube.decode.claims import ClaimShape, SliceShape, claim_record, slice_record
-from cockpit.kube.decode.common import controller, identity, labels, reclaim_mark
+from cockpit.kube.decode.common import cleaned, controller, identity, labels, reclaim_mark
 from cockpit.kube.decode.events import event_record
 from cockpit.kube.decode.groups import PodGroupShape, pod_group_record
 from cockpit.kube.decode.jobs import MpiJob, job_record, mpijob_record
@@ -190,12 +190,4 @@ def gathered_decoder(one: Watched, resource: Resource) -> Decoder:
 
 def _tree(record: Callable[[Mapping[str, Any]], Record | None]) -> Decode:
     """For an engine's own reading of an object: from the tree, whose texts are cleaned."""
-    return _json(dict[str, Any], lambda tree: record(_cleaned(tree)))
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return WORDS[value]
-    if isinstance(value, dict):
-        return {WORDS[key]: _cleaned(one) for key, one in value.items()}
-    return [_cleaned(one) for one in value] if isinstance(value, list) else value
+    return _json(dict[str, Any], lambda tree: record(cleaned(tree)))

@@ -5,19 +5,20 @@ Sources: training-operator common/v1 types.go, KubeRay ray/v1, JobSet v1alpha2, 
 AppWrapper v1beta2, Argo v1alpha1 (status.phase), apps/v1, LeaderWorkerSet v1.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from cockpit.clean import WORDS, clean
 from cockpit.kube.decode import shapes
-from cockpit.kube.decode.common import conditions, controller, identity, labels, reclaim_mark
+from cockpit.kube.decode.common import cleaned, conditions, controller, identity, labels, reclaim_mark
 from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import WireShape
 from cockpit.kube.decode.wire import UndecodableError, read_json
 from cockpit.kube.resource import Resource
-from cockpit.model.job import JobObject, ReplicaSpec
+from cockpit.model.job import JobObject, JobPart, ReplicaSpec
+from cockpit.model.scheduling import Traits
 
 Roles = Callable[[Mapping[str, Any]], tuple[ReplicaSpec, ...]]
 """The roles of an object, given as a tree with apiVersion, kind and spec."""
@@ -56,7 +57,8 @@ def other_job_decode(resource: Resource, roles: Roles) -> Callable[[bytes], JobO
         uid = job.metadata.uid
         if not uid:
             raise UndecodableError("an object without metadata.uid")
-        parts = roles({"apiVersion": resource.api_version, "kind": resource.kind, "spec": job.spec})
+        head = {"metadata": {"namespace": job.metadata.namespace}, "spec": job.spec}
+        parts = roles({"apiVersion": resource.api_version, "kind": resource.kind, **head})
         if any(part.asks_for_gpus for part in parts):
             known.add(uid)
         elif uid not in known:
@@ -82,6 +84,7 @@ def _record(job: OtherJob, resource: Resource, roles: tuple[ReplicaSpec, ...]) -
         or _dict(job.spec.get("runPolicy")).get("suspend") is True,
         phase=_phase(status),
         has_status=bool(status),
+        parts=tuple(_parts(job.spec, status)),
         made_name=WORDS[_text(_made(status).get("rayClusterName"))],
         active=sum(_number(one.get("active")) for one in counts) or _number(status.get("readyReplicas")),
         succeeded=sum(_number(one.get("succeeded")) for one in counts),
@@ -93,9 +96,33 @@ def _record(job: OtherJob, resource: Resource, roles: tuple[ReplicaSpec, ...]) -
 
 
 def _cleaned(role: ReplicaSpec) -> ReplicaSpec:
+    traits = None if role.traits is None else cleaned(msgspec.to_builtins(role.traits))
     return msgspec.structs.replace(
-        role, role=WORDS[role.role], gpu_resource=WORDS[role.gpu_resource], image=clean(role.image)
+        role,
+        role=WORDS[role.role],
+        gpu_resource=WORDS[role.gpu_resource],
+        image=clean(role.image),
+        traits=None if traits is None else msgspec.convert(traits, Traits),
     )
+
+
+_COUNTS = ("active", "ready", "succeeded", "failed")
+
+
+def _parts(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Iterator[JobPart]:
+    """The replicated jobs of a JobSet and what has come of them so far."""
+    counts = {_text(one.get("name")): one for one in _dicts(status.get("replicatedJobsStatus"))}
+    for one in _dicts(spec.get("replicatedJobs")):
+        known = counts.get(_text(one.get("name")), {})
+        before = _dicts(one.get("dependsOn"))
+        yield JobPart(
+            name=WORDS[_text(one.get("name"))],
+            wanted=_number(one.get("replicas", 1)),
+            ready=_number(known.get("ready")),
+            succeeded=_number(known.get("succeeded")),
+            is_made=any(_number(known.get(key)) for key in _COUNTS),
+            after=tuple((WORDS[_text(it.get("name"))], it.get("status") == "Ready") for it in before),
+        )
 
 
 def _phase(status: Mapping[str, Any]) -> str:

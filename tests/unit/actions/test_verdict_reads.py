@@ -15,7 +15,7 @@ from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch
 from cockpit.model.finding import Subject
-from cockpit.model.gang import PodGroup
+from cockpit.model.gang import PodGroup, SchedulerQueue
 from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.log import LogLine, LogSource
 from cockpit.model.pod import Pod
@@ -176,8 +176,7 @@ def owned_pod(job: str, gpus: int) -> Pod:
 
 
 VOLCANO = "scheduling.volcano.sh/v1beta1"
-JOBSETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", namespaced=True)
-QUEUES = Resource("scheduling.volcano.sh", "v1beta1", "queues", "Queue", namespaced=False)
+TRAIN_JOBS = Resource("trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob", namespaced=True)
 CLASSES = Resource(
     "kueue.x-k8s.io", "v1beta2", "workloadpriorityclasses", "WorkloadPriorityClass", namespaced=False
 )
@@ -188,18 +187,19 @@ def served(*resources: Resource) -> Any:
     return lambda api, kind: known.get((api, kind))
 
 
-async def test_a_jobset_without_a_row_is_read_for_what_it_waits_for() -> None:
+async def test_a_train_job_without_a_row_is_read_for_why_it_is_refused() -> None:
     server: Any = Server()
-    parts = [{"name": "data"}, {"name": "workers", "dependsOn": [{"name": "data", "status": "Complete"}]}]
-    path = f"{JOBSETS.path('team-a')}/llm"
-    server.bodies[path] = {"metadata": {"name": "llm"}, "spec": {"replicatedJobs": parts}, "status": {}}
+    failed = {"type": "Failed", "status": "True", "reason": "TrainingRuntimeNotSupported", "message": "none"}
+    path = f"{TRAIN_JOBS.path('team-a')}/llm"
+    spec = {"runtimeRef": {"name": "torch"}}
+    server.bodies[path] = {"metadata": {"name": "llm"}, "spec": spec, "status": {"conditions": [failed]}}
     subject = Subject("job", "team-a", "llm")
-    found = await with_reads(server, served(JOBSETS), subject, view_of(), {})
-    assert explain(subject, found).cause == "waits-for-dependency"
+    found = await with_reads(server, served(TRAIN_JOBS), subject, view_of(), {})
+    assert explain(subject, found).cause == "runtime-missing"
     assert server.asked == [path]
 
 
-async def test_the_queue_of_a_group_and_the_class_of_a_priority_are_read_where_they_may_be_missing() -> None:
+async def test_the_class_of_a_priority_is_read_where_it_may_be_missing_and_no_queue_that_is_watched() -> None:
     """A Volcano group whose queue is closed; a job that Kueue does not take for want of its class."""
     store = Store()
     group = PodGroup(uid="g", name="llm-u1", namespace="team-a", engine="Volcano", phase="Pending", queue="q")
@@ -216,18 +216,23 @@ async def test_the_queue_of_a_group_and_the_class_of_a_priority_are_read_where_t
     )
     store.apply(Batch(kind="volcanojobs", changed=(ring,)))
     store.apply(Batch(kind=Kind.JOB, changed=(held,)))
+    store.apply(
+        Batch(
+            kind="volcanoqueues",
+            changed=(SchedulerQueue(uid="q", name="q", engine="Volcano", phase="Closed"),),
+        )
+    )
     store.apply(Batch(kind=Kind.POD_GROUP, changed=(msgspec.structs.replace(group, owner=owner),)))
     jobs = JobIndex(store)
     jobs.update(store.take_delta())
     view = ClusterView(store=store, jobs=jobs, now_seconds=NOW)
     server: Any = Server()
-    server.bodies[QUEUES.path()] = {"items": [{"metadata": {"name": "q"}, "status": {"state": "Closed"}}]}
     server.bodies[CLASSES.path()] = {"items": [{"metadata": {"name": "silver"}}]}
     for name, cause, said in (
         ("llm", "group-queue-closed", "queue q is closed"),
         ("ft", "not-taken-by-queue", "gold does not exist"),
     ):
         subject = Subject("job", "team-a", name)
-        found = explain(subject, await with_reads(server, served(QUEUES, CLASSES), subject, view, {}))
+        found = explain(subject, await with_reads(server, served(CLASSES), subject, view, {}))
         assert found.cause == cause
         assert said in found.sentence

@@ -233,6 +233,19 @@ def test_a_share_by_annotation_in_a_template_is_a_request(cluster: Cluster) -> N
     assert [(job.kind, job.wanted) for job in cluster.index.jobs.values()] == [("Deployment", 2)]
 
 
+def test_what_places_the_pods_is_read_from_the_template_in_texts_that_are_safe() -> None:
+    decode = decoder("apps", "v1", "deployments", "Deployment")
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "corpus"}}]
+    ask = {**template(1)["spec"], "nodeSelector": {"gpu": "h100\x1b[2J"}, "volumes": volumes}
+    made = read(decode, {"replicas": 1, "template": {"spec": ask}})
+    assert made is not None
+    (role,) = made.replicas
+    assert role.traits is not None
+    ((key, value),) = role.traits.wishes.node_selector
+    assert (key, value.startswith("h100"), "\x1b" in value) == ("gpu", True, False)
+    assert role.traits.claims == ("corpus",)
+
+
 @pytest.mark.parametrize("odd", [None, [], "x", {"template": 3}, {"executor": []}, {"templates": [7, {}]}])
 def test_odd_specs_have_no_roles(odd: Any) -> None:
     for kind in IDS:

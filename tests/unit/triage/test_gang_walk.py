@@ -224,7 +224,7 @@ def test_a_group_that_counts_a_part_which_waits_for_it_is_a_deadlock() -> None:
     one.pool(3)
     spec = pod_spec(gpus=8, schedulerName="gang-scheduler")
     parts = [
-        {"name": "node", "replicas": 1, "template": {}},
+        {"name": "node", "replicas": 1, "template": {"spec": {"template": {"spec": spec}}}},
         {"name": "launcher", "replicas": 1, "dependsOn": [{"name": "node", "status": "Ready"}]},
     ]
     status = {"replicatedJobsStatus": [{"name": "node", "ready": 0, "active": 1}, {"name": "launcher"}]}
