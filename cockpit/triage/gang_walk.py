@@ -125,7 +125,7 @@ def unplaced_member(walk: Walk) -> Finding | None:
     told = [pod for pod in waiting if pod.scheduled_message and pod.scheduled_reason != "SchedulingGated"]
     causes = [pod for pod in told if not scheduler.is_consequence(pod.scheduled_message)]
     if causes:
-        found = judged(unplaced(pod, context) for pod in _unlike(causes))
+        found = judged([unplaced(pod, context) for pod in _unlike(causes)])
         assert found is not None
         return _with_consequences(found, told)
     for pod in waiting:  # the cause may survive only in an older event of one member of the group
@@ -139,7 +139,7 @@ def unplaced_member(walk: Walk) -> Finding | None:
                 return msgspec.structs.replace(older, evidence=(of_event(event), *older.evidence[1:]))
     if told and all(registry.is_set_aside(pod.scheduled_message) for pod in told):
         return _set_aside(told, waiting)
-    return judged(unplaced(pod, context) for pod in _unlike(told or waiting))
+    return judged([unplaced(pod, context) for pod in _unlike(told or waiting)])
 
 
 _MOST_UNLIKE = 8
