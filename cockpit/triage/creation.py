@@ -46,7 +46,7 @@ _IGNORED = frozenset({"SetPodTemplateRestartPolicy", "FailedScheduling", "BackOf
 def refused(uids: Iterable[str], store: StoreReader, *, after_seconds: float | None = None) -> Finding | None:
     """The newest refusal of each of these objects, the most lasting first: parts of a job may be refused for
     different reasons. `after_seconds`: older ones were overcome."""
-    return judged(of_events(store.events_of(uid), after_seconds=after_seconds) for uid in uids if uid)
+    return judged([of_events(store.events_of(uid), after_seconds=after_seconds) for uid in uids if uid])
 
 
 def of_events(events: Iterable[Event], *, after_seconds: float | None = None) -> Finding | None:

@@ -1,6 +1,6 @@
 """Which of all that blocks a thing is told first, and what is told behind it. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -11,7 +11,7 @@ from cockpit.model.sureness import Sureness
 _SURE = (Sureness.PROVED, Sureness.SAID, Sureness.INFERRED, Sureness.UNKNOWN)
 
 
-def judged(blockers: Iterable[Finding | None]) -> Finding | None:
+def judged(blockers: Sequence[Finding | None]) -> Finding | None:
     """The blocker that is told first, with the others behind it in `then`; None without any.
 
     What never passes comes before what passes when somebody acts, and that before what passes by itself; of
