@@ -249,9 +249,7 @@ def _of_pods(walk: Walk) -> Finding | None:
         pod for pod in alive if pod.node and (not is_up(pod) or starting.crashes_on(pod, walk.now_seconds))
     ]
     if late and not failed:
-        of_late = _late(walk, late)
-        if of_late.cause not in _ITS_COURSE or not any(blockers):
-            blockers.append(of_late)
+        blockers.append(_late(walk, late))
     if found := judged(blockers):
         return found
     growth = growth_of(walk.store, job.uid)
@@ -375,7 +373,7 @@ def _late(walk: Walk, late: list[Pod]) -> Finding:
 
 _LOOKED_AT = 16
 _ITS_COURSE = ("", Cause.STARTING)
-"""What is said of members that take their course: told beside no blocker."""
+"""What is said of members that take their course: told beside no trouble of another one."""
 
 
 def _is_launcher(pod: Pod) -> bool:

@@ -30,6 +30,7 @@ FOLLOWS: Mapping[Cause, tuple[Cause, ...]] = {
     Cause.EVICTED_BY_KUBELET: (Cause.BETWEEN_ATTEMPTS,),
     Cause.REFUSED_BY_KUBELET: (Cause.BETWEEN_ATTEMPTS,),
     Cause.GANG_NOT_PLACED: (Cause.GANG_REFUSED,),
+    Cause.NAMESPACE_QUOTA_USED_UP: (Cause.STARTING,),  # members that are there
     Cause.OPERATOR_DOWN: (Cause.CRASHES, Cause.IMAGE_NOT_PULLED),  # why its pod is down
     Cause.NO_FLAVOR_FITS: (Cause.SELECTOR, Cause.TAINT),  # the nodes of the flavor are as it says
     Cause.NODES_NOT_READY: (Cause.NODE_NOT_READY, Cause.NODE_PRESSURE),
