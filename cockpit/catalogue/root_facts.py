@@ -96,7 +96,7 @@ ROOTS: Final[Mapping[str, tuple[RootFact, ...]]] = {
     Cause.POOL_AT_MAXIMUM: (RootFact("pool", "pool"), _POOL, _REQUEST),
     Cause.NODE_COMING: (RootFact("pool", "pool"), _POOL, _REQUEST),
     Cause.NO_MACHINE: (RootFact("pool", "pool"), RootFact("label", "selector"), _POOL, _REQUEST),
-    Cause.IMAGE_NOT_PULLED: (RootFact("registry", "registry"), RootFact("image", "image")),
+    Cause.IMAGE_NOT_PULLED: (RootFact("registry", "registry"), RootFact("image", "whole_image")),
     Cause.STARTING: (_POOL, _NODE),
     Cause.CONFIG_MISSING: (_local("{kind}", "object"),),
     Cause.VOLUME_NOT_MOUNTED: (_local("{kind}", "object"), _CLAIM, _local("volume", "volume")),

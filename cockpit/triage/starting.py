@@ -106,7 +106,8 @@ def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> 
     if "resource" in names:
         names["resource"] = resource_word(names["resource"], 2)
     used = {key: value for key, value in names.items() if f"{{{key}" in found.wording.words}
-    return draft(found.cause, found.wording.words, names=used, evidence=(evidence,))
+    facts = (("whole_image", pod.image),) if "image" in used else ()  # images of one short name are many
+    return draft(found.cause, found.wording.words, names=used, facts=facts, evidence=(evidence,))
 
 
 def _unpulled(pod: Pod, context: Context) -> Finding | None:

@@ -167,7 +167,13 @@ async def a_dead_registry(it: Ground) -> Wide:
 async def a_tag_that_is_not_there(it: Ground) -> Wide:
     spec = _always(_container(image="other.example/ml/gone:9"))
     await it.jobs("tags", 30, spec=spec, annotations={"cockpit.dev/image-error": "not-found"})
-    return Wide("image gone:9", ("gone:9", "not found"), 30)
+    return Wide("image other.example/ml/gone:9", ("gone:9", "not found"), 30)
+
+
+async def a_tag_of_that_name_elsewhere(it: Ground) -> Wide:
+    spec = _always(_container(image="third.example/vision/gone:9"))
+    await it.jobs("elsewhere", 20, spec=spec, annotations={"cockpit.dev/image-error": "not-found"})
+    return Wide("image third.example/vision/gone:9", ("gone:9", "not found"), 20)
 
 
 async def a_quota_that_is_used_up(it: Ground) -> Wide:

@@ -183,6 +183,9 @@ def _of_its_spec(
     for name in names:
         if name not in ready:
             yield draft(Cause.ADMISSION_CHECK, "admission check {check} decides then", names={"check": name})
+    for name in _flavors_missing(queue, spec, trees):
+        text = "queue {queue} names ResourceFlavor {flavor}, which does not exist"
+        yield draft(Cause.QUEUE_UNUSABLE, text, names={"queue": queue.name, "flavor": name})
     chosen = (spec.get("namespaceSelector") or {}).get("matchLabels") or {}
     spaces = trees.get(("Namespace", ""))
     if not chosen or spaces is None:
@@ -192,6 +195,17 @@ def _of_its_spec(
     if any(labels.get(key) != value for key, value in chosen.items()):
         text = "queue {queue} does not take jobs of namespace {space}"
         yield draft(Cause.QUEUE_UNUSABLE, text, names={"queue": queue.name, "space": desk.wanted.namespace})
+
+
+def _flavors_missing(queue: ClusterQueue, spec: Tree, trees: Trees) -> list[str]:
+    """Of the flavors that the queue names those that do not exist: one that is stopped does not say so."""
+    kind = registry.engine_of_queue(queue).flavor_kind
+    listed = None if kind is None else trees.get((kind[1], ""))
+    if listed is None:
+        return []
+    there = {one["metadata"]["name"] for one in listed}
+    rows = (one for group in spec.get("resourceGroups") or () for one in group.get("flavors") or ())
+    return [one["name"] for one in rows if one["name"] not in there]
 
 
 def _shortage(lack: Shortage, turn: QueueTurn) -> Finding:

@@ -136,6 +136,7 @@ def _flavor(desk: Desk) -> ChangeOffers:
         applied(manifest),
         target=Subject("flavor", "", name),
         records=((Kind.CLUSTER_QUEUE, msgspec.structs.replace(queue, conditions=open_)),),
+        trees=(manifest,),
     )
 
 

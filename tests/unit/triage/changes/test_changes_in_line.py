@@ -1,6 +1,7 @@
 """Offers where others wait, too: what comes free goes to those who are before the subject."""
 
 import pytest
+from msgspec import structs
 
 from cockpit.model.finding import Subject
 from tests.unit.triage.changes.test_changes import (
@@ -55,6 +56,15 @@ def test_a_stopped_queue_without_quota_needs_both() -> None:
     found = offers(view_of([node("a"), *queues(8, 4, stop="Hold"), *queued()]))
     assert "resume_queue" not in found
     assert {"raise_quota", "resume_queue"} <= {kind for one in found for kind in one.split()}
+
+
+@pytest.mark.parametrize(("flavor", "starts"), [("default", True), ("other", False)])
+def test_a_stopped_queue_hides_a_flavor_that_does_not_exist(flavor: str, starts: bool) -> None:
+    view = view_of([node("a"), *queues(8, 0, stop="Hold"), *queued()])
+    trees = {**view.trees, ("ResourceFlavor", ""): [{"metadata": {"name": flavor}, "spec": {}}]}
+    found = offers(structs.replace(view, trees=trees))["resume_queue"]
+    assert found.is_checked is starts
+    assert starts or "ResourceFlavor default" in found.leaves
 
 
 def test_those_behind_it_take_nothing() -> None:
