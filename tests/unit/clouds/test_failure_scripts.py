@@ -384,6 +384,7 @@ def test_every_class_that_a_cloud_can_tell_is_hit() -> None:
         FailureClass.NO_GPUS,
         FailureClass.BOUNDS,
         FailureClass.NO_AUTOSCALER,
+        FailureClass.NODE_DELETED,
     }
     assert hit == set(FailureClass) - in_cluster  # seen there, never told by a cloud
 

@@ -192,7 +192,7 @@ async def test_remarks_on_a_query_are_told_and_make_no_answer_partial() -> None:
 
 RAISED: list[tuple[Exception, Phase, str]] = [
     (NoConnection("The server cannot be reached: connection refused."), Phase.BACKING_OFF, "refused"),
-    (Refused("Read-only: this path is not allowed."), Phase.DENIED, "Read-only: this path is not allowed."),
+    (Refused("Read-only: this path is not allowed."), Phase.DENIED, "Read-only: this path is not allowed"),
     (Refused("services is forbidden", Refusal(status=403)), Phase.DENIED, "forbidden"),
     (Refused("HTTP 502", Refusal(status=502)), Phase.BACKING_OFF, "502"),
     (LoginExpired("The login expired."), Phase.NOT_LOGGED_IN, "expired"),
