@@ -271,6 +271,11 @@ def written_labels() -> tuple[str, ...]:
     return tuple(key for one in _all.engines for key in one.written_labels)
 
 
+def engine_of_gate(gate: str) -> Engine | None:
+    """The engine that puts the scheduling gate on pods, and takes it off; None for any other gate."""
+    return next((one for one in _all.engines if gate in one.written_labels), None)
+
+
 def take_out_written(manifest: dict[str, Any], workload: Mapping[str, Any] | None) -> None:
     """Take out of a manifest what engines wrote into the job that it comes from, but for `written_labels`."""
     for engine in _all.engines:

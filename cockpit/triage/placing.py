@@ -49,7 +49,7 @@ def _blockers(pod: Pod, context: Context) -> list[Finding]:
     """Everything that keeps the pod from a node, as far as it can be told; at least one."""
     store, shape = context.store, shape_of_pod(pod)
     if pod.traits.wishes.gates:
-        return [_gated(pod), *_of_nodes(shape, context)]
+        return [_gated(pod, context), *_of_nodes(shape, context)]
     if pod.nominated_node:
         return [_waits_for_victims(pod, store)]
     message, said = _newest(pod, store)
@@ -134,8 +134,20 @@ def _last_told(pod: Pod, store: StoreReader) -> float | None:
     return pod.created_seconds
 
 
-def _gated(pod: Pod) -> Finding:
+def _gated(pod: Pod, context: Context) -> Finding:
     gates = ", ".join(pod.traits.wishes.gates)
+    engine = next(filter(None, map(registry.engine_of_gate, pod.traits.wishes.gates)), None)
+    if engine is not None and not any(map(context.store.workloads_of, (pod.uid, pod.owner_uid))):
+        names = {"engine": engine.name, "queue": pod.queue}
+        if (down := operators.not_up(engine.controller.pods, context)) is not None:
+            return joined(down, "{engine} has not taken it: ", engine=engine.name)
+        return draft(
+            Cause.NOT_TAKEN_BY_QUEUE,
+            "{engine} has not taken it into queue {queue}" if pod.queue else "{engine} has not taken it",
+            names=names,
+            evidence=(of_pod(pod, "spec.schedulingGates", gates, pod.created_seconds),),
+            since_seconds=pod.created_seconds,
+        )
     return draft(
         Cause.SCHEDULING_GATE,
         "held by scheduling gate {gate}" if len(pod.traits.wishes.gates) == 1 else "held by gates {gate}",

@@ -173,6 +173,8 @@ def usual_scheduler(desk: Desk, blocker: Finding) -> ChangeOffers:
 def without_gate(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The gate is taken off by hand: off the pods that are there, or for good."""
     gate, pods = blocker.fact("gate"), desk.wanted.pods
+    if registry.engine_of_gate(gate) is not None:
+        return  # its engine takes it off, once it has let the pods in
     gated = [pod for pod in pods if pod.is_gated]
     if gate and gated and all(len(pod.traits.wishes.gates) == 1 for pod in gated):
         where = ("pod", *(pod.name for pod in gated), "-n", gated[0].namespace)
