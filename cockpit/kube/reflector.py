@@ -6,6 +6,7 @@ Sources: client-go tools/cache/reflector.go; kubernetes.io API concepts (streami
 """
 
 import asyncio
+import math
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Never
@@ -40,6 +41,8 @@ PAGE_SECONDS = 90.0
 SOON_SECONDS = (1.0, 2.0, 4.0)
 """When what was allowed, or served, before is asked for again: a starting server refuses until its caches are
 warm."""
+AGAIN_SECONDS = (15.0, 30.0, 60.0, 120.0)
+"""Then, as long as the refusal holds: a role that is made again is seen soon."""
 EXPIRED_SECONDS = 0.4
 """Times 1..2 at random, before what has expired is listed again: 50,000 objects are fresh within 2 s."""
 DENIED_SECONDS = 300.0
@@ -462,10 +465,18 @@ class Reflector:
         message = self._where.denied("list or watch") if self._is_list_denied else ended.message
         self._polls_left = 0
         self._version = ""
-        if how is How.ABSENT:
-            await self._wait_long(Phase.ABSENT, message, ABSENT_SECONDS)
-        else:
-            await self._wait_long(Phase.DENIED, message, DENIED_SECONDS)
+        phase, seconds = (
+            (Phase.ABSENT, ABSENT_SECONDS) if how is How.ABSENT else (Phase.DENIED, DENIED_SECONDS)
+        )
+        await self._wait_long(phase, message, min(seconds, self._again_seconds()))
+
+    def _again_seconds(self) -> float:
+        """How long a refusal of what was answered before is let stand; without end where it never was."""
+        if not self._batcher.has_listed:
+            return math.inf
+        held = self._refusals - len(SOON_SECONDS)
+        self._refusals += 1
+        return AGAIN_SECONDS[held] if 0 <= held < len(AGAIN_SECONDS) else math.inf
 
     async def _wait_long(self, phase: Phase, message: str, seconds: float) -> None:
         """Ends early where a person asks again."""

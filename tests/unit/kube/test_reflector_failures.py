@@ -333,14 +333,28 @@ async def test_what_was_allowed_before_is_asked_for_again_after_1_2_and_4_second
     assert watcher.names == ["a", "b"]
 
 
-async def test_a_right_that_is_gone_is_asked_for_every_five_minutes_and_the_rows_stand(
-    server: FakeServer, watcher: Watcher, clock: ManualClock
+@pytest.mark.parametrize(
+    ("code", "reason", "phase", "later"),
+    [
+        (403, "Forbidden", Phase.DENIED, [15, 30, 60, 120, 300, 300]),
+        (404, "NotFound", Phase.ABSENT, [15, 30, 60, 60, 60]),
+    ],
+)
+async def test_what_is_gone_is_asked_for_soon_then_rarely_and_the_rows_stand(
+    server: FakeServer,
+    watcher: Watcher,
+    clock: ManualClock,
+    code: int,
+    reason: str,
+    phase: Phase,
+    later: list[float],
 ) -> None:
-    server.on(PATH, stream(*INITIAL, cut=True), refuse(403, "Forbidden", "no"))
+    server.on(PATH, stream(*INITIAL, cut=True), refuse(code, reason, "no"))
     start = clock.monotonic()
     await watcher.until(lambda: clock.monotonic() - start > 3600)
-    assert server.count(PATH) <= 2 + 3 + 3600 / 300
-    assert watcher.phase is Phase.DENIED
+    waits = [wait for wait in watcher.waits if wait >= 15]
+    assert waits[: len(later)] == later and set(waits[len(later) :]) == {later[-1]}
+    assert watcher.phase is phase
     assert watcher.names == ["a", "b"]
 
 
