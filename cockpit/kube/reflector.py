@@ -6,7 +6,6 @@ Sources: client-go tools/cache/reflector.go; kubernetes.io API concepts (streami
 """
 
 import asyncio
-import math
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Never
@@ -465,18 +464,14 @@ class Reflector:
         message = self._where.denied("list or watch") if self._is_list_denied else ended.message
         self._polls_left = 0
         self._version = ""
-        phase, seconds = (
-            (Phase.ABSENT, ABSENT_SECONDS) if how is How.ABSENT else (Phase.DENIED, DENIED_SECONDS)
-        )
-        await self._wait_long(phase, message, min(seconds, self._again_seconds()))
-
-    def _again_seconds(self) -> float:
-        """How long a refusal of what was answered before is let stand; without end where it never was."""
-        if not self._batcher.has_listed:
-            return math.inf
-        held = self._refusals - len(SOON_SECONDS)
-        self._refusals += 1
-        return AGAIN_SECONDS[held] if 0 <= held < len(AGAIN_SECONDS) else math.inf
+        phase, seconds = Phase.DENIED, DENIED_SECONDS
+        if how is How.ABSENT:
+            phase, seconds = Phase.ABSENT, ABSENT_SECONDS
+        if self._batcher.has_listed:
+            held = max(0, self._refusals - len(SOON_SECONDS))
+            self._refusals += 1
+            seconds = min(seconds, *AGAIN_SECONDS[held : held + 1], seconds)
+        await self._wait_long(phase, message, seconds)
 
     async def _wait_long(self, phase: Phase, message: str, seconds: float) -> None:
         """Ends early where a person asks again."""
