@@ -309,6 +309,7 @@ class Soak:
             outcome.lost_descriptors = opened - first.descriptors
             if not (outcome.lost_tasks or outcome.lost_descriptors) or time.monotonic() > deadline:
                 return
+            await self._go_home()  # again: where the app stalls, an escape and the key behind it are one key
             await asyncio.sleep(STEP_SECONDS)
             told = await self._ground.hear()
             tasks, opened = tasks & told.tasks, opened & told.descriptors
