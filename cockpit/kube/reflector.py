@@ -467,10 +467,10 @@ class Reflector:
         phase, seconds = Phase.DENIED, DENIED_SECONDS
         if how is How.ABSENT:
             phase, seconds = Phase.ABSENT, ABSENT_SECONDS
-        if self._batcher.has_listed:
-            held = max(0, self._refusals - len(SOON_SECONDS))
+        elif self._batcher.has_listed:
+            waits = (*SOON_SECONDS, *AGAIN_SECONDS, DENIED_SECONDS)
+            seconds = waits[min(self._refusals, len(waits) - 1)]
             self._refusals += 1
-            seconds = min(seconds, *AGAIN_SECONDS[held : held + 1], seconds)
         await self._wait_long(phase, message, seconds)
 
     async def _wait_long(self, phase: Phase, message: str, seconds: float) -> None:
