@@ -33,8 +33,11 @@ class Recurrence(NamedTuple):
 
     @property
     def span(self) -> str:
-        """`9 min`, `3 h`, `4 days`."""
-        minutes = max(1, round((self.last_seconds - self.first_seconds) / 60))
+        """`20 s`, `9 min`, `3 h`, `4 days`."""
+        seconds = max(1, round(self.last_seconds - self.first_seconds))
+        if seconds < 60:
+            return f"{seconds} s"
+        minutes = round(seconds / 60)
         if minutes < 120:
             return f"{minutes} min"
         return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"

@@ -72,7 +72,9 @@ def test_a_job_between_two_kills_stays_one_row_and_a_healed_one_goes(run_seconds
     assert all(len(some) == 1 for some in known)
     assert {some[0].key for some in known} == {"job-degraded:job.batch/team-a/llm"}
     assert len({some[0].since_seconds for some in known}) == 1
-    counts = [int(re.findall(r"crashed (\d+) times in \d+ min", some[0].sentence)[0]) for some in known]
+    counts = [
+        int(re.findall(r"crashed (\d+) times in \d+ (?:s|min)\b", some[0].sentence)[0]) for some in known
+    ]
     assert counts == sorted(counts) and counts[-1] > counts[0]
     healed = max(last[0] + int(WINDOW_SECONDS), last[1])
     assert rows[healed - 1] and not any(rows[second] for second in range(healed + 1, max(rows)))

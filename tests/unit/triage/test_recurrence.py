@@ -19,7 +19,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind, Record
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
-from cockpit.triage.recurrence import WINDOW_SECONDS
+from cockpit.triage.recurrence import WINDOW_SECONDS, Recurrence
 from cockpit.triage.verdicts import Verdicts
 from cockpit.views.why import lines
 from tests.unit.jobs.builders import Cluster, batch_job, owned, up
@@ -248,3 +248,19 @@ def test_a_card_that_throttled_once_says_so_while_it_does() -> None:
         rows = needs_human(cluster.store, cluster.index, START + at)
         said = [row.sentence for row in rows]
         assert said == (["GPU 0: too hot: the hardware slows it"] if bits else [])
+
+
+@pytest.mark.parametrize(
+    ("lasted_seconds", "told"),
+    [
+        (0.2, "1 s"),
+        (24, "24 s"),
+        (59, "59 s"),
+        (61, "1 min"),
+        (7_000, "117 min"),
+        (9_000, "2 h"),
+        (3e5, "3 days"),
+    ],
+)
+def test_a_span_is_told_no_longer_than_it_was(lasted_seconds: float, told: str) -> None:
+    assert Recurrence(2, 1_000.0, 1_000.0 + lasted_seconds).span == told
