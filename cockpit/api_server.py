@@ -172,7 +172,7 @@ class ApiServer:
         return await with_reads(session, one.lookup, subject, view, lines, folders=folders)
 
     async def read_on_demand(self, rows: Iterable[tuple[Pod, ...]]) -> bool:
-        """Read what rows (the members of each) rest on and nobody watches; whether anything new was learnt.
+        """Read what rows (the members of each) rest on and no watch covers; whether anything new was learnt.
         Raises NoConnection."""
         from cockpit.actions.on_demand_reads import read_on_demand
 

@@ -58,7 +58,7 @@ def whole(text: str) -> int:
 
 
 class EngineChoice(argparse.Action):
-    """Its help lists the engines, which are not imported before somebody asks for it."""
+    """Its help lists the engines, which are not imported before they are asked for."""
 
     @property
     def help(self) -> str:

@@ -1,4 +1,4 @@
-"""Asks the server for what rows on screen rest on and nobody watches (`cockpit.triage.on_demand`): bounded,
+"""Asks the server for what rows on screen rest on and no watch covers (`cockpit.triage.on_demand`): bounded,
 logs once a restart."""
 
 import asyncio

@@ -1,5 +1,5 @@
 """Which lists a cause rests on: what they hide may refute it, or tell another one; and which objects that
-nobody watches."""
+no watch covers."""
 
 import enum
 from collections.abc import Mapping

@@ -140,8 +140,8 @@ class Live:
             await ApiServer(self.attachment).read_idle_jobs_once()
 
     async def read_rows(self, rows: Callable[[], Iterable[tuple[Pod, ...]]]) -> None:
-        """Read what rows (the members of each) rest on and nobody watches, until nothing new is learnt or for
-        a few rounds."""
+        """Read what rows (the members of each) rest on and no watch covers, until nothing is new, for a
+        few rounds at most."""
         with contextlib.suppress(NoConnection):
             for _ in range(_MOST_ROUNDS):
                 if not await ApiServer(self.attachment).read_on_demand(rows()):

@@ -57,7 +57,7 @@ async def watch(
 
 
 async def _found(live: Live, now_seconds: float) -> tuple[Finding, ...]:
-    """What needs a human, with what the rows rest on and nobody watches read first."""
+    """What needs a human, with what the rows rest on and no watch covers read first."""
     one = live.attachment
 
     def look() -> tuple[Finding, ...]:

@@ -98,7 +98,7 @@ def _role(pods: ManifestPods, namespace: str | None = None) -> ReplicaSpec:
 
 
 def _traits(shape: Shape, gpu_resource: str) -> Traits:
-    """What places such pods besides GPUs, CPU and memory."""
+    """What places such pods beyond GPUs, CPU and memory."""
     return Traits(
         labels=shape.labels,
         keeps_away=shape.keeps_away,

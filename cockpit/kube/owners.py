@@ -51,7 +51,7 @@ Wanted = tuple[OwnerRef, str, int]
 
 
 class Owners:
-    """Looks at batches that pass, and fetches owners that nobody watches."""
+    """Looks at batches that pass, and fetches owners that no watch covers."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Why an owner that takes nodes away on its own leaves one where it is: facts, and the words for them.
 
-What is asked of pods is shared by owners: who of them is protected by a budget that lets nobody go.
+What is asked of pods is shared by owners: who of them is protected by a budget that allows no eviction.
 """
 
 import enum

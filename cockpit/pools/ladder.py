@@ -1,6 +1,6 @@
 """The ladder: how far the machines of a growth have come, stamped from the objects; and of a shrink.
 
-Steps and their stamps, in epoch seconds, None where nobody dates them:
+Steps and their stamps, in epoch seconds, None where nothing dates them:
 
 asked       what the caller knows of who asked, and when: the Lease that held the pool for it
 accepted    creation of the machine's object

@@ -72,7 +72,7 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     `may_resize`: set the number of nodes; `may_limit`: change the maximum; `may_demand`: have nodes come by
     asking for capacity; `may_remove`: have nodes of our choice go. `handle` is what would let this be done
     from here where it can't be, "" otherwise. `read_seconds` is when it was read where it is not watched.
-    `coming` is how many nodes it waits for, besides those that an object of the pool asks for.
+    `coming` is how many nodes it waits for, beyond those that an object of the pool asks for.
     `fault` is what is wrong with the bounds, of which none is then told, "" where nothing is.
     """
 

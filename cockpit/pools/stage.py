@@ -51,7 +51,7 @@ def node_stage(node: Node, store: StoreReader) -> str:
 
 
 def ready_since(node: Node) -> float | None:
-    """Since when (epoch seconds) the node is Ready, None where it is not, or nobody dates it."""
+    """Since when (epoch seconds) the node is Ready, None where it is not, or nothing dates it."""
     ready = condition(node.conditions, "Ready")
     return ready.changed_seconds if ready is not None and ready.status == "True" else None
 

@@ -289,7 +289,7 @@ class Cockpit(Pages, Changes, Protocol):
 
     @property
     def row_reads(self) -> RowsInSight:
-        """What rows in sight rest on and nobody watches."""
+        """What rows in sight rest on and no watch covers."""
 
     @property
     def drains(self) -> DrainsGoing:

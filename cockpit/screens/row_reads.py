@@ -1,4 +1,4 @@
-"""Reads beside the painting what rows on screen rest on and nobody watches: last lines of crashes, budgets,
+"""Reads beside the painting what rows on screen rest on and no watch covers: last lines of crashes, budgets,
 what jobs that look idle did over the last hours; nothing while nodes and pods are listed."""
 
 import asyncio

@@ -23,7 +23,7 @@ def finished(found: Finding, subject: Subject, *, state: str = "", gpus: int = 0
 
 
 def _causes_besides(found: Finding) -> tuple[str, ...]:
-    """Causes that hold besides, each once."""
+    """Causes that hold as well, each once."""
     every = (*found.also, *(cause for one in found.then for cause in (one.cause, *one.also)))
     return tuple(dict.fromkeys(cause for cause in every if cause and cause != found.cause))
 

@@ -28,7 +28,7 @@ from cockpit.triage.verdicts import RIPE_SECONDS, Verdicts
 TURNS: Final = 256
 """So many jobs, and nodes, are all looked at at every look."""
 _MANY: Final = 512
-"""Of more jobs a verdict is kept only where somebody asks for it: together they would be large."""
+"""Of more jobs a verdict is kept only where a screen asks for it: together they would be large."""
 _COST: Final = 20
 """What verdicts may cost in turn at a look where none is kept, in those that look at no node."""
 

@@ -1,4 +1,4 @@
-"""What *Now* and the rows of jobs rest on and nobody watches: the last lines of crashes, objects that a cause
+"""What *Now* and the rows of jobs rest on and no watch covers: last lines of crashes, objects that a cause
 rests on, and disruption budgets where a node is cordoned or looked at. What is worth asking for, and what was
 answered; the asking is elsewhere."""
 

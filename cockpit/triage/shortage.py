@@ -126,7 +126,7 @@ def _never(sifted: Sifted) -> Finding | None:
 
 
 def _besides(told: frozenset[str], sifted: Sifted) -> frozenset[str]:
-    """What the scheduler counts nodes for, as causes that hold besides: what the nodes themselves show is
+    """What the scheduler counts nodes for, as causes that hold too: what the nodes themselves show is
     theirs to tell (`further`), and a selector that leaves nodes holds nothing up."""
     is_left = any(one.filter == "selector" and one.nodes for one in sifted.funnel.steps)
     shown = {_CAUSES[step] for steps in sifted.kept_by for step in steps - {"selector"}}
@@ -149,7 +149,7 @@ def _agrees(computed: str, told: frozenset[str], sifted: Sifted) -> bool:
 
 
 def further(sifted: Sifted, cause: str) -> list[str]:
-    """Causes that hold besides the one that stopped the last node: what alone keeps a node from the pod, and
+    """Causes that hold beside the one that stopped the last node: what alone keeps a node from the pod, and
     what would keep it from every node that suits it, were the first one mended."""
     stopped = sifted.stopped
     alone = {step for steps in sifted.kept_by if len(steps) == 1 for step in steps}

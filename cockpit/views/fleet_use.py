@@ -192,7 +192,7 @@ def card_key(one: ModelFleet) -> str:
 
 
 def gaps_of_all(use: FleetUse, width: int) -> tuple[str, ...]:
-    """The charts of every card, one below the other; nothing where nobody knows what is free."""
+    """The charts of every card, one below the other; nothing where what is free is not known."""
     lines: list[str] = []
     for one in use.models if use.is_use_known else ():
         lines += [*([""] if lines else []), *gap_lines(one, width, 2 + len(one.gaps) + len(one.gangs))]

@@ -1,6 +1,6 @@
 """A drain under way: waits for the jobs it is to wait for, then evicts, as fast as budgets let it.
 
-Each eviction is sent by `actions.perform` between two audit lines. A budget that lets nobody go is read
+Each eviction is sent by `actions.perform` between two audit lines. A budget that allows no eviction is read
 again, and asked only once it has something to give, so that a long wait is not a long audit. Before each
 round the node is read: the drain is over for this session once its note is gone, or is another one's.
 """

@@ -3,7 +3,7 @@
 Sources: kubernetes-sigs/cluster-autoscaler pkg/utils/taints/taints.go (the value of both taints is the
 second at which it was put there), pkg/FAQ.md (a node is unneeded for ten minutes by default before it goes),
 pkg/simulator/drainability/rules (pods of DaemonSets and static ones hold nothing; `safe-to-evict` is `false`,
-a budget lets nobody go, or, unless `safe-to-evict` is `true`, a pod has no controller, keeps files on the
+a budget allows no eviction, or, unless `safe-to-evict` is `true`, a pod has no controller, keeps files on the
 node, or is of kube-system and under no budget; a flag switches off each of the last two).
 """
 

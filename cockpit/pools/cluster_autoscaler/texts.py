@@ -29,7 +29,7 @@ KEPT = tuple(_PATTERNS)
 
 
 _COMBINED = "(combined from similar events): "
-"""Put before a message by whoever writes many alike (client-go tools/record/events_cache.go)."""
+"""Put before a message by what writes many alike (client-go tools/record/events_cache.go)."""
 _REFUSED = "pod didn't trigger scale-up: "
 _PART = re.compile(r"(\d+) (.+?)(?=, \d+ |$)", re.DOTALL)
 _OF_ALL = ("max total nodes in cluster reached", "max cluster limit reached")

@@ -82,7 +82,7 @@ def changes_for(
 
 
 def _changes(verdict: Finding, view: ClusterView, most: int, demand: Demand) -> tuple[Change, ...]:
-    """As if all lists were complete; where pods or nodes are not listed whole nobody knows what is free, and
+    """As if all lists were complete; where pods or nodes are not listed whole, what is free is not known, and
     what mends the word of a component is all there is to offer."""
     if begun := of_begun(verdict, view):
         return begun
