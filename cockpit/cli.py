@@ -468,6 +468,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         give_up_output()
         return 0
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the file gets the rest
+        if isinstance(error.__cause__, KeyboardInterrupt):  # it hit a class being made
+            return _fail("interrupted", _INTERRUPTED)
         return _fail(unexpected(error), 2)
 
 

@@ -203,15 +203,18 @@ def _folder(options: Options) -> Iterator[Path]:
 def _endable(*, watch_parent: bool) -> Iterator[Callable[[], Awaitable[None]]]:
     """Gives a wait for the end: a signal asks for it, or the parent has gone.
 
-    Before somebody waits, the same raises SystemExit wherever the program is: a large cluster stands up for a
-    minute without ever looking at its loop.
+    Before it is waited for, the same raises SystemExit wherever the program is: a large cluster stands up for
+    a minute without ever looking at its loop. What that becomes on its way out (a RuntimeError where it hit
+    a class being made) is still that end.
     """
     told = threading.Event()
+    ends = list[SystemExit]()
 
     def interrupt(number: int, _frame: object) -> None:
         if not told.is_set():
             told.set()
-            raise SystemExit(128 + number)
+            ends.append(SystemExit(128 + number))
+            raise ends[0]
 
     before = {number: signal.signal(number, interrupt) for number in _ENDS}
     if watch_parent:
@@ -226,6 +229,10 @@ def _endable(*, watch_parent: bool) -> Iterator[Callable[[], Awaitable[None]]]:
 
     try:
         yield wait
+    except Exception:
+        if ends:
+            raise ends[0] from None
+        raise
     finally:
         told.set()  # whoever asks once more does not disturb the tidying up
         loop = asyncio.get_running_loop()

@@ -152,7 +152,7 @@ def test_who_ends_it_while_it_starts_waits_no_longer(folder: Path, how: tuple[st
             wait("it has begun", lambda: left.found())
         started.send_signal(signal.SIGINT)
         began = time.monotonic()
-        assert started.wait(PATIENCE_SECONDS) == 130
+        assert started.wait(PATIENCE_SECONDS) == 130, started.stderr.read().decode()
         assert time.monotonic() - began < 2 * end_seconds(), "a second, and one for a busy machine"
         wait("nothing is left", lambda: not left.found(), end_seconds())
         assert b"Traceback" not in started.stderr.read()

@@ -102,6 +102,18 @@ def test_expected_ends(
     assert run(capsys, "audit", "show") == (code, "", part)
 
 
+def test_an_interrupt_that_hits_a_class_being_made_is_one(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python before 3.12 makes a RuntimeError of what `__set_name__` raises."""
+
+    def fail(_options: object) -> int:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr("cockpit.commands.audit.show", fail)
+    assert run(capsys, "audit", "show") == (130, "", "cockpit: interrupted\n")
+
+
 def test_an_unexpected_error_is_one_sentence_and_a_private_file(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:

@@ -216,3 +216,19 @@ def test_the_demo_clock_stands_until_it_is_released_and_then_runs_as_fast_as_ask
 def test_a_speed_that_is_none(speed: float) -> None:
     with pytest.raises(ValueError, match="not above 0"):
         DemoClock().release(speed)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_end_that_hits_a_class_being_made_is_that_end(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python before 3.12 makes a RuntimeError of what `__set_name__` raises."""
+
+    class Within:
+        def __set_name__(self, owner: type, name: str) -> None:
+            signal.raise_signal(number)
+
+    monkeypatch.setattr("cockpit.sim.serve.remove_leftovers", lambda: type("Made", (), {"one": Within()}))
+    with pytest.raises(SystemExit) as ended:
+        asyncio.run(serve(Options("two-nodes"), io.StringIO()))
+    assert ended.value.code == 128 + number
