@@ -14,6 +14,8 @@ PAUSE_SECONDS = 0.15
 MOST_PODS = 24
 MOST_EVENTS = 200
 """More go, the oldest first: what the app holds is to grow by a leak alone."""
+MOST_GONE = 20
+"""Deleted pods whose events stay; without a bound their events were 15,000 after an hour."""
 SPACES = ("team-a", "team-b")
 
 
@@ -25,6 +27,7 @@ class Moving:
         self._rng = rng
         self._pods: list[str] = []
         self._events: list[str] = []
+        self._gone: list[str] = []
         self._made = 0
         self._lock = threading.RLock()
         self._goes = asyncio.Event()
@@ -101,8 +104,18 @@ class Moving:
         self._api.merge(path, {"metadata": {"annotations": {"soak": str(self._rng.getrandbits(32))}}})
 
     def _delete(self) -> None:
-        if self._pods:
-            self._api.delete(self._pods.pop(self._rng.randrange(len(self._pods))))
+        if not self._pods:
+            return
+        path = self._pods.pop(self._rng.randrange(len(self._pods)))
+        self._api.delete(path)
+        self._gone.append(path)
+        if len(self._gone) > MOST_GONE:
+            self._delete_events(self._gone.pop(0))
+
+    def _delete_events(self, path: str) -> None:
+        folder, _, name = path.partition("/pods/")
+        selector = (("fieldSelector", f"involvedObject.name={name}"),)
+        self._api.request("DELETE", f"{folder}/events", query=selector).checked()
 
     def _node(self) -> None:
         self._touch(f"/api/v1/nodes/l40s-{self._rng.randrange(4)}")
