@@ -18,7 +18,7 @@ from cockpit.actions.verbs.registry import VERBS
 from cockpit.actions.verbs.verb import Verb
 from cockpit.cli_values import PROMETHEUS, EngineChoice, seconds, speed, warm, whole
 from cockpit.errors import CockpitError
-from cockpit.last_resort import note_what_escapes, unexpected
+from cockpit.last_resort import note_what_escapes, unexpected, was_interrupted
 from cockpit.standard_streams import give_up_output, guard_standard_streams
 
 KINDS = ("overview", "nodes", "gpus", "pods", "jobs", "queues", "engines", "pools", "events")
@@ -468,9 +468,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         give_up_output()
         return 0
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the file gets the rest
-        if isinstance(error.__cause__, KeyboardInterrupt):  # it hit a class being made
-            return _fail("interrupted", _INTERRUPTED)
-        return _fail(unexpected(error), 2)
+        return _fail(unexpected(error), _INTERRUPTED if was_interrupted(error) else 2)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -6,8 +6,15 @@ from cockpit import memory_guard
 from cockpit.errors import shortage_of
 
 
+def was_interrupted(error: Exception) -> bool:
+    """Whether it was ctrl+c: Python before 3.12 makes a RuntimeError of one that hits a class being made."""
+    return isinstance(error.__cause__, KeyboardInterrupt)
+
+
 def unexpected(error: Exception) -> str:
     """The sentence for an error that has none of its own; a report is kept where one helps."""
+    if was_interrupted(error):
+        return "interrupted"
     if short := shortage_of(error):
         return short
     if isinstance(error, RecursionError):
