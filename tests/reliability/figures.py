@@ -32,7 +32,7 @@ Tell = Callable[[str, float], None]
 
 
 def whole(full: int, few: int) -> int:
-    """How many cases to try: `full` where the page is made, `few` in every other run."""
+    """How many cases to try: `full` for the page and in `make test-all`, `few` in every other run."""
     return full if os.environ.get(WHOLE_VARIABLE) else few
 
 

@@ -11,12 +11,16 @@ from cockpit.model.gpu import Gpu, Mark
 from cockpit.telemetry.cards.round import gpus as read_samples
 from cockpit.telemetry.sample import Sample, from_prometheus
 from cockpit.telemetry.source import PrometheusSource, places_of
+from tests.reliability.figures import whole
 from tests.unit.telemetry.builders import COCKPIT, NOW, A, C, Row, card_a, card_b, family
 from tests.unit.telemetry.oracle import gpus
 from tests.unit.telemetry.small_prometheus import CLUSTER, NAMES, SmallPrometheus, both, read, truth
 
 SOURCES = {"A": (A, card_a), "B": (A, card_b), "C": (C, card_b)}
 
+
+FLEETS = whole(3000, 300)
+"""How many are drawn; drawing one costs more than reading it."""
 
 ODD = {
     "GPU_UTIL": (4_100.0, -1.0),
@@ -144,7 +148,7 @@ def other_makers(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
-@settings(deadline=None, max_examples=3000)
+@settings(deadline=None, max_examples=FLEETS)
 @given(fleets(), other_makers())
 def test_every_way_reads_any_fleet_as_the_oracle_does(
     rows: tuple[list[Row], list[Row]], others: list[Row]
@@ -159,7 +163,7 @@ def test_every_way_reads_any_fleet_as_the_oracle_does(
     assert {card.mark for card in lean.values()} <= set(Mark)
 
 
-@settings(deadline=None, max_examples=3000)
+@settings(deadline=None, max_examples=FLEETS)
 @given(fleets(), other_makers(), st.booleans())
 def test_samples_that_tell_their_own_times_are_read_as_the_oracle_does(
     rows: tuple[list[Row], list[Row]], others: list[Row], is_turned: bool
