@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0)
-"""After an error; the last one from then on: what was wrong may be right again, and is seen within 10 s."""
-GOES_ON_SECONDS = 10.0
-"""Without another error for this time, the last one is over."""
+PAUSE_SECONDS = (1.0, 2.0, 4.0)
+"""After an error; the last one from then on."""
+GOES_ON_SECONDS = 5.0
+"""Without another error for this time, the last one is over: with the longest pause within 10 s."""
 CALM_SECONDS = 600.0
 """After so long without an error the pauses begin with the shortest again."""
 

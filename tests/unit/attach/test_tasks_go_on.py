@@ -15,7 +15,7 @@ from cockpit.kube.reflector import Reflector
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Phase
 from cockpit.model.record import Kind
-from cockpit.steady import CALM_SECONDS, PAUSE_SECONDS, kept_up
+from cockpit.steady import CALM_SECONDS, GOES_ON_SECONDS, PAUSE_SECONDS, kept_up
 from tests.bed.pki import make_ca, make_server
 from tests.unit.kube.builders import (
     FakeServer,
@@ -223,7 +223,8 @@ async def test_pauses_grow_and_begin_anew_after_a_calm_time() -> None:
         sleep=sleep,
     )
     longest = PAUSE_SECONDS[-1]
-    assert pauses == [*PAUSE_SECONDS, longest, longest, *PAUSE_SECONDS[:2]]
+    assert pauses == [*PAUSE_SECONDS, *[longest] * (6 - len(PAUSE_SECONDS)), *PAUSE_SECONDS[:2]]
+    assert longest + GOES_ON_SECONDS <= 10.0, "the return after a fault"
     assert told == ["x OddError()"] * 8
 
 
