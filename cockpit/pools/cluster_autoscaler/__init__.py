@@ -26,7 +26,7 @@ from cockpit.pools.cluster_autoscaler.groups import (
     template_of,
     told_groups,
 )
-from cockpit.pools.cluster_autoscaler.removal import KEEP, is_going, keepers_of, removal_of
+from cockpit.pools.cluster_autoscaler.removal import KEEP, UNNEEDED_TIME, is_going, keepers_of, removal_of
 from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, Said, meaning, refusals_of, said_by
 from cockpit.pools.failure_classes import classed
 from cockpit.pools.keepers import Budgets, Keeper, KeeperKind
@@ -139,8 +139,7 @@ class ClusterAutoscaler(PoolOwner):
         )
 
     def idle_words(self, found: PoolObject | None) -> str:
-        """What it was told as `--scale-down-unneeded-time` stands nowhere."""
-        return "removes nodes later, once they are unneeded for 10 min, unless it is told otherwise"
+        return f"removes unneeded nodes {UNNEEDED_TIME}"
 
     def refusals(self, event: Event) -> tuple[GroupRefusal, ...]:
         """Of NotTriggerScaleUp."""
@@ -150,7 +149,7 @@ class ClusterAutoscaler(PoolOwner):
         self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
     ) -> Removal | None:
         """By the taints that it puts on nodes."""
-        told = removal_of(node, now_seconds)
+        told = removal_of(node)
         keepers = (
             *self.node_keepers(node, truth, now_seconds, budgets),
             *self.pool_keepers(node, truth, now_seconds),

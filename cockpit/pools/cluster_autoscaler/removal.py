@@ -20,12 +20,13 @@ THINKING = "DeletionCandidateOfClusterAutoscaler"
 POD_KEEP = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 POD_FILES = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 KEEP = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
-UNNEEDED_SECONDS = 600.0
+UNNEEDED_TIME = "after 10 min, or what its flag --scale-down-unneeded-time says"
+"""The flag is in no object that is read, so how long a node has left is not known."""
 _EXEMPT = ("DaemonSet", "Node")
 _SYSTEM = "kube-system"
 
 
-def removal_of(node: Node, now_seconds: float) -> Removal | None:
+def removal_of(node: Node) -> Removal | None:
     """None where it does not mean to take it."""
     found = {one.key: one.value for one in node.taints}
     if GOING in found:
@@ -33,13 +34,10 @@ def removal_of(node: Node, now_seconds: float) -> Removal | None:
         return Removal(stage="being drained and deleted by the cluster autoscaler", since_seconds=since)
     if THINKING not in found:
         return None
-    since = _second(found[THINKING])
-    left = None if since is None else max(0.0, since + UNNEEDED_SECONDS - now_seconds)
     return Removal(
-        stage="unneeded: the cluster autoscaler means to remove it (10 min unless it is told otherwise)",
+        stage=f"unneeded to the cluster autoscaler (removed {UNNEEDED_TIME})",
         may_stay=True,
-        since_seconds=since,
-        left_seconds=left,
+        since_seconds=_second(found[THINKING]),
     )
 
 

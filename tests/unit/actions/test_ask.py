@@ -191,8 +191,8 @@ def test_a_withdrawal_from_the_cluster_autoscaler_says_its_usual_rule() -> None:
     session: Any = Line(objects=tree)
     plan = asyncio.run(withdraw_as_now(Planning(store, session, lambda *_: None, "prod"), "spot"))
     assert plan.expects[0] == (
-        "the cluster autoscaler removes nodes later, once they are unneeded for 10 min,"
-        " unless it is told otherwise"
+        "the cluster autoscaler removes unneeded nodes after 10 min,"
+        " or what its flag --scale-down-unneeded-time says"
     )
 
 
