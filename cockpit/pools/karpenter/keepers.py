@@ -21,6 +21,8 @@ from cockpit.pools.truth import nodes_of
 
 KEEP = "karpenter.sh/do-not-disrupt"
 _GOING = Taint("karpenter.sh/disrupted", "", "NoSchedule")
+_OF_OBJECTS = (KEEP, "Pdb ")
+"""Stand in messages about annotations and budgets, which the objects tell as they are now."""
 _EVENT_SECONDS = 300.0
 """It repeats the event every two minutes while it is so (pkg/events/recorder.go)."""
 _POLL_SECONDS = 10.0
@@ -76,6 +78,7 @@ def _said(node: Node, truth: StoreReader, now_seconds: float) -> Iterator[Keeper
         one
         for one in truth.events_of(node.uid)
         if one.reason == "DisruptionBlocked" and now_seconds - (one.last_seconds or 0.0) < _EVENT_SECONDS
+        if not any(words in one.message for words in _OF_OBJECTS)
     ]
     if not blocked:
         return

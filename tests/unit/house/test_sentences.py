@@ -23,6 +23,7 @@ FOREIGN = {
     "cockpit/k8s/field_errors.py": "messages of validation",
     "cockpit/k8s/pod_security.py": "messages of Pod Security admission",
     "cockpit/pools/cluster_autoscaler/texts.py": "messages of cluster-autoscaler's events",
+    "cockpit/pools/karpenter/keepers.py": "messages of Karpenter's events",
     "cockpit/jobs/values.py": "what Python says about unclosed quotes",
     "cockpit/jobs/yaml_document.py": "what PyYAML says about a file, its first line",
 }

@@ -206,6 +206,28 @@ def test_what_it_says_itself_is_told_last_and_not_for_long() -> None:
         assert bool(removal_pairs(ours(), store, NOW, ())) == is_told
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        'Node is disrupted through the node annotation ("karpenter.sh/do-not-disrupt")',
+        'Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=team-a/llm)',
+        "Pdb prevents pod evictions (PodDisruptionBudget=[team-a/llm])",
+    ],
+)
+def test_event_about_a_removed_annotation_or_budget_keeps_nothing(message: str) -> None:
+    store = store_of([ours()])
+    event = Event(
+        uid="e",
+        name="e",
+        object_uid="uid-n",
+        reason="DisruptionBlocked",
+        message=message,
+        last_seconds=NOW - 20,
+    )
+    store.apply(Batch(kind=Kind.EVENT, changed=(event,)))
+    assert removal_pairs(ours(), store, NOW, ()) == []
+
+
 def autoscaled(
     pods: Iterable[Pod], *taints: Taint, target: int | None = None, minimum: int | None = None
 ) -> tuple[Node, Store]:
