@@ -171,18 +171,20 @@ class Ground:
         return found
 
 
-def differences(told: Holdings, truth: Mapping[str, tuple[str, str]]) -> list[str]:
-    """A line for each record in which the app and the server differ."""
+def differences(told: Holdings, *truths: Mapping[str, tuple[str, str]]) -> list[str]:
+    """A line for each record that is as in none of these states of the server."""
     lines = []
-    for uid in told.records.keys() | truth.keys():
-        here, there = told.records.get(uid), truth.get(uid)
-        if there is None and here is not None:
-            lines.append(f"{here[1]}: gone at the server, version {here[0]} here")
-        elif here is None and there is not None:
-            lines.append(f"{there[1]}: missing here, version {there[0]} at the server")
-        elif here is not None and there is not None and here[0] != there[0]:
-            lines.append(f"{there[1]}: version {here[0]} here, {there[0]} at the server")
+    for uid in told.records.keys() | {uid for truth in truths for uid in truth}:
+        here, states = told.records.get(uid), [truth.get(uid) for truth in truths]
+        if any(_version(state) == _version(here) for state in states):
+            continue
+        key = next(known[1] for known in (*states, here) if known is not None)
+        lines.append(f"{key}: {_version(here)} here, {_version(states[-1])} at the server")
     return sorted(lines)
+
+
+def _version(known: tuple[str, str] | None) -> str:
+    return "nothing" if known is None else f"version {known[0]}"
 
 
 def state_hash(versions: Mapping[str, tuple[str, str]]) -> str:

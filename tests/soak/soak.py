@@ -264,10 +264,13 @@ class Soak:
             try:
                 truth = await self._ground.truth()
                 told = await self._ground.hear()
+                differing = differences(told, truth)
+                if differing:  # the cluster's own controllers may have changed something meanwhile
+                    differing = differences(told, truth, await self._ground.truth())
             except (OSError, ValueError) as error:
                 self.outcome.crashes.append(f"after {fault}: the app does not answer: {error!r}")
                 return None
-            differing = [*differences(told, truth), *_waiting(told)]
+            differing += _waiting(told)
             took = since(healed)
             if not differing or took > PATIENCE_SECONDS:
                 break
