@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cockpit.actions.surroundings import Needs
     from cockpit.actions.verdict_reads import LogKey
     from cockpit.attach import Attachment
-    from cockpit.fit.surroundings import Surroundings
+    from cockpit.fit.scheduling_context import Surroundings
     from cockpit.gangs.engine import Topologies
     from cockpit.kube.log_fan_in import LogFanIn
     from cockpit.kube.session import ApiSession

@@ -16,7 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.worker import WorkType
 
-from cockpit import collector
+from cockpit import gc_tuning
 from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
@@ -28,18 +28,18 @@ from cockpit.local_state.state import Choice, Choices
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
+from cockpit.screens.app_base import AppBase
 from cockpit.screens.app_protocol import Inspection
 from cockpit.screens.drains import Drains
 from cockpit.screens.key_rights import tell_missing
 from cockpit.screens.keymap import VERB
+from cockpit.screens.lease_keeper import PoolChanges
 from cockpit.screens.login import ScreensTerminal
 from cockpit.screens.now import NowScreen
-from cockpit.screens.now_watch import BEHIND_SECONDS, Files, NowWatch
-from cockpit.screens.orderly import OrderlyApp
+from cockpit.screens.on_demand import RowReads
 from cockpit.screens.place import Place, close_pages
-from cockpit.screens.pool_changes import PoolChanges
-from cockpit.screens.pool_watch import PoolWatch
-from cockpit.screens.row_reads import RowReads
+from cockpit.screens.pool_history import PoolWatch
+from cockpit.screens.problem_tracker import BEHIND_SECONDS, Files, NowWatch
 from cockpit.store.signal import Signal
 from cockpit.terminal import end_with_terminal
 from cockpit.views.view_state import ViewState
@@ -74,7 +74,7 @@ class AppOptions:
     logins: Logins | None = None
 
 
-class CockpitApp(OrderlyApp):
+class CockpitApp(AppBase):
     """The cockpit. Screens see it through `cockpit.screens.app_protocol.Cockpit`."""
 
     TITLE = "cockpit"
@@ -148,7 +148,7 @@ class CockpitApp(OrderlyApp):
         """That the big lists are in is shown at once, and takes them out of the collector's rounds (p99 of a
         key: 40 to 11 ms)."""
         self._signal.at_once()
-        self._later(CALM_SECONDS, collector.settle)
+        self._later(CALM_SECONDS, gc_tuning.settle)
 
     def _start(self) -> None:
         work: WorkType[None] = self.attachment.run
@@ -180,7 +180,7 @@ class CockpitApp(OrderlyApp):
             write = options.write if self.attachment.session is None else not is_locked
             options = replace(options, namespaces=namespaces, write=write)
         self.drains.leave()
-        collector.expect_others()
+        gc_tuning.expect_others()
         self.attachment = self._new_attachment(options)
         close_pages(self)
         self._start()
@@ -203,7 +203,7 @@ class CockpitApp(OrderlyApp):
             self.exit()
             return
         self._is_leaving = True
-        self.open_soon(self._ask_to_leave, "leave")
+        self.spawn_foreground(self._ask_to_leave, "leave")
 
     async def _ask_to_leave(self) -> None:
         from cockpit_widgets import ConfirmDialog
@@ -304,21 +304,21 @@ class CockpitApp(OrderlyApp):
         inspect(place, what)
 
     def open_verb(self, place: Any, verb: "Verb", things: Sequence[Any]) -> None:
-        from cockpit.screens.openers import open_verb
+        from cockpit.screens.verb_forms import open_verb
 
-        self.open_soon(partial(open_verb, place, verb, things), verb.name)
+        self.spawn_foreground(partial(open_verb, place, verb, things), verb.name)
 
     def open_clone(self, place: Any, job: "Job", changed: Mapping[str, str]) -> None:
-        from cockpit.screens.openers import open_changed_clone
+        from cockpit.screens.verb_forms import open_changed_clone
 
-        self.open_soon(partial(open_changed_clone, place, job, changed), "clone")
+        self.spawn_foreground(partial(open_changed_clone, place, job, changed), "clone")
 
     def open_results(self, verb: str, results: "Sequence[Result]", left_out: Sequence[str]) -> None:
         from cockpit.screens.results import ResultsScreen
 
         self.push_screen(ResultsScreen(verb, results, left_out))
 
-    def run_soon(self, work: WorkType[None], name: str) -> None:
+    def spawn(self, work: WorkType[None], name: str) -> None:
         self.run_worker(work, name=name, group="commands", exclusive=False)
 
     def unlock(self) -> None:
@@ -362,19 +362,19 @@ class CockpitApp(OrderlyApp):
     def choose_namespace(self) -> None:
         from cockpit.screens.palette import pick_namespace
 
-        self.open_soon(partial(pick_namespace, self), "namespace")
+        self.spawn_foreground(partial(pick_namespace, self), "namespace")
 
     def choose_context(self) -> None:
         from cockpit.screens.palette import pick_context
 
-        self.open_soon(partial(pick_context, self), "context")
+        self.spawn_foreground(partial(pick_context, self), "context")
 
     def open_palette(self) -> None:
         from cockpit.screens.palette import open_palette
 
-        self.open_soon(partial(open_palette, self), "palette")
+        self.spawn_foreground(partial(open_palette, self), "palette")
 
-    # ---- what needs a human, over time (cockpit.screens.now_watch)
+    # ---- what needs a human, over time (cockpit.screens.problem_tracker)
 
     def _look_behind(self) -> None:
         """News comes behind other screens, too; a shell has the terminal for itself."""
@@ -474,7 +474,7 @@ class CockpitApp(OrderlyApp):
     def enter_pod(self, pod: Pod) -> None:
         from cockpit.screens.enter import enter_pod
 
-        self.open_soon(partial(enter_pod, self, pod), "enter")
+        self.spawn_foreground(partial(enter_pod, self, pod), "enter")
 
     def audit(self) -> "Audit":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
@@ -490,11 +490,11 @@ def run(options: AppOptions) -> int:
 
     Raises what nobody expected, once the terminal is as it was: the caller tells it in a sentence.
     """
-    collector.expect_many()
+    gc_tuning.expect_many()
     end_with_terminal()
     app = CockpitApp(replace(options, goes_on=True))
     code = app.run()
-    collector.leave()
+    gc_tuning.leave()
     if app.fault is not None:
         raise app.fault
     return code or 0

@@ -25,15 +25,15 @@ from cockpit.model.watched import Watched
 from cockpit.pools import registry as pool_owners
 from cockpit.pools.kept_events import kept_events
 from cockpit.pools.sightings import Sightings
-from cockpit.steady import Note, Sleep, Tell, Work, kept_up
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
+from cockpit.supervise import Note, Sleep, Tell, Work, kept_up
 from cockpit.telemetry.focus import EVERYTHING, NOBODY, Focus
 
 if TYPE_CHECKING:
     from cockpit.attach_outside import OutsideReads
     from cockpit.gangs.engine import InstalledEngine
-    from cockpit.jobs.training.shelf import RunShelf
+    from cockpit.jobs.training.run_cache import RunShelf
     from cockpit.kube.access_reviews import AccessReviews
     from cockpit.kube.discovery import Served
     from cockpit.kube.logins import Logins
@@ -132,7 +132,7 @@ class Attachment:
     @cached_property
     def runs(self) -> "RunShelf":
         """What logs of training runs told, of the jobs that were looked at lately."""
-        from cockpit.jobs.training.shelf import RunShelf
+        from cockpit.jobs.training.run_cache import RunShelf
 
         return RunShelf()
 

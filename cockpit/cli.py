@@ -158,9 +158,8 @@ def _why(nouns: Any, shared: argparse.ArgumentParser) -> None:
 def _triage(nouns: Any, shared: argparse.ArgumentParser) -> None:
     parser = _command(nouns, "triage", shared, "list what needs a human, the most urgent first", "triage:run")
     parser.add_argument("--watch", action="store_true", help="print again when it changes, until interrupted")
-    parser.add_argument(
-        "--interval", type=seconds, default=5.0, metavar="SECONDS", help="look so often (default: 5)"
-    )
+    every = "refresh interval in seconds (default: 5)"
+    parser.add_argument("--interval", type=seconds, default=5.0, metavar="SECONDS", help=every)
     _output(parser)
     _waiting(parser)
 

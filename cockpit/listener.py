@@ -16,7 +16,7 @@ LINGER_SECONDS = 5.0
 _PIECE_BYTES = 32 << 10
 
 
-class Far(Protocol):
+class Peer(Protocol):
     """The other end of one connection (cockpit.kube.forward.PodTunnel)."""
 
     async def read(self) -> bytes | None:
@@ -26,7 +26,7 @@ class Far(Protocol):
         """Send bytes. Raises CockpitError."""
 
 
-Dial = Callable[[], AbstractAsyncContextManager[Far]]
+Dial = Callable[[], AbstractAsyncContextManager[Peer]]
 
 
 class Listener:
@@ -89,7 +89,7 @@ class Listener:
                 self._changed()
 
 
-async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, far: Far) -> None:
+async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, far: Peer) -> None:
     """Both directions until the far side has said all, or this one is gone. Raises CockpitError."""
     heard = 0
 

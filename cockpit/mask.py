@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
-from cockpit.clean import SENTENCE, WordCache, clean
+from cockpit.sanitise import SENTENCE, WordCache, clean
 
 HIDDEN: Final = "[hidden]"
 """What stands in the place of a secret."""
@@ -332,7 +332,7 @@ def clean_message(text: str | bytes, limit: int = SENTENCE) -> str:
 
 
 MESSAGES: Final = WordCache(make=clean_message)
-"""As `cockpit.clean.WORDS`, for messages."""
+"""As `cockpit.sanitise.WORDS`, for messages."""
 
 
 def _is_free(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from cockpit.clean import clean
+from cockpit.sanitise import clean
 
 MOST_NAMES = 5
 MOST_LISTED = 8

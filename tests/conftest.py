@@ -6,7 +6,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from cockpit.collector import expect_many
+from cockpit.gc_tuning import expect_many
 from tests.reliability.figures import declare, figure, pytest_runtest_makereport
 
 __all__ = ["figure", "pytest_runtest_makereport"]

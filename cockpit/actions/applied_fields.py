@@ -11,10 +11,10 @@ import msgspec
 
 from cockpit.actions.planning import Planning
 from cockpit.actions.read import read_tree
-from cockpit.clean import clean
 from cockpit.errors import CockpitError
 from cockpit.k8s.field_owners import FieldOwners, Path
 from cockpit.model.plan import Call, Plan
+from cockpit.sanitise import clean
 
 _OURS: Final = "gpu-cockpit"
 _MOST_READS: Final = 16

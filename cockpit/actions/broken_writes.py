@@ -6,8 +6,8 @@ from typing import Final, NamedTuple, Protocol
 
 from cockpit.actions.perform import AT_ONCE, AuditLog
 from cockpit.actions.read_back import Effect, Sleep, call_again, read_back
-from cockpit.apart import apart
 from cockpit.clock import Clock
+from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput
 from cockpit.local_state.audit import DamagedLine, Entry
 from cockpit.local_state.process import may_still_run

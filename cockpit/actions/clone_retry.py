@@ -13,7 +13,7 @@ from cockpit.actions.submit import group_call, plan_submit
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
 from cockpit.gangs.suspend_field import ended_as
-from cockpit.jobs.again import as_written, grown, next_name
+from cockpit.jobs.clone import as_written, grown, next_name
 from cockpit.jobs.clone_template import clone_template, shared_checkpoints
 from cockpit.jobs.own_names import apart
 from cockpit.jobs.pod_templates import pod_templates

@@ -25,7 +25,7 @@ from cockpit.actions.verbs.kinds import KINDS
 from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
-from cockpit.model.plan import DrainOrder, Hold, Outcome, Plan
+from cockpit.model.plan import DrainOrder, Outcome, Plan, PoolLeaseHandle
 from cockpit.model.remembered import Reclaim
 from cockpit.model.session import Session
 
@@ -77,7 +77,7 @@ class Done:
     left_out: tuple[str, ...] = ()
 
     @property
-    def holds(self) -> tuple[Hold, ...]:
+    def holds(self) -> tuple[PoolLeaseHandle, ...]:
         """What is to be kept until what was begun is over."""
         return tuple(one.hold for one in self._each if one.hold is not None)
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from cockpit.actions.address import Lookup
 from cockpit.actions.refusals import withheld
 from cockpit.errors import BadInput
-from cockpit.fit.surroundings import claim_of
+from cockpit.fit.scheduling_context import claim_of
 from cockpit.gangs import registry
 from cockpit.gangs.engine import ClusterList, Engine
 from cockpit.gangs.manifests import mapping

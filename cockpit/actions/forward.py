@@ -16,7 +16,7 @@ from cockpit.actions.pod_audit import intent
 from cockpit.actions.read import read_tree
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, Refused
-from cockpit.listener import LOOPBACK, Far, Listener
+from cockpit.listener import LOOPBACK, Listener, Peer
 from cockpit.model.pod import Pod
 from cockpit.model.session import Connection, Reader
 
@@ -55,7 +55,7 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
         return shlex.join([*words, f"pod/{self.pod}", f"{self.local_port or ''}:{self.port}"])
 
 
-class Tunnel(Far, Protocol):
+class Tunnel(Peer, Protocol):
     """One connection to the port (cockpit.kube.forward.PodTunnel)."""
 
     async def begun(self) -> None: ...

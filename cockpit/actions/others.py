@@ -17,13 +17,12 @@ from cockpit.actions.progress_lost import STEPS_LOST
 from cockpit.actions.read import read_tree
 from cockpit.actions.record_run import MAPS
 from cockpit.actions.surroundings import Needs, ask_surroundings, needs_of
-from cockpit.clean import clean
 from cockpit.errors import BadInput, Refused
 from cockpit.fit.pod_sets import pods_asked
 from cockpit.fit.pushed import outranks_some, pushed_by
+from cockpit.fit.scheduling_context import Surroundings
 from cockpit.fit.shape import Part, shape_of
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import Surroundings
 from cockpit.fit.what_if import changed_store
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine
@@ -39,6 +38,7 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Plan
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
+from cockpit.sanitise import clean
 from cockpit.triage.idle_jobs import minutes_words
 
 if TYPE_CHECKING:

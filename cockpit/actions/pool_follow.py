@@ -12,11 +12,10 @@ from typing import Any, Final, NamedTuple
 from cockpit.actions.perform import AuditLog, carry_out
 from cockpit.actions.pool_lease import RENEW_SECONDS, release_call, renew_call
 from cockpit.actions.read import read_tree
-from cockpit.clean import clean
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError
 from cockpit.kube.decode.times import from_text
-from cockpit.model.plan import Call, Hold, Plan
+from cockpit.model.plan import Call, Plan, PoolLeaseHandle
 from cockpit.model.pool import PoolObject
 from cockpit.model.session import Reader, Session
 from cockpit.model.store_reader import StoreReader
@@ -24,6 +23,7 @@ from cockpit.pools.index import pool_keyed, pool_object
 from cockpit.pools.owner import PoolFailure
 from cockpit.pools.plan import nodes_named
 from cockpit.pools.registry import holder
+from cockpit.sanitise import clean
 
 LOOK_SECONDS: Final = 2.0
 LONGEST_SECONDS: Final = 3_600.0
@@ -54,7 +54,7 @@ class ChangeStanding(NamedTuple):
     failure: PoolFailure | None = None
 
 
-def standing(store: StoreReader, hold: Hold, *, was_told: bool) -> ChangeStanding:
+def standing(store: StoreReader, hold: PoolLeaseHandle, *, was_told: bool) -> ChangeStanding:
     """`was_told`: the owner's object has been seen with the new size."""
     pool = pool_keyed(store, hold.pool_key)
     if pool is None:
@@ -71,7 +71,7 @@ def standing(store: StoreReader, hold: Hold, *, was_told: bool) -> ChangeStandin
 
 
 def failure_since(
-    store: StoreReader, hold: Hold, since_seconds: float, now_seconds: float
+    store: StoreReader, hold: PoolLeaseHandle, since_seconds: float, now_seconds: float
 ) -> PoolFailure | None:
     """The newest word of the pool's owner on why machines do not come, none from before the change."""
     pool = pool_keyed(store, hold.pool_key)
@@ -89,7 +89,7 @@ class Follower:
 
     def __init__(
         self,
-        hold: Hold,
+        hold: PoolLeaseHandle,
         store: Callable[[], StoreReader],
         session: Session,
         *,
@@ -146,7 +146,7 @@ class Follower:
                 return found._replace(end=End.FAILED, failure=failure)
         return found
 
-    async def _send(self, make: Callable[[Hold, float], Call]) -> None:
+    async def _send(self, make: Callable[[PoolLeaseHandle, float], Call]) -> None:
         """Renew or give back; one that is not ours any more is left alone."""
         if not self._is_ours:
             return
@@ -159,7 +159,7 @@ class Follower:
         self._is_ours = outcome.state != "refused"
 
 
-async def bad_end(found: ChangeStanding, hold: Hold, session: Reader, store: StoreReader) -> str:
+async def bad_end(found: ChangeStanding, hold: PoolLeaseHandle, session: Reader, store: StoreReader) -> str:
     """Why it did not come to what was asked for, "" where it did or goes on. Raises NoConnection."""
     if found.end is End.SET_BACK:
         return await set_back_words(session, store, hold, found)
@@ -168,7 +168,9 @@ async def bad_end(found: ChangeStanding, hold: Hold, session: Reader, store: Sto
     return f"pool {hold.pool} is gone" if found.end is End.GONE else ""
 
 
-async def set_back_words(session: Reader, store: StoreReader, hold: Hold, found: ChangeStanding) -> str:
+async def set_back_words(
+    session: Reader, store: StoreReader, hold: PoolLeaseHandle, found: ChangeStanding
+) -> str:
     """`NodePool h100 was set back from 4 to 2 by its controller`: who else writes the size of the pool."""
     what, by = f"pool {hold.pool}", ""
     with suppress(CockpitError):  # where it may not be read no writer is named

@@ -22,7 +22,7 @@ from cockpit.kube.decode.times import from_text
 from cockpit.kube.resource import Resource
 from cockpit.local_state.audit import local_user
 from cockpit.model.lease import Lease, LeaseRead
-from cockpit.model.plan import Call, Hold
+from cockpit.model.plan import Call, PoolLeaseHandle
 from cockpit.model.pool import Pool
 from cockpit.model.right import Permission, Right, cannot
 from cockpit.model.session import Session
@@ -41,7 +41,7 @@ class Taking(NamedTuple):
     `replaces`, which may be over while a person reads."""
 
     call: Call | None
-    hold: Hold
+    hold: PoolLeaseHandle
     lacks: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
 
@@ -61,7 +61,7 @@ async def take(
     """
     name, namespace, at_seconds = lease_name(pool), terms.lease_namespace, terms.lease_seconds
     who = terms.holder or holder_here(session)
-    hold = Hold(
+    hold = PoolLeaseHandle(
         pool=pool.name,
         pool_key=pool.key,
         to=to,
@@ -115,12 +115,12 @@ async def read_lease(session: Session, pool: Pool, namespace: str) -> LeaseRead:
     return LeaseRead(found, is_ours=bool(found.holder) and found.holder == holder_here(session))
 
 
-def hold_of(pool: Pool, lease: Lease, namespace: str) -> Hold | None:
+def hold_of(pool: Pool, lease: Lease, namespace: str) -> PoolLeaseHandle | None:
     """The hold behind that Lease as its holder wrote it; None where it does not say for what."""
     if lease.to_nodes is None:
         return None
     name = lease_name(pool)
-    return Hold(
+    return PoolLeaseHandle(
         pool=pool.name,
         pool_key=pool.key,
         to=lease.to_nodes,
@@ -136,8 +136,8 @@ def holder_here(session: Session) -> str:
     return local_user() or session.user or "unknown user"
 
 
-def _unheld(hold: Hold, why: str) -> Taking:
-    free = Hold(pool=hold.pool, pool_key=hold.pool_key, to=hold.to, is_brief=hold.is_brief)
+def _unheld(hold: PoolLeaseHandle, why: str) -> Taking:
+    free = PoolLeaseHandle(pool=hold.pool, pool_key=hold.pool_key, to=hold.to, is_brief=hold.is_brief)
     return Taking(None, free, (f"another cockpit that changes this pool cannot be excluded: {why}",))
 
 
@@ -172,7 +172,7 @@ def micro_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _spec(hold: Hold, transitions: int) -> dict[str, object]:
+def _spec(hold: PoolLeaseHandle, transitions: int) -> dict[str, object]:
     return {
         "holderIdentity": hold.holder,
         "leaseDurationSeconds": LEASE_SECONDS,
@@ -182,7 +182,7 @@ def _spec(hold: Hold, transitions: int) -> dict[str, object]:
     }
 
 
-def _create(hold: Hold, namespace: str, name: str, notes: Notes) -> Call:
+def _create(hold: PoolLeaseHandle, namespace: str, name: str, notes: Notes) -> Call:
     said = {key: value for key, value in notes.items() if value is not None}
     body = {
         "apiVersion": LEASES.api_version,
@@ -193,7 +193,7 @@ def _create(hold: Hold, namespace: str, name: str, notes: Notes) -> Call:
     return Call(method="POST", path=LEASES.path(namespace), body=body, target=hold.target)
 
 
-def _seize(hold: Hold, lease: Lease, notes: Notes) -> Call:
+def _seize(hold: PoolLeaseHandle, lease: Lease, notes: Notes) -> Call:
     guard = {"uid": lease.uid, "resourceVersion": lease.resource_version}
     body = {
         "metadata": {**guard, "annotations": dict(notes)},
@@ -202,12 +202,12 @@ def _seize(hold: Hold, lease: Lease, notes: Notes) -> Call:
     return Call(method="PATCH", path=hold.path, body=body, content_type=_MERGE, target=hold.target)
 
 
-def renew_call(hold: Hold, at_seconds: float) -> Call:
+def renew_call(hold: PoolLeaseHandle, at_seconds: float) -> Call:
     """Keep it; refused where another holder has it."""
     return _own(hold, {"op": "replace", "path": "/spec/renewTime", "value": micro_time(at_seconds)})
 
 
-def release_call(hold: Hold, at_seconds: float) -> Call:
+def release_call(hold: PoolLeaseHandle, at_seconds: float) -> Call:
     """Give it back; refused where another holder has it."""
     return _own(hold, *_released(at_seconds))
 
@@ -220,7 +220,7 @@ def _released(at_seconds: float) -> tuple[dict[str, object], ...]:
     )
 
 
-def may_have_lapsed(hold: Hold | None, clock: Clock) -> bool:
+def may_have_lapsed(hold: PoolLeaseHandle | None, clock: Clock) -> bool:
     """Whether so much time went by since its plan was made, on a host that slept or a line that hung, that
     another holder may have the pool by now, and have changed it."""
     taken = from_text(hold.taken) if hold is not None and hold.path else None
@@ -229,7 +229,7 @@ def may_have_lapsed(hold: Hold | None, clock: Clock) -> bool:
     return abs(clock.cluster_now() - taken) > RENEW_SECONDS * clock.cluster_pace()
 
 
-def give_up_call(hold: Hold, at_seconds: float) -> Call:
+def give_up_call(hold: PoolLeaseHandle, at_seconds: float) -> Call:
     """What was to be done behind it is not: give it back, to the change that it replaced where one is in
     flight; refused where another holder has it."""
     before = hold.replaces
@@ -261,7 +261,7 @@ def _pointer(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def _own(hold: Hold, *operations: dict[str, object]) -> Call:
+def _own(hold: PoolLeaseHandle, *operations: dict[str, object]) -> Call:
     # another session of the same user and host may have begun a change since, also to the same size
     tests = (("/spec/acquireTime", hold.taken), ("/spec/holderIdentity", hold.holder))
     body = [*({"op": "test", "path": path, "value": value} for path, value in tests), *operations]

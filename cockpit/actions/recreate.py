@@ -1,7 +1,7 @@
 """Recreate a job under its own name, with other lines where its template may not be changed while it is
 there.
 
-What is created is the manifest that its author wrote (`cockpit.jobs.again`). Nothing is deleted before the
+What is created is the manifest that its author wrote (`cockpit.jobs.clone`). Nothing is deleted before the
 server has said in a dry run that it would take it, and what is deleted is kept on this host.
 """
 
@@ -13,7 +13,7 @@ from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.kill import REMAINS, ends_of, members_of
 from cockpit.actions.shell import job_line, restore_line
 from cockpit.errors import BadInput
-from cockpit.jobs.again import as_written
+from cockpit.jobs.clone import as_written
 from cockpit.k8s.json_patch import Operation, edited
 from cockpit.model.contender import Contender
 from cockpit.model.job import Job

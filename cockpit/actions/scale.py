@@ -13,7 +13,7 @@ from cockpit.actions.shell import ask_line, scale_line, words_line
 from cockpit.actions.surroundings import Needs, ask_surroundings
 from cockpit.actions.verbs.node import back_line
 from cockpit.errors import BadInput, Refused, Unchanged
-from cockpit.fit.surroundings import Surroundings
+from cockpit.fit.scheduling_context import Surroundings
 from cockpit.gangs.sentence import counted
 from cockpit.kube.resource import NODES
 from cockpit.model.job import Job

@@ -18,7 +18,7 @@ from cockpit.actions.pool_lease import give_up_call
 from cockpit.actions.replan import TRIES
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
-from cockpit.model.plan import Call, Hold, Outcome, Plan
+from cockpit.model.plan import Call, Outcome, Plan, PoolLeaseHandle
 from cockpit.model.session import Session
 from cockpit.pools.node_patches import is_taint_call
 from cockpit.pools.shrink import SETTLE_SECONDS
@@ -87,7 +87,7 @@ class Settling:
             rest = await self.again(reads=True)
         return done
 
-    async def _give_up(self, hold: Hold | None) -> None:
+    async def _give_up(self, hold: PoolLeaseHandle | None) -> None:
         """Whoever waits for the pool may have it: nothing of it is under way any more."""
         if hold is not None and hold.path:
             call = give_up_call(hold, self.clock.cluster_now())

@@ -9,7 +9,7 @@ from cockpit.actions.refusals import taken
 from cockpit.actions.shell import submit_line
 from cockpit.errors import BadInput
 from cockpit.fit.pod_sets import pods_asked
-from cockpit.fit.words import asked_lines
+from cockpit.fit.reasons import asked_lines
 from cockpit.gangs import registry
 from cockpit.gangs.attach import attach
 from cockpit.gangs.conflicts import engines_named

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from cockpit.fit.shape import Part
-from cockpit.fit.surroundings import (
+from cockpit.fit.scheduling_context import (
     Budget,
     Surroundings,
     budget_of,
@@ -12,6 +11,7 @@ from cockpit.fit.surroundings import (
     storage_class_of,
     volume_of,
 )
+from cockpit.fit.shape import Part
 from cockpit.kube.resource import NAMESPACES, Resource
 from cockpit.model.session import Reader
 

@@ -14,7 +14,7 @@ from cockpit.actions.progress_reads import read_progress
 from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_budgets, ask_surroundings, needs_of
 from cockpit.catalogue.rests_on import Unwatched
 from cockpit.errors import BadInput, CockpitError, Refused
-from cockpit.fit.surroundings import UNKNOWN
+from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.gangs import registry
 from cockpit.gangs.manifests import ApiKind
 from cockpit.jobs.owner_chain import owner_record

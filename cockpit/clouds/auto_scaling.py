@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import clean
 from cockpit.clouds.answer import LAUNCH, STATUS, UNITS, PoolAnswer, count_of, finding, seconds_of, version_of
 from cockpit.clouds.aws import WHO, Aws
 from cockpit.clouds.errors import OutsideError, words
 from cockpit.model.pool import Machine, MachineStage, PoolObject
 from cockpit.model.reach import Reach
 from cockpit.model.record import Condition
+from cockpit.sanitise import clean
 
 API_VERSION = "autoscaling.amazonaws.com/v1"
 KIND = "AutoScalingGroup"

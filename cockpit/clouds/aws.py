@@ -1,8 +1,7 @@
 """Questions to AWS. The one place that knows boto3; nothing is imported before the first question.
 
-Calls block, so they run in a thread that nobody waits for (`cockpit.apart`). What only reads is told from
-what writes by the operation's name, and writes pass only where they are allowed: below every plan and
-screen.
+Calls block, so they run in a daemon thread (`cockpit.daemon_thread`). The name of an operation tells a read
+from a write; writes pass only where they are allowed, below every plan and screen.
 """
 
 import time

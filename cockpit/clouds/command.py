@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import IO, Any, Protocol
 
-from cockpit.apart import apart
-from cockpit.clean import clean
 from cockpit.clouds.answer import STATUS, PoolAnswer, count_of, finding, version_of
 from cockpit.clouds.errors import OutsideError, words
+from cockpit.daemon_thread import apart
 from cockpit.model.pool import PoolObject
 from cockpit.model.reach import Commands, Reach
+from cockpit.sanitise import clean
 
 API_VERSION = "command.gpu-cockpit/v1"
 KIND = "Pool"

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import clean
 from cockpit.clouds.answer import (
     HEALTH,
     STATUS,
@@ -26,6 +25,7 @@ from cockpit.clouds.errors import OutsideError, words
 from cockpit.model.pool import PoolObject
 from cockpit.model.reach import Reach
 from cockpit.model.record import Condition
+from cockpit.sanitise import clean
 
 API_VERSION = "eks.amazonaws.com/v1"
 KIND = "NodeGroup"

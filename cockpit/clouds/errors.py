@@ -3,9 +3,9 @@ done."""
 
 import re
 
-from cockpit.clean import clean
 from cockpit.errors import CockpitError
 from cockpit.mask import HIDDEN, clean_message
+from cockpit.sanitise import clean
 
 LONGEST = 400
 _BLOB = re.compile(r"(?i)(encoded authorization failure message:)\s*\S+")

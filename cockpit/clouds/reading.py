@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from cockpit.apart import apart
 from cockpit.clouds import auto_scaling, command, eks
 from cockpit.clouds.answer import PoolAnswer
 from cockpit.clouds.aws import WHO, Aws, Connect, boto_client
 from cockpit.clouds.command import RunProgram, run_program
 from cockpit.clouds.errors import OutsideError
+from cockpit.daemon_thread import apart
 from cockpit.model.reach import Reach
 
 READ_SECONDS = 30.0

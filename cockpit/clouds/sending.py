@@ -10,14 +10,14 @@ from functools import partial
 
 import msgspec
 
-from cockpit.apart import apart
-from cockpit.clean import clean
 from cockpit.clouds.aws import Aws
 from cockpit.clouds.errors import Moved, OutsideError
 from cockpit.clouds.reading import USUAL, Ways, read_pool, who_of
+from cockpit.daemon_thread import apart
 from cockpit.model.plan import Call
 from cockpit.model.pool import PoolObject
 from cockpit.model.reach import Reach
+from cockpit.sanitise import clean
 
 OPERATIONS: Mapping[str, tuple[str, str]] = {
     "UpdateNodegroupConfig": ("eks", "update_nodegroup_config"),

@@ -6,7 +6,7 @@ import asyncio
 from cockpit.actions.field_choices import Offer, ask_offers, asked_lists, known_offer
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands.live import attached
+from cockpit.commands.attached import attached
 from cockpit.commands.output import grid, note, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, one_namespace, settings_in_force

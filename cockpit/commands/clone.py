@@ -9,9 +9,9 @@ from cockpit.actions.verbs.job_shape import CLONE, clone_form, plan_of_clone
 from cockpit.actions.verbs.kinds import KINDS
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
+from cockpit.commands.attached import WEIGHED_KINDS, attached
 from cockpit.commands.confirm import confirm_plan, refuse_without_right
 from cockpit.commands.job import values_given
-from cockpit.commands.live import WEIGHED_KINDS, attached
 from cockpit.commands.output import note, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force

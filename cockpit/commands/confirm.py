@@ -17,7 +17,7 @@ from cockpit.commands.output import note, put
 from cockpit.commands.patience import wait_on
 from cockpit.commands.settings import audit_log, remember_reclaims
 from cockpit.errors import BadInput, NoConnection, Refused, Unchanged
-from cockpit.model.plan import DrainOrder, Hold, Outcome, Plan
+from cockpit.model.plan import DrainOrder, Outcome, Plan, PoolLeaseHandle
 
 CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2, "untried": 2, "unknown": 2}
 
@@ -101,7 +101,7 @@ async def confirm_and_carry(
     *,
     context: str,
     goes_on: Callable[[Sequence[DrainOrder]], Awaitable[int]] | None = None,
-    then: Callable[[Hold], Awaitable[int]] | None = None,
+    then: Callable[[PoolLeaseHandle], Awaitable[int]] | None = None,
 ) -> int:
     """Plan, rehearse on the server, show, ask, make anew, carry out; the answer is the exit code.
 

@@ -182,8 +182,8 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
 
 def _overview(options: argparse.Namespace, chosen: AttachOptions, said: str) -> int:
     from cockpit.commands import overview
+    from cockpit.commands.attached import attached
     from cockpit.commands.get import NEEDS
-    from cockpit.commands.live import attached
     from cockpit.commands.output import note, put
 
     async def show() -> int:

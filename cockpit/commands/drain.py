@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cockpit.actions.drain.run import DrainRun, DrainStatus
 from cockpit.clock import Clock
-from cockpit.commands.live import Live
+from cockpit.commands.attached import Live
 from cockpit.commands.output import note, put
 from cockpit.commands.settings import audit_log
 from cockpit.errors import NoConnection, Refused

@@ -10,7 +10,7 @@ from cockpit.actions.find import job_named
 from cockpit.actions.record_run import kept_in_cluster, read_run
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands.live import Live, attached
+from cockpit.commands.attached import Live, attached
 from cockpit.commands.output import note, plain, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force

@@ -5,7 +5,7 @@ import asyncio
 
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands.live import attached
+from cockpit.commands.attached import attached
 from cockpit.commands.output import grid, note, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.errors import NoConnection

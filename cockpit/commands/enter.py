@@ -10,8 +10,8 @@ from cockpit.actions.find import job_named
 from cockpit.actions.perform import READ_ONLY
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
+from cockpit.commands.attached import attached
 from cockpit.commands.job import open_for
-from cockpit.commands.live import attached
 from cockpit.commands.output import note
 from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import attach_options, audit_log, settings_in_force

@@ -5,10 +5,10 @@ from typing import Any
 
 from cockpit.actions.surroundings import ask_surroundings, needs_of
 from cockpit.attach import Attachment
-from cockpit.commands.live import CLAIM_KINDS
+from cockpit.commands.attached import CLAIM_KINDS
 from cockpit.errors import CockpitError
 from cockpit.fit.claims import claim_conflicts
-from cockpit.fit.surroundings import UNKNOWN
+from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.jobs.planned import planned_gang
 from cockpit.model.record import Kind
 from cockpit.views.fit import fit_report

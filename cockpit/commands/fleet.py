@@ -6,8 +6,8 @@ from typing import Any
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
+from cockpit.commands.attached import attached
 from cockpit.commands.get import NEEDS, telemetry
-from cockpit.commands.live import attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force

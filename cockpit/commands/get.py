@@ -9,7 +9,7 @@ from typing import Any, Final
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands import overview, pools_told
-from cockpit.commands.live import CLAIM_KINDS, attached
+from cockpit.commands.attached import CLAIM_KINDS, attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force

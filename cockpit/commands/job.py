@@ -10,10 +10,10 @@ from cockpit.actions.replan import rehearse_replanned
 from cockpit.actions.submit import check_submit
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
+from cockpit.commands.attached import attached, late_login, logins_for, session_notes
 from cockpit.commands.confirm import CODES, confirm_plan, refuse_without_right
 from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.fitting import FIT_KINDS, fit_told
-from cockpit.commands.live import attached, late_login, logins_for, session_notes
 from cockpit.commands.output import note, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, one_namespace, settings_in_force

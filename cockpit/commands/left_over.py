@@ -7,7 +7,7 @@ from contextlib import suppress
 from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment
 from cockpit.clock import SystemClock
-from cockpit.commands.live import attached
+from cockpit.commands.attached import attached
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, audit_log, settings_in_force

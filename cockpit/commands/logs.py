@@ -11,7 +11,7 @@ from cockpit.actions.find import job_named
 from cockpit.api_server import ApiServer
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands.live import Live, attached
+from cockpit.commands.attached import Live, attached
 from cockpit.commands.output import note
 from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force

@@ -14,8 +14,8 @@ from cockpit.actions.verbs.kinds import KINDS
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands import verb
+from cockpit.commands.attached import attached
 from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
-from cockpit.commands.live import attached
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force

@@ -14,14 +14,14 @@ from cockpit.actions.demand_reads import read_standing
 from cockpit.actions.pool_lease import read_lease
 from cockpit.actions.scaler_reads import read_scalers
 from cockpit.actions.surroundings import ask_budgets
-from cockpit.apart import apart
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
+from cockpit.commands.attached import attached
 from cockpit.commands.get import NEEDS, item, telemetry
-from cockpit.commands.live import attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.daemon_thread import apart
 from cockpit.errors import CockpitError
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import state_folder
@@ -42,8 +42,8 @@ from cockpit.pools.price import node_hourly, pool_hourly
 from cockpit.pools.usual import usual_wait
 from cockpit.views import nodes as nodes_view
 from cockpit.views.pool_curves import SHOWN_SECONDS
+from cockpit.views.pool_json import Learnt, page_of
 from cockpit.views.pool_page import TALL_HEIGHT, PoolPage, facts, page_lines
-from cockpit.views.pool_told import Learnt, page_of
 from cockpit.views.view_state import ViewState
 
 _NEEDS: Final = tuple(

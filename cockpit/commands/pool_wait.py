@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from cockpit.actions.pool_follow import ChangeStanding, End, Follower, bad_end
 from cockpit.actions.pool_lease import clock_words
 from cockpit.clock import Clock
-from cockpit.commands.live import Live
+from cockpit.commands.attached import Live
 from cockpit.commands.output import put
 from cockpit.commands.settings import audit_log
 from cockpit.errors import NoConnection, Refused
 from cockpit.gangs.sentence import counted
-from cockpit.model.plan import Hold
+from cockpit.model.plan import PoolLeaseHandle
 from cockpit.model.pool import SizeAsked
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import pool_keyed
@@ -22,7 +22,7 @@ LONGEST_SECONDS = 1_800.0
 _WHOLE = "nodes with their GPUs"
 
 
-async def until_there(live: Live, clock: Clock, deadline_seconds: float, hold: Hold) -> int:
+async def until_there(live: Live, clock: Clock, deadline_seconds: float, hold: PoolLeaseHandle) -> int:
     """Print each step once, until all nodes are there: 0.
 
     Raises Refused with why they do not come, or that they have not come in time; NoConnection.
@@ -61,7 +61,7 @@ async def until_there(live: Live, clock: Clock, deadline_seconds: float, hold: H
 class _Steps:
     """What was printed already: how many machines have come to each step, and how many nodes are whole."""
 
-    def __init__(self, hold: Hold, clock: Clock, store: Callable[[], StoreReader]) -> None:
+    def __init__(self, hold: PoolLeaseHandle, clock: Clock, store: Callable[[], StoreReader]) -> None:
         self._hold = hold
         self._clock = clock
         self._store = store

@@ -8,8 +8,8 @@ from typing import Any
 from cockpit.actions.recreate import plan_restore
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
+from cockpit.commands.attached import WEIGHED_KINDS, attached
 from cockpit.commands.confirm import confirm_plan, refuse_without_right
-from cockpit.commands.live import WEIGHED_KINDS, attached
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.verb import planner

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from cockpit import collector
+from cockpit import gc_tuning
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.exposure import exposure_notes
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
 
         note([fault])
         return get.run(argparse.Namespace(**{**vars(options), **get.OVERVIEW}))
-    collector.expect_many()  # its rounds would take a tenth of the imports for the first frame
+    gc_tuning.expect_many()  # its rounds would take a tenth of the imports for the first frame
     settings = settings_in_force()
     chosen = attach_options(options, settings)
     logins = _logged_in(chosen)

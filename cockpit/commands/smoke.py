@@ -10,9 +10,9 @@ from cockpit.actions.smoke import TAKEN_AWAY, TEMPLATE, made, name_for, watch
 from cockpit.actions.submit import plan_submit
 from cockpit.actions.verbs.node import rights_to_test
 from cockpit.clock import Clock, SystemClock
+from cockpit.commands.attached import WEIGHED_KINDS, attached
 from cockpit.commands.confirm import confirm_plan, refuse_without_right
 from cockpit.commands.job import values_given
-from cockpit.commands.live import WEIGHED_KINDS, attached
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, audit_log, one_namespace, settings_in_force

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
+from cockpit.commands.attached import Live, attached
 from cockpit.commands.get import NEEDS, item, refuse_view, tables, telemetry
-from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
 from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force

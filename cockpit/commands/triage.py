@@ -8,9 +8,9 @@ from typing import Any
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
+from cockpit.commands.attached import Live, attached
 from cockpit.commands.get import NEEDS, telemetry
 from cockpit.commands.left_over import read_left_over
-from cockpit.commands.live import Live, attached
 from cockpit.commands.output import grid, note, plain, put, tree_text
 from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force

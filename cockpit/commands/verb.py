@@ -14,8 +14,8 @@ from cockpit.actions.verbs.registry import verb_of
 from cockpit.actions.verbs.verb import Verb
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
+from cockpit.commands.attached import WEIGHED_KINDS, Live, attached
 from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
-from cockpit.commands.live import WEIGHED_KINDS, Live, attached
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force

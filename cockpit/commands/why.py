@@ -11,16 +11,16 @@ from typing import Any, Final
 from cockpit.actions.find import or_unread
 from cockpit.actions.kind_words import kind_named
 from cockpit.actions.subjects import subject_named, subject_words
-from cockpit.apart import apart
 from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
+from cockpit.commands.attached import attached
 from cockpit.commands.get import NEEDS
 from cockpit.commands.left_over import read_left_over
-from cockpit.commands.live import attached
 from cockpit.commands.output import note, plain, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
+from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput, Refused
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import state_folder

@@ -5,9 +5,9 @@ The fit says so too, node by node; this says it as one sentence, before anything
 
 from collections.abc import Iterator, Sequence
 
+from cockpit.fit.scheduling_context import ZONE_LABELS, Claim, Surroundings, Volume
 from cockpit.fit.shape import Part, Shape
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import ZONE_LABELS, Claim, Surroundings, Volume
 from cockpit.fit.volumes import has_volume
 from cockpit.k8s.labels import HOSTNAME
 from cockpit.k8s.node_affinity import NodeTerms

@@ -9,15 +9,15 @@ resource allocation, attach limits of volumes.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from cockpit.fit.competing_pods import seats_at_most, seats_lost
 from cockpit.fit.inter_pod_affinity import PodAffinityFilter
 from cockpit.fit.node_filters import NodeFit, fit_nodes, iter_node_fits, obstacle_words
 from cockpit.fit.preemption import Push, preempt
 from cockpit.fit.quota import Shortage, shortage
 from cockpit.fit.remedies import FitRemedy, remedies
-from cockpit.fit.rivals import seats_at_most, seats_lost
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part, Shape
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.fit.topology_spread import Seating, Wishes, seat, seats_of
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.store_reader import StoreReader

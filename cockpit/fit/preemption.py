@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.fit.node_filters import NodeFit
+from cockpit.fit.scheduling_context import Budget
 from cockpit.fit.shape import Part
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import Budget
 from cockpit.k8s.selectors import selects
 from cockpit.model.pod import Pod
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from cockpit.fit.gang import fit
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.fit.what_if import changed_store
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.node import Node
 from cockpit.model.record import Kind, Labels

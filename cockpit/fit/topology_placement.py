@@ -10,9 +10,9 @@ from typing import NamedTuple
 import msgspec
 
 from cockpit.fit.gang import FitAnswer, fit
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.k8s import labels as well_known
 from cockpit.model.store_reader import StoreReader
 

@@ -7,9 +7,9 @@ first member; the others then follow it, which is not foreseen here.
 
 from collections.abc import Iterator, Mapping
 
+from cockpit.fit.scheduling_context import ZONE_LABELS, Claim, StorageClass, Volume
 from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import ZONE_LABELS, Claim, StorageClass, Volume
 from cockpit.k8s.node_affinity import NodeTerms
 from cockpit.k8s.selectors import selects
 from cockpit.model.node import Node

@@ -7,8 +7,8 @@ from typing import Any, cast
 import msgspec
 
 from cockpit.fit.gang import FitAnswer, room_elsewhere, starts
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, Record
 from cockpit.model.store_reader import Requests, StoreReader

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from cockpit.clean import clean
 from cockpit.gangs.manifests import mapping
 from cockpit.k8s.quantity import millicores
 from cockpit.model.gang import QueueShare
+from cockpit.sanitise import clean
 
 
 def amounts(tree: object) -> dict[str, float]:

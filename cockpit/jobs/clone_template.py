@@ -32,7 +32,7 @@ _CHECKPOINTS: Final = re.compile(r"--(?:checkpoint|ckpt|save|output)[\w-]*[ =](/
 def clone_template(manifest: Mapping[str, Any], name: str, templates: Iterable[Template] = ()) -> Template:
     """The template that makes `manifest` again under `name`, when nothing is filled in.
 
-    `manifest` is what `cockpit.jobs.again.as_written` made. Where one of `templates` made it, its command is
+    `manifest` is what `cockpit.jobs.clone.as_written` made. Where one of `templates` made it, its command is
     the one that that template means, else it is read by kind; what cannot be read is no parameter. Raises
     BadInput for an object without a kind.
     """

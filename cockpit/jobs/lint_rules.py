@@ -23,8 +23,8 @@ from typing import Any, Final
 import msgspec
 
 from cockpit.jobs.marker_check import check_markers
-from cockpit.jobs.markers import fill, is_given
 from cockpit.jobs.parameters import Parameter, Value
+from cockpit.jobs.placeholders import fill, is_given
 from cockpit.jobs.yaml_document import Document, Path
 
 _WARN: Final = ("warn", "given", "missing", "matches", "larger")

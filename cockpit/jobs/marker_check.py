@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cockpit.jobs.markers import BESIDE, COMPANIONS, MARKERS, SPREAD, marker_of
 from cockpit.jobs.parameters import Parameter
+from cockpit.jobs.placeholders import BESIDE, COMPANIONS, MARKERS, SPREAD, marker_of
 from cockpit.jobs.yaml_document import Document, Path
 
 Parameters = Mapping[str, Parameter]

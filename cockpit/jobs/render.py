@@ -7,8 +7,8 @@ from cockpit.errors import BadInput
 from cockpit.fit.pod_sets import ManifestPods, pods_asked
 from cockpit.gangs import registry
 from cockpit.jobs import lint_rules
-from cockpit.jobs.markers import fill, used_parameters
 from cockpit.jobs.parameters import Parameter, Value, read
+from cockpit.jobs.placeholders import fill, used_parameters
 from cockpit.jobs.template import Template
 from cockpit.jobs.values import refuse_secrets
 from cockpit.k8s.gpu_resources import GPU_NAMES, is_gpu_resource

@@ -16,7 +16,7 @@ progress:
 
 The schema is strict: an unknown field, a wrong type or a marker that names no parameter is refused with a
 sentence that names file, line and field. How markers become values is told in
-`cockpit.jobs.markers`, lint rules in `cockpit.jobs.lint_rules`, log patterns in `cockpit.jobs.progress`.
+`cockpit.jobs.placeholders`, lint rules in `cockpit.jobs.lint_rules`, log patterns in `cockpit.jobs.progress`.
 """
 
 import re

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from cockpit.jobs.markers import marker_of
 from cockpit.jobs.parameters import Parameter
+from cockpit.jobs.placeholders import marker_of
 from cockpit.jobs.template import Template
 
 _END: Final = "\0"  # behind each word

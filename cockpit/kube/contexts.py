@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from cockpit.clean import clean
 from cockpit.kube.kubeconfig import check, files
+from cockpit.sanitise import clean
 
 
 def context_names(kubeconfig: str | None = None) -> tuple[str, ...]:

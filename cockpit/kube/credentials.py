@@ -1,7 +1,7 @@
 """Kubeconfig, in-cluster and plugin credentials, by way of `kubernetes.aio` configuration.
 
-Importing this module imports the part of the `kubernetes` package that it needs (`cockpit.kube.stock`):
-only `cockpit.kube.session` does, in a thread.
+Importing this module imports the needed part of the `kubernetes` package (`cockpit.kube.kubernetes_client`);
+only `cockpit.kube.session` imports it, in a thread.
 Client keys that the loader has to hand to the ssl module as files are in memory (`secret_files`), until the
 TLS context holds them.
 """
@@ -14,16 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cockpit.clean import clean
 from cockpit.clock import Clock
 from cockpit.errors import LoginExpired, NoConnection
 from cockpit.kube import oidc
 from cockpit.kube.certificate import validity_of
 from cockpit.kube.exec_plugin import ExecCredential
 from cockpit.kube.kubeconfig import Chosen, choose
-from cockpit.kube.logins import Logins, due_seconds_of
-from cockpit.kube.secret_files import SecretFiles, keep_for_loader
-from cockpit.kube.stock import (
+from cockpit.kube.kubernetes_client import (
     SERVICE_CERT_FILENAME,
     SERVICE_HOST_ENV_NAME,
     SERVICE_TOKEN_FILENAME,
@@ -32,6 +29,9 @@ from cockpit.kube.stock import (
     kube_config,
     load_incluster_config,
 )
+from cockpit.kube.logins import Logins, due_seconds_of
+from cockpit.kube.secret_files import SecretFiles, keep_for_loader
+from cockpit.sanitise import clean
 
 kube_config._create_temp_file_with_content = keep_for_loader
 

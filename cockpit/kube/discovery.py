@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import WORDS, clean
 from cockpit.errors import NoConnection
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.refusal import refused
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
+from cockpit.sanitise import WORDS, clean
 
 AGGREGATED = ",".join(
     (

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cockpit.clean import clean
 from cockpit.errors import NoConnection, Refused
 from cockpit.kube.resource import PODS
+from cockpit.sanitise import clean
 
 if TYPE_CHECKING:
     from cockpit.kube.session import ApiSession

@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import clean
 from cockpit.errors import LoginExpired, NoConnection
 from cockpit.kube.decode.times import from_text
 from cockpit.kube.kubeconfig_fields import exec_config
+from cockpit.sanitise import clean
 
 DEADLINE_SECONDS = 30.0
 ASKING_SECONDS = 300.0

@@ -5,8 +5,8 @@ import os
 import ssl
 from urllib.parse import urlsplit
 
-from cockpit.clean import clean
 from cockpit.errors import NoConnection, shortage_of
+from cockpit.sanitise import clean
 
 
 class Unreachable(NoConnection):

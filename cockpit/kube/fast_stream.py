@@ -17,7 +17,7 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
 from cockpit.kube.chunked import ChunkError, Dechunker
-from cockpit.kube.transport import Lumps
+from cockpit.kube.transport import SocketBuffer
 
 FIRST_BUFFER_BYTES = 16 << 10
 """Of a stream that is quiet, as most are."""
@@ -28,7 +28,7 @@ WAITING_BYTES = 1 << 20
 _HEAD_END = b"\r\n\r\n"
 
 
-class Intake(asyncio.BufferedProtocol):
+class BodyReader(asyncio.BufferedProtocol):
     """The body of one answer, from the moment its head was read until the connection is gone.
 
     `above` is aiohttp's protocol of the same connection: it is told of the connection's end, and closes it.
@@ -44,7 +44,7 @@ class Intake(asyncio.BufferedProtocol):
         self._buffer = bytearray(FIRST_BUFFER_BYTES)
         self._view = memoryview(self._buffer)  # asyncio's TLS slices what it is given: no copy may come of it
         self._dechunker = Dechunker()
-        self._lumps = Lumps(transport)
+        self._lumps = SocketBuffer(transport)
         self._blocks: list[bytes] = []
         self._waiting_bytes = 0
         self._is_paused = False
@@ -183,7 +183,7 @@ class Intake(asyncio.BufferedProtocol):
 class _Handler(ResponseHandler):
     """aiohttp's protocol of one connection; hands a stream over to an Intake once it knows the head."""
 
-    intake: Intake | None = None
+    intake: BodyReader | None = None
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
@@ -219,7 +219,7 @@ class _Handler(ResponseHandler):
         elif not self._is_head_over:
             self._message = None
         elif transport is not None and _is_ours(message, head):
-            self.intake = intake = Intake(transport, self, self.read_timeout)
+            self.intake = intake = BodyReader(transport, self, self.read_timeout)
             self.read_timeout = None
             self.start_timeout()  # without a time: the intake watches from now on
             transport.set_protocol(intake)
@@ -251,7 +251,7 @@ def take_streams(connector: aiohttp.BaseConnector | None) -> bool:
     return True
 
 
-def intake_of(response: aiohttp.ClientResponse) -> Intake | None:
+def intake_of(response: aiohttp.ClientResponse) -> BodyReader | None:
     """Who reads the body of this answer, None for aiohttp itself."""
     connection = response.connection
     return getattr(connection.protocol, "intake", None) if connection is not None else None

@@ -29,7 +29,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.right import Right
 from cockpit.model.watched import Watched
-from cockpit.steady import Tell, Work
+from cockpit.supervise import Tell, Work
 
 REDISCOVER_SECONDS = 60.0
 """Where each look costs a request for each API group."""
@@ -82,7 +82,7 @@ CUSTOM: tuple[Known, ...] = (
 
 
 KeepUp = Callable[[str, Work, Tell], Coroutine[Any, Any, None]]
-"""(name, work, tell) -> the work as a task that an unexpected error does not end; see `cockpit.steady`."""
+"""(name, work, tell) -> the work as a task that an unexpected error does not end; see `cockpit.supervise`."""
 
 
 async def once(name: str, work: Work, tell: Tell) -> None:

@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from cockpit.clean import clean
 from cockpit.errors import Refused
 from cockpit.kube.resource import PODS
+from cockpit.sanitise import clean
 
 if TYPE_CHECKING:
     from cockpit.kube.session import ApiSession

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import clean
 from cockpit.errors import NoConnection
 from cockpit.kube.kubeconfig_fields import (
     NamedEntry,
@@ -21,6 +20,7 @@ from cockpit.kube.kubeconfig_fields import (
 )
 from cockpit.model.acts_as import ActsAs
 from cockpit.nearest import nearest_words
+from cockpit.sanitise import clean
 from cockpit.yaml_text import read_yaml
 
 SECTIONS = ("clusters", "contexts", "users")

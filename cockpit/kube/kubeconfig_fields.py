@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from cockpit.clean import clean
 from cockpit.errors import NoConnection
 from cockpit.model.acts_as import ActsAs
 from cockpit.nearest import nearest
+from cockpit.sanitise import clean
 
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 """The extension of a cluster that is handed to credential plugins as `spec.cluster.config`."""

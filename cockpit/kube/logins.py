@@ -12,9 +12,9 @@ from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cockpit.clean import clean
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, LoginExpired, NoConnection
+from cockpit.sanitise import clean
 
 if TYPE_CHECKING:
     from cockpit.kube.exec_plugin import ExecCredential

@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator
 
-from cockpit.clean import clean
 from cockpit.kube.refusal import refused
 from cockpit.kube.resource import PODS
 from cockpit.kube.session import ApiSession
+from cockpit.sanitise import clean
 
 LINE_BYTES = 64 << 10
 """A longer line is cut into pieces of this size: a progress bar has no line ends."""

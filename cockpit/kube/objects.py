@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from cockpit.clean import clean_block
 from cockpit.errors import Refused
 from cockpit.k8s import labels as well_known
 from cockpit.kube.owners import METADATA_LIST
@@ -10,6 +9,7 @@ from cockpit.kube.refusal import refused
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
 from cockpit.mask import mask_tree
+from cockpit.sanitise import clean_block
 
 LAST_APPLIED = well_known.LAST_APPLIED
 DEEPEST = 64

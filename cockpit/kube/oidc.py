@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
 
-from cockpit.clean import clean
 from cockpit.errors import LoginExpired, NoConnection
+from cockpit.sanitise import clean
 
 DEADLINE_SECONDS = 15.0
 EARLY_SECONDS = 90.0

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cockpit import __version__
-from cockpit.apart import resolver
 from cockpit.clock import Clock
+from cockpit.daemon_thread import resolver
 from cockpit.errors import LoginExpired, NoConnection, Refused
 from cockpit.kube import guard
 from cockpit.kube.answer import ApiAnswer

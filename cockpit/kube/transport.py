@@ -95,7 +95,7 @@ def proxy_for(server: str, configured: str | None) -> str | None:
     return proxy
 
 
-class Lumps:
+class SocketBuffer:
     """Lets the kernel wake us once for many bytes while a stream pours (SO_RCVLOWAT).
 
     A server writes records of 4 KB, and a reader who has time is woken for every other one: 35,000 times for

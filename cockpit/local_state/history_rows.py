@@ -3,7 +3,7 @@
 import sqlite3
 from typing import Any, Final
 
-from cockpit.clean import SENTENCE, clean
+from cockpit.sanitise import SENTENCE, clean
 
 LONGEST_NAME: Final = 600
 

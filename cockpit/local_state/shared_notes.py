@@ -14,11 +14,11 @@ from typing import Final
 
 import msgspec
 
-from cockpit.clean import clean
 from cockpit.errors import BadInput
 from cockpit.local_state.paths import write_whole
 from cockpit.mask import mask_text
 from cockpit.model.remembered import Acknowledgement, ProblemKey
+from cockpit.sanitise import clean
 
 MOST_NOTES: Final = 500
 LARGEST_BYTES: Final = 4096

@@ -48,7 +48,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     leaves it to the server."""
 
 
-class Hold(msgspec.Struct, frozen=True, kw_only=True):
+class PoolLeaseHandle(msgspec.Struct, frozen=True, kw_only=True):
     """A change of a pool's size that is to be followed, and the Lease that keeps other cockpits from the pool
     meanwhile.
 
@@ -114,7 +114,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     refusal of one does not keep the others from being sent."""
     gives_back: tuple[Reclaim, ...] = ()
     """What it gives back once it is done: remembered on this host."""
-    hold: Hold | None = None
+    hold: PoolLeaseHandle | None = None
     """What the first call takes; it is given back at once where a later call is refused."""
     keeps: Mapping[str, Any] | None = None
     """The manifest by which what it deletes can be created again: it is on this host before anything is
@@ -156,7 +156,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Of one that is done: what is not over with it."""
     gives_back: tuple[Reclaim, ...] = ()
     """Of one that is done: what was reclaimed."""
-    hold: Hold | None = None
+    hold: PoolLeaseHandle | None = None
     """Of one that is done: what is kept until what was begun is over."""
 
     @property

@@ -4,7 +4,7 @@ import math
 
 import msgspec
 
-from cockpit.clean import clean
+from cockpit.sanitise import clean
 
 
 class MachinePrice(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cockpit.fit.surroundings import Budget
+from cockpit.fit.scheduling_context import Budget
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.selectors import selects
 from cockpit.model.pod import Pod

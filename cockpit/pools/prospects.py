@@ -6,9 +6,9 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from cockpit.fit.surroundings import Budget
+from cockpit.fit.scheduling_context import Budget
 from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pool import Machine, PoolObject

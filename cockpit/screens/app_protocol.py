@@ -28,7 +28,7 @@ from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.pools.forecast import PoolExperience
 from cockpit.pools.sightings import Sightings
-from cockpit.steady import Work
+from cockpit.supervise import Work
 from cockpit.telemetry.focus import Focus
 from cockpit.triage.since_left import Happened
 from cockpit.triage.troubles import Trouble
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from cockpit.actions.verbs.verb import Verb
     from cockpit.attach_outside import OutsideReads
     from cockpit.gangs.engine import InstalledEngine
-    from cockpit.jobs.training.shelf import RunShelf
+    from cockpit.jobs.training.run_cache import RunShelf
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
-    from cockpit.model.plan import Hold
+    from cockpit.model.plan import PoolLeaseHandle
     from cockpit.triage.verdicts import Verdicts
 
 
@@ -169,7 +169,7 @@ class Changes(Protocol):
 
 
 class TroubleWatch(Protocol):
-    """What needs a human, over time (`cockpit.screens.now_watch`)."""
+    """What needs a human, over time (`cockpit.screens.problem_tracker`)."""
 
     def look(self) -> tuple[Trouble, ...]:
         """What stands on *Now*."""
@@ -205,7 +205,7 @@ class TroubleWatch(Protocol):
 
 
 class PoolMemory(Protocol):
-    """Pools over time (`cockpit.screens.pool_watch`)."""
+    """Pools over time (`cockpit.screens.pool_history`)."""
 
     @property
     def growths(self) -> tuple[Growth, ...]:
@@ -232,7 +232,7 @@ class PoolMemory(Protocol):
 
 
 class RowsInSight(Protocol):
-    """What is read besides for rows on screen (`cockpit.screens.row_reads`)."""
+    """What is read besides for rows on screen (`cockpit.screens.on_demand`)."""
 
     def show(self, found: Iterable[Finding], /) -> None:
         """These are the rows of *Now*."""
@@ -242,12 +242,12 @@ class RowsInSight(Protocol):
 
 
 class PoolChangesGoing(Protocol):
-    """Changes of pools (`cockpit.screens.pool_changes`)."""
+    """Changes of pools (`cockpit.screens.lease_keeper`)."""
 
     async def read(self, pool: Pool, /) -> LeaseRead:
         """Who changes the pool now, or did last; what may not be read is said."""
 
-    def follow(self, hold: "Hold", /) -> None:
+    def follow(self, hold: "PoolLeaseHandle", /) -> None:
         """Keep the hold on a pool until its change is over, and tell who undid it."""
 
 
@@ -327,10 +327,10 @@ class Cockpit(Pages, Changes, Protocol):
     def on_change(self, fn: Callable[[], None]) -> Callable[[], None]:
         """Call `fn` when the cluster moved, coalesced; the answer ends the subscription."""
 
-    def run_soon(self, work: WorkType[None], name: str) -> None:
+    def spawn(self, work: WorkType[None], name: str) -> None:
         """`work` is a coroutine function or a `partial` of one: dropped before it began, none was made."""
 
-    def open_soon(self, work: WorkType[None], name: str) -> None:
+    def spawn_foreground(self, work: WorkType[None], name: str) -> None:
         """The same for what a key opens: keys typed behind it wait until it asks something, or is over."""
 
 

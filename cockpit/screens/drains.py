@@ -28,7 +28,7 @@ class DrainsHost(Protocol):
     @property
     def cluster(self) -> Any: ...
     def audit(self) -> "AuditLog": ...
-    def run_soon(self, work: WorkType[None], name: str) -> None: ...
+    def spawn(self, work: WorkType[None], name: str) -> None: ...
     def notify(self, message: str, **options: Any) -> None: ...
     def looked_up(self) -> None:
         """Draw what is on screen anew."""
@@ -49,7 +49,7 @@ class Drains:
 
     def begin(self, order: DrainOrder) -> None:
         """Go on with a drain whose node is cordoned."""
-        self._host.run_soon(partial(self._to_the_end, order), f"drain {order.node}")
+        self._host.spawn(partial(self._to_the_end, order), f"drain {order.node}")
 
     def leave(self) -> None:
         """End them here; their nodes stay as they are."""

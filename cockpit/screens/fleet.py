@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from cockpit.apart import apart
+from cockpit.daemon_thread import apart
 from cockpit.model.job import Job
 from cockpit.model.node import Node
 from cockpit.model.record import Kind

@@ -11,7 +11,7 @@ from cockpit.actions.submit import Findings
 from cockpit.errors import CockpitError
 from cockpit.fit.claims import claim_conflicts
 from cockpit.fit.pod_sets import pod_sets
-from cockpit.fit.surroundings import Surroundings
+from cockpit.fit.scheduling_context import Surroundings
 from cockpit.gangs import registry
 from cockpit.gangs.choose_engine import Detected, choose_engine
 from cockpit.gangs.engine import Engine, InstalledEngine

@@ -22,7 +22,7 @@ from cockpit.screens.tensorboard import TensorBoardForward
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
 from cockpit.views import events as events_view
-from cockpit.views import job_grid, run_lens, timeline
+from cockpit.views import job_grid, timeline, training_panel
 from cockpit.views import job_page as view
 from cockpit.views.run_curves import SHORT_LINES as SHORT_CURVES
 from cockpit.views.states import why_empty
@@ -227,7 +227,7 @@ class JobScreen(TablePlace):
             pairs = timeline.merged(facts, told)
         self.query_one("#facts", KeyValues).set_pairs((*pairs[:3], *self._board.pairs(), *pairs[3:]))
         run = self._run.run
-        said = run_lens.facts(run.lens)
+        said = training_panel.facts(run.lens)
         self.query_one(RunPanel).set_run(run.curves, said, self.size.height)
         self.set_class(run.curves.is_drawn, "curved")
         self._room(len(members), said, is_drawn=run.curves.is_drawn)

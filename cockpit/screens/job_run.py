@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.worker import Worker
 
-from cockpit.apart import apart
+from cockpit.daemon_thread import apart
 from cockpit.errors import CockpitError
 from cockpit.jobs.members import LEADERS
 from cockpit.jobs.progress import Patterns
@@ -25,8 +25,8 @@ from cockpit.model.pod_times import PodTimes
 from cockpit.screens.place import Place
 from cockpit.views.log_book import sources_of, tail_lines
 from cockpit.views.run_curves import curves_of
-from cockpit.views.run_lens import lens_of
 from cockpit.views.timeline import Run, efficiency_words, way_of
+from cockpit.views.training_panel import lens_of
 
 if TYPE_CHECKING:
     from cockpit.kube.log_fan_in import LogFanIn

@@ -18,15 +18,15 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
-from cockpit.screens.now_watch import is_settled
 from cockpit.screens.place import Place
+from cockpit.screens.problem_tracker import is_settled
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
 from cockpit.triage.known import quiet
 from cockpit.triage.left_over import BROKEN_OFF
 from cockpit.triage.troubles import Trouble
-from cockpit.views import heat
+from cockpit.views import heatmap
 from cockpit.views import now as view
 from cockpit.views.attention import SINCE_LEFT, attention_table, sentence, since_left_row
 from cockpit.views.fleet import fleet
@@ -68,7 +68,7 @@ class NowScreen(Place):
 
     def __init__(self) -> None:
         super().__init__()
-        self._metric = heat.Metric.DUTY
+        self._metric = heatmap.Metric.DUTY
         self._rows: dict[str, Trouble] = {}
         self._fleet_title = ""
         self._load_lines: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class NowScreen(Place):
         self._say()
         self._name_fleet()
         self.query_one("#fleet", Heatmap).set_groups(
-            heat.groups(store, self._metric, self.state.namespaces), self._legend(), ramp=self._metric.ramp
+            heatmap.groups(store, self._metric, self.state.namespaces), self._legend(), ramp=self._metric.ramp
         )
         panel_rows = 0
         if not self.has_class("small"):
@@ -172,8 +172,8 @@ class NowScreen(Place):
 
     def _legend(self) -> str:
         store = self.cockpit.cluster.store
-        cells = heat.cells(heat.groups(store, self._metric, self.state.namespaces))
-        return f"{cells}   {heat.legend(store, self._metric)}"
+        cells = heatmap.cells(heatmap.groups(store, self._metric, self.state.namespaces))
+        return f"{cells}   {heatmap.legend(store, self._metric)}"
 
     def _quiet(self) -> str:
         """What an empty list means: nothing is wrong only when everything was listed."""
@@ -246,7 +246,7 @@ class NowScreen(Place):
         elif one is None or one.is_resolved:
             self.say("no problem under the cursor to acknowledge")
         else:
-            self.cockpit.open_soon(partial(acknowledge, self.app, one), "acknowledge")
+            self.cockpit.spawn_foreground(partial(acknowledge, self.app, one), "acknowledge")
 
     def _acknowledge_write(self, trouble: Trouble) -> None:
         """A write that was broken off is told until a person knows of it, and never after."""

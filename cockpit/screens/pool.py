@@ -26,8 +26,8 @@ from cockpit.screens.pool_rows import PoolRows
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
 from cockpit.views import pools as pools_view
+from cockpit.views.pool_json import Learnt, page_of
 from cockpit.views.pool_page import PoolPage, facts, page_lines
-from cockpit.views.pool_told import Learnt, page_of
 
 READ_SECONDS = 30.0
 """How often what is not watched is read anew while the page is open."""
@@ -186,7 +186,7 @@ class PoolScreen(NodesScreen):
 
     def _read(self) -> None:
         if self.app.screen is self:
-            self.cockpit.run_soon(self._read_besides, "pool")
+            self.cockpit.spawn(self._read_besides, "pool")
 
     async def _read_besides(self) -> None:
         """Who changes the pool, the autoscalers of pods; what may not be read is said on the page."""

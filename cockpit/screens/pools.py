@@ -21,7 +21,7 @@ from cockpit.screens.pool import PoolPanel, PoolScreen, seen_of
 from cockpit.screens.pool_rows import PoolRows
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import pools as view
-from cockpit.views.pool_told import ON_ITS_PAGE, Learnt, page_with
+from cockpit.views.pool_json import ON_ITS_PAGE, Learnt, page_with
 from cockpit.views.states import why_empty
 
 _FRAME_LINES = 5
@@ -93,7 +93,7 @@ class PoolsScreen(TablePlace):
         self._tell()
         pool = self.row("pool", event.key or "")
         if pool is not None:
-            self.cockpit.run_soon(partial(self._recall, pool.key), "pools")
+            self.cockpit.spawn(partial(self._recall, pool.key), "pools")
 
     async def _recall(self, key: str) -> None:
         """Read once what this host remembers of the pool."""

@@ -11,7 +11,7 @@ from textual.widgets import Static
 from cockpit.model.pod import Pod
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import rank_grid as view
-from cockpit.views.run_lens import Compute
+from cockpit.views.training_panel import Compute
 
 
 class RankPanel(Vertical):

@@ -41,7 +41,7 @@ class SmokeScreen(SubmitScreen):
     def _submitted(self, outcome: Outcome) -> None:
         if not outcome.is_done or self._plan is None or self.app.screen is not self:
             return
-        self.cockpit.run_soon(partial(_follow, self.cockpit, self, self._plan, self._node), "smoke test")
+        self.cockpit.spawn(partial(_follow, self.cockpit, self, self._plan, self._node), "smoke test")
         self.dismiss(None)
 
 

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.worker import WorkType
 
 from cockpit.errors import BadInput, CockpitError, NoConnection
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.template import Library, Template, load_library
 from cockpit.mask import FormMask

@@ -69,7 +69,7 @@ def act(
 
     is_many = len(things) > 1 or bool(shell)
     work = partial(_to_the_end, app, carried, is_many=is_many, say=say, then=then, verb=verb)
-    cockpit.open_soon(work, verb.name)
+    cockpit.spawn_foreground(work, verb.name)
 
 
 def act_on_plan(app: App[Any], plan: Plan, *, say: Say, then: Then) -> None:
@@ -81,7 +81,7 @@ def act_on_plan(app: App[Any], plan: Plan, *, say: Say, then: Then) -> None:
 
         return await carry_plan(plan, cockpit.planner(), cockpit.audit, cockpit.clock, asker=asker)
 
-    cockpit.open_soon(partial(_to_the_end, app, carried, say=say, then=then), plan.verb)
+    cockpit.spawn_foreground(partial(_to_the_end, app, carried, say=say, then=then), plan.verb)
 
 
 async def _to_the_end(

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from cockpit.errors import CockpitError
-from cockpit.fit.surroundings import UNKNOWN
+from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.job import Job
 from cockpit.pools.forecast import PoolExperience

@@ -18,9 +18,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from cockpit.apart import apart
-from cockpit.clean import clean
 from cockpit.clock import Clock
+from cockpit.daemon_thread import apart
 from cockpit.errors import CockpitError
 from cockpit.model.batch import Phase
 from cockpit.model.gpu import Gpu
@@ -28,6 +27,7 @@ from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.model.store_reader import StoreReader
+from cockpit.sanitise import clean
 from cockpit.telemetry import detail_names
 from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.faults import TelemetryError, refused_by_cluster

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from cockpit.apart import apart
 from cockpit.clock import Clock
+from cockpit.daemon_thread import apart
 from cockpit.errors import CockpitError
 from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse

@@ -17,13 +17,13 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.telemetry import lately
 from cockpit.telemetry.attribute import attribute
-from cockpit.telemetry.beside import Beside
 from cockpit.telemetry.clocks import Skew, clock_sentences, shifted, without_future
 from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.focus import Focus, Looking, RefreshPace, everything
 from cockpit.telemetry.history import AGAIN_SECONDS, Line, Past
 from cockpit.telemetry.lately import Stretch
 from cockpit.telemetry.nap import Wake, from_now, nap
+from cockpit.telemetry.pod_usage import Beside
 from cockpit.telemetry.source import LAG_SECONDS, MANY_CARDS, TelemetrySource
 from cockpit.telemetry.staleness import FORGET_SECONDS, aged, is_forgotten
 from cockpit.telemetry.uses import MOST_PODS

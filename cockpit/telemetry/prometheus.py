@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from cockpit.apart import apart
+from cockpit.daemon_thread import apart
 from cockpit.errors import CockpitError
 from cockpit.telemetry import rows
 from cockpit.telemetry.faults import Complaint, TelemetryError, Unheard, refused_by_cluster
+from cockpit.telemetry.http_protocol import Http, Query
 from cockpit.telemetry.rows import Found, Row, Unreadable
 from cockpit.telemetry.verdict import refuse_no_data
-from cockpit.telemetry.wire import Http, Query
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from cockpit.clean import clean
+from cockpit.sanitise import clean
 from cockpit.telemetry.sample import LONGEST_LABEL, Sample
 
 R = TypeVar("R")

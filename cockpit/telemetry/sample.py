@@ -5,7 +5,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cockpit.clean import clean
+from cockpit.sanitise import clean
 
 
 class Sample(NamedTuple):

@@ -11,12 +11,13 @@ from cockpit.model.gpu import Gpu
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.telemetry.direct import Direct
 from cockpit.telemetry.discovery import ListServices, Open, find_prometheus
 from cockpit.telemetry.endpoint import MetricsTarget, ServicePort
 from cockpit.telemetry.exporters import ExporterPages
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.focus import Looking, everything
+from cockpit.telemetry.http_client import Direct
+from cockpit.telemetry.http_protocol import Get, Http, Through
 from cockpit.telemetry.kubelets import ReadPage
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.nap import Wake, from_now, nap
@@ -24,7 +25,6 @@ from cockpit.telemetry.poller import Poller, Remember
 from cockpit.telemetry.prometheus import TIMEOUT_SECONDS, Prometheus
 from cockpit.telemetry.promql import has_gpus
 from cockpit.telemetry.source import PrometheusSource, TelemetrySource
-from cockpit.telemetry.wire import Get, Http, Through
 
 LOST_AFTER_FAILURES = 6
 EMPTY_ROUNDS, MOST_EMPTY_ROUNDS = 6, 60

@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import clean
 from cockpit.model.batch import Phase
+from cockpit.sanitise import clean
 from cockpit.telemetry.faults import TelemetryError, Throttled
-from cockpit.telemetry.wire import HttpAnswer
+from cockpit.telemetry.http_protocol import HttpAnswer
 
 _SENTENCE = 160
 _LOOKED_AT_BYTES = 65_536

@@ -6,8 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, Permanence
+from cockpit.fit.scheduling_context import Surroundings
 from cockpit.fit.shape import Shape
-from cockpit.fit.surroundings import Surroundings
 from cockpit.gangs.draft import draft
 from cockpit.model.claim import DeviceClaim
 from cockpit.model.finding import Evidence, Finding, Subject

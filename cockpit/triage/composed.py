@@ -8,12 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
-from cockpit.clean import clean
 from cockpit.gangs.draft import draft
 from cockpit.model.finding import Evidence, Finding
 from cockpit.model.job import Job, JobObject, JobPart
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.sanitise import clean
 from cockpit.triage.context import Context, Tree
 
 COMPOSED = (("trainer.kubeflow.org/v1alpha1", "TrainJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.finding import Funnel
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.fit.node_filters import Block, NodeFit, fit_nodes, minds_its_node_alone
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.model.finding import FilterStep, Funnel
 from cockpit.model.node import Node

@@ -4,8 +4,8 @@ from typing import Final
 
 from msgspec import structs
 
+from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.fit.shape import Shape
-from cockpit.fit.surroundings import UNKNOWN
 from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from cockpit.catalogue.row import Mender
-from cockpit.fit.surroundings import Budget
+from cockpit.fit.scheduling_context import Budget
 from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.selectors import selects

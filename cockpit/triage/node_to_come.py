@@ -4,9 +4,9 @@ import msgspec
 
 from cockpit.fit.node_filters import fit_nodes
 from cockpit.fit.remedies import another_node
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.node import Node, Taint
 from cockpit.model.record import Condition, Labels
 from cockpit.model.store_reader import StoreReader

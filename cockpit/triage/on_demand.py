@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cockpit.catalogue import ROWS, TextPlace
 from cockpit.catalogue.cause import Cause
 from cockpit.catalogue.rests_on import UNWATCHED, Unwatched
-from cockpit.fit.surroundings import UNKNOWN, Budget, Surroundings
+from cockpit.fit.scheduling_context import UNKNOWN, Budget, Surroundings
 from cockpit.model.broken_write import BrokenWrite, EndedDrain
 from cockpit.model.finding import Finding
 from cockpit.model.job import Job, JobState

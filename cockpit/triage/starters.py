@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from cockpit.fit.gang import seats_for
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.fit.what_if import changed_store
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node

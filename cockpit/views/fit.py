@@ -5,12 +5,12 @@ from typing import Any
 
 from cockpit.fit.gang import FitAnswer, fit
 from cockpit.fit.pod_sets import pods_asked
+from cockpit.fit.reasons import fit_lines, push_words, unknown_words
 from cockpit.fit.remedies import DROPPED_BY
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.fit.topology_placement import MOST_DOMAINS, fit_together
-from cockpit.fit.words import fit_lines, push_words, unknown_words
 from cockpit.gangs.registry import required_levels
 from cockpit.jobs.planned import planned_gang
 from cockpit.jobs.render import queue_of

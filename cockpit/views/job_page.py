@@ -17,15 +17,15 @@ from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.idle_jobs import unmark_words
-from cockpit.views import cards, doubts, rdma, run_lens, worker_use
+from cockpit.views import cards, doubts, rdma, training_panel, worker_use
 from cockpit.views import format as fmt
 from cockpit.views.claims import claims_trouble
 from cockpit.views.jobs import JobRow, done_words, known_gpus, share_words
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
 from cockpit.views.pods import gpus_cell, gpus_count, rank_text
-from cockpit.views.run_lens import Compute
 from cockpit.views.states import job_cell, pod_cell, pod_words, telemetry_trouble
+from cockpit.views.training_panel import Compute
 from cockpit.views.view_state import Measure, ViewState
 
 MOST_NODES = 6
@@ -169,7 +169,7 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
     ),
     Field(
         Column("compute", "Compute", 11, "right", priority=2),
-        lambda r, _: run_lens.compute_cell(r.compute),
+        lambda r, _: training_panel.compute_cell(r.compute),
         lambda r, _: None if r.compute is None else r.compute.seconds,
         Measure.SECONDS,
     ),

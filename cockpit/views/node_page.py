@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cockpit_widgets.types import Pair, Tone
 
-from cockpit.fit.surroundings import Budget
+from cockpit.fit.scheduling_context import Budget
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.listing import listing
 from cockpit.model.node import Node

@@ -12,13 +12,13 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.views import cards, run_lens
+from cockpit.views import cards, training_panel
 from cockpit.views import format as fmt
-from cockpit.views.heat import ABSENT_LEVELS, IMPLAUSIBLE, NOT_COLLECTED, STALE
+from cockpit.views.heatmap import ABSENT_LEVELS, IMPLAUSIBLE, NOT_COLLECTED, STALE
 from cockpit.views.job_grid import FEWEST, lags
 from cockpit.views.job_page import MemberRow
-from cockpit.views.run_lens import Compute
 from cockpit.views.states import pod_brief, pod_glyph, pod_words
+from cockpit.views.training_panel import Compute
 
 MOST_IN_TABLE = 32
 """Members beyond which a page begins with the grid: fewer are read faster as lines."""
@@ -32,7 +32,7 @@ _MOST_PHRASES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class Anomaly:
     """What is odd about a rank. `weight` orders ranks that are odd in the same way, the worst first."""
 
     way: str
@@ -49,7 +49,7 @@ class RankGrid:
 
     groups: tuple[tuple[GridCell, ...], ...]
     sentence: str
-    odd: dict[str, Odd]
+    odd: dict[str, Anomaly]
     caption: str = ""
 
 
@@ -67,7 +67,7 @@ def grid(
     told = computes or {}
     rows = [MemberRow(pod, store, told.get(pod.uid)) for pod in members]
     ranks = [row for row in rows if row.pod.role not in LEADERS]
-    odd: dict[str, list[Odd]] = {}
+    odd: dict[str, list[Anomaly]] = {}
     for find in (_other_state, _slow, _low_duty, _restarted, _other_card, _alone):
         for uid, one in find(ranks):
             odd.setdefault(uid, []).append(one)
@@ -113,7 +113,7 @@ def name_of(pod: Pod) -> str:
     return pod.name if pod.rank is None else f"rank {seat_number(pod)}"
 
 
-def line_of(source: TableSource, key: str, odd: Odd | None = None) -> str:
+def line_of(source: TableSource, key: str, odd: Anomaly | None = None) -> str:
     """All that the table would say of a row, in one line; "" where it is not there."""
     index = source.index(key)
     if index is None:
@@ -131,7 +131,7 @@ _BARE = frozenset({"rank", "pod", "node", "phase", "bars", "memory", "temperatur
 """Columns whose cells speak for themselves."""
 
 
-def _cell(row: MemberRow, label: str, odd: dict[str, list[Odd]]) -> GridCell:
+def _cell(row: MemberRow, label: str, odd: dict[str, list[Anomaly]]) -> GridCell:
     pod = row.pod
     if found := odd.get(pod.uid):
         return GridCell(pod.uid, label, found[0].glyph, tone=found[0].tone)
@@ -147,13 +147,13 @@ def _level(duty: Reading) -> int:
     return fmt.level(duty)
 
 
-Found = list[tuple[str, Odd]]
+Found = list[tuple[str, Anomaly]]
 
 
-def _state_of(pod: Pod) -> Odd:
+def _state_of(pod: Pod) -> Anomaly:
     words, tone = pod_words(pod)
     weight = {"bad": 3.0, "warn": 2.0, "info": 1.0}.get(tone, 0.0)
-    return Odd("state", pod_glyph(pod).text, tone, words, weight)
+    return Anomaly("state", pod_glyph(pod).text, tone, words, weight)
 
 
 def _other_state(ranks: Sequence[MemberRow]) -> Found:
@@ -168,7 +168,7 @@ def _other_state(ranks: Sequence[MemberRow]) -> Found:
 def _slow(ranks: Sequence[MemberRow]) -> Found:
     """Ranks that need longer than the others before the gradients are exchanged."""
     return [
-        (row.pod.uid, Odd("slow", SLOW, "warn", run_lens.slow_text(found), found.excess))
+        (row.pod.uid, Anomaly("slow", SLOW, "warn", training_panel.slow_text(found), found.excess))
         for row in ranks
         if row.compute is not None and (found := row.compute.straggler) is not None
     ]
@@ -184,7 +184,7 @@ def _low_duty(ranks: Sequence[MemberRow]) -> Found:
         duty = row.duty
         if usual is not None and not isinstance(duty, Absent) and lags(duty, usual):
             phrase = f"duty {duty:.0%}, median {usual:.0%}"
-            found.append((row.pod.uid, Odd("duty", LAGS, "warn", phrase, -duty)))
+            found.append((row.pod.uid, Anomaly("duty", LAGS, "warn", phrase, -duty)))
     return found
 
 
@@ -194,7 +194,7 @@ def _restarted(ranks: Sequence[MemberRow]) -> Found:
     return [
         (
             row.pod.uid,
-            Odd("again", AGAIN, "warn", f"restarted {_times(row.pod.restarts)}", row.pod.restarts),
+            Anomaly("again", AGAIN, "warn", f"restarted {_times(row.pod.restarts)}", row.pod.restarts),
         )
         for row in ranks
         if row.pod.restarts > usual
@@ -229,7 +229,9 @@ def _unlike(
         return []
     usual = counts.most_common(1)[0][0]
     return [
-        (uid, Odd(way, glyph, "warn", say(own, usual))) for uid, own in values.items() if own and own != usual
+        (uid, Anomaly(way, glyph, "warn", say(own, usual)))
+        for uid, own in values.items()
+        if own and own != usual
     ]
 
 
@@ -244,14 +246,14 @@ def _alone(ranks: Sequence[MemberRow]) -> Found:
     return [
         (
             row.pod.uid,
-            Odd("apart", APART, "info", f"alone on {row.pod.node}, most nodes hold {usual}"),
+            Anomaly("apart", APART, "info", f"alone on {row.pod.node}, most nodes hold {usual}"),
         )
         for row in ranks
         if row.pod.node and on[row.pod.node] == 1
     ]
 
 
-def _sentence(odd: dict[str, list[Odd]], names: dict[str, str]) -> str:
+def _sentence(odd: dict[str, list[Anomaly]], names: dict[str, str]) -> str:
     """For each way the worst rank, and how many more are odd that way."""
     phrases = []
     for way in _WAYS:

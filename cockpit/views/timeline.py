@@ -23,7 +23,7 @@ from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
 from cockpit.views.run_curves import RunCurves
-from cockpit.views.run_lens import Lens
+from cockpit.views.training_panel import Lens
 
 DEEPEST = 8
 MOST_NAMED = 3

@@ -23,8 +23,8 @@ from cockpit.triage.queue_walk import queue_subject
 from cockpit.triage.turns import shape_name
 from cockpit.views import format as fmt
 from cockpit.views import node_page, queue_page
+from cockpit.views.pool_json import ON_ITS_PAGE, Learnt, page_of
 from cockpit.views.pool_page import facts, head
-from cockpit.views.pool_told import ON_ITS_PAGE, Learnt, page_of
 from cockpit.views.queues import rows as queue_rows
 from cockpit.views.timeline import NOT_YET, Run, Step, steps
 

@@ -47,7 +47,7 @@ async def bare() -> dict[str, Any]:
 
 async def feed() -> dict[str, Any]:
     """The cockpit's own feed into its own store, with no screen."""
-    from cockpit import collector
+    from cockpit import gc_tuning
     from cockpit.attach import watched_kinds
     from cockpit.clock import SystemClock
     from cockpit.kube.feed import Feed
@@ -70,7 +70,7 @@ async def feed() -> dict[str, Any]:
         if all(one is not None and one.phase is Phase.LIVE for one in found):
             done.set()
 
-    collector.expect_many()
+    gc_tuning.expect_many()
     session = await open_session(SessionOptions(), clock)
     asked = time.monotonic()
     running = asyncio.create_task(

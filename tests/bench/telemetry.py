@@ -28,7 +28,7 @@ from typing import Any
 
 import yaml
 
-from cockpit import collector
+from cockpit import gc_tuning
 from cockpit.clock import SystemClock
 from cockpit.model.batch import Batch
 from cockpit.model.gpu import Mark
@@ -40,14 +40,14 @@ from cockpit.model.record import Condition, Kind
 from cockpit.pools.index import pools_of
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
-from cockpit.telemetry.direct import Direct, DirectAnswer
 from cockpit.telemetry.endpoint import Endpoint, configured
 from cockpit.telemetry.focus import Focus
+from cockpit.telemetry.http_client import Direct, DirectAnswer
+from cockpit.telemetry.http_protocol import Query
 from cockpit.telemetry.poller import Poller
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.source import PrometheusSource
-from cockpit.telemetry.wire import Query
-from cockpit.views import heat
+from cockpit.views import heatmap
 from cockpit.views.fleet import fleet
 from tests.bed.distro import ensure_program
 from tests.bench.gpu_pages import GPUS_EACH, node_name, pod_name
@@ -200,7 +200,7 @@ def filled(nodes: int) -> Store:
 def drawn(store: Store) -> None:
     """What pages make of the numbers: the sums of the header, rows of pools, a heatmap of every card."""
     sums, pools = fleet(store), pools_of(store)
-    cells = sum(len(block.levels) for group in heat.groups(store) for block in group.blocks)
+    cells = sum(len(block.levels) for group in heatmap.groups(store) for block in group.blocks)
     if cells < sums.gpus or not pools:
         raise RuntimeError(f"{cells} cells of {sums.gpus} cards in {len(pools)} pools: not what was planted")
 
@@ -270,7 +270,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--nodes", type=int, default=2_500)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args(arguments)
-    collector.expect_many()
+    gc_tuning.expect_many()
     before = yardstick_seconds()
     with (
         tempfile.TemporaryDirectory(prefix="gpu-cockpit-bench-") as folder,

@@ -23,8 +23,8 @@ from cockpit.api_server import ApiServer
 from cockpit.attach import AttachOptions, watched_kinds
 from cockpit.attach_telemetry import server_reads
 from cockpit.clock import SystemClock
+from cockpit.commands.attached import Live, attached
 from cockpit.commands.get import NEEDS
-from cockpit.commands.live import Live, attached
 from cockpit.commands.report import _objects
 from cockpit.errors import CockpitError
 from cockpit.gangs import registry

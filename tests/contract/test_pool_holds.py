@@ -31,7 +31,7 @@ from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch
 from cockpit.model.lease import Lease
-from cockpit.model.plan import Hold, Outcome, Plan
+from cockpit.model.plan import Outcome, Plan, PoolLeaseHandle
 from cockpit.model.pool import PoolObject, SizeAsked
 from cockpit.model.record import Kind
 from cockpit.pools.index import pool_named
@@ -267,7 +267,7 @@ async def test_a_hold_is_renewed_and_given_back_by_its_holder_alone(
     assert hold is not None
     stranger = msgspec.structs.replace(hold, holder="bo@two")
 
-    async def sent(make: Callable[[Hold, float], Any], whose: Hold) -> str:
+    async def sent(make: Callable[[PoolLeaseHandle, float], Any], whose: PoolLeaseHandle) -> str:
         one = Plan(verb="scale", title="hold", calls=(make(whose, NOW + 60),))
         return (await carry_out(one, session, Lines(), ManualClock(NOW))).state
 

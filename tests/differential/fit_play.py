@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from cockpit.fit.gang import FitAnswer, fit
+from cockpit.fit.reasons import fit_lines
+from cockpit.fit.scheduling_context import Surroundings, claim_of, volume_of
 from cockpit.fit.shape import Part, shape_of
-from cockpit.fit.surroundings import Surroundings, claim_of, volume_of
-from cockpit.fit.words import fit_lines
 from cockpit.kube.decode.decoders import NODE, POD
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind

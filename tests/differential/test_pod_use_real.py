@@ -14,9 +14,9 @@ import yaml
 
 from cockpit.model.metrics_server import NO_METRICS_SERVER
 from cockpit.model.pod_use import PodUse
-from cockpit.telemetry.direct import Direct
 from cockpit.telemetry.endpoint import Endpoint
 from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.http_client import Direct
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.uses import query, uses
 from tests.bed.distro import ensure_program

@@ -13,8 +13,8 @@ import pytest
 
 from cockpit.fit.gang import fit
 from cockpit.fit.preemption import Push
+from cockpit.fit.scheduling_context import Surroundings, budget_of
 from cockpit.fit.shape import Part, shape_of
-from cockpit.fit.surroundings import Surroundings, budget_of
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.store.store import Store

@@ -13,9 +13,9 @@ import yaml
 from cockpit.model.metrics_server import NO_METRICS_SERVER
 from cockpit.sim.scenarios.loading import load
 from cockpit.sim.serve import Options, running
-from cockpit.telemetry.direct import Direct
 from cockpit.telemetry.endpoint import Endpoint
 from cockpit.telemetry.history import Past
+from cockpit.telemetry.http_client import Direct
 from cockpit.telemetry.pool_history import CARDS_COUNT, DUTY_COUNT, DUTY_SUM, computed, duty_line, recorded
 from cockpit.telemetry.prometheus import Prometheus
 from tests.bed.distro import ensure_program

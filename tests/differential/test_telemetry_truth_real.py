@@ -17,7 +17,7 @@ import yaml
 
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands.live import Live, attached
+from cockpit.commands.attached import Live, attached
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.metrics_server import MetricsServer
 from cockpit.model.quantity import Absent

@@ -14,9 +14,9 @@ from typing import Any
 
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands import live
+from cockpit.commands import attached as attached_module
+from cockpit.commands.attached import attached
 from cockpit.commands.get import NEEDS, _lines
-from cockpit.commands.live import attached
 from cockpit.errors import CockpitError
 from cockpit.model.metrics_server import MetricsServer
 from cockpit.views.view_state import ViewState
@@ -81,7 +81,7 @@ def digest(kind: str, output: str, text: str) -> str:
 
 
 async def main(kubeconfig: str, ports: Sequence[int], keys: list[str]) -> None:
-    live.TELEMETRY_SECONDS = PATIENCE_SECONDS
+    attached_module.TELEMETRY_SECONDS = PATIENCE_SECONDS
     await one(kubeconfig, ports, "truth")  # what is imported and kept once is no growth
     before = memory_kib("VmRSS")
     random.Random(1).shuffle(keys)

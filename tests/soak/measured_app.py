@@ -14,7 +14,7 @@ from typing import Any
 
 from textual.worker import Worker
 
-from cockpit import collector
+from cockpit import gc_tuning
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
@@ -96,7 +96,7 @@ def _name(task: "asyncio.Task[Any]") -> str:
 
 def main(socket: str, kubeconfig: str, state: str) -> int:
     """Run until left."""
-    collector.expect_many()
+    gc_tuning.expect_many()
     end_with_terminal()
     options = AppOptions(AttachOptions(kubeconfig=kubeconfig), state_folder=Path(state), goes_on=True)
     app = MeasuredApp(options, SetClock(), Path(socket))

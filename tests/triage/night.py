@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from cockpit.fit.surroundings import budget_of
+from cockpit.fit.scheduling_context import budget_of
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.pod import Pod
 from cockpit.triage.attention import needs_human

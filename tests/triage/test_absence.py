@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from cockpit.catalogue import Gate, gate_of, lists_behind
-from cockpit.fit.surroundings import UNKNOWN
+from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.model.finding import Subject
 from cockpit.model.listing import Gap
 from cockpit.model.namespaces import EVERY

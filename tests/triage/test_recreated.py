@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cockpit.jobs.again import as_written
+from cockpit.jobs.clone import as_written
 from cockpit.jobs.pod_templates import containers, pod_templates
 from cockpit.model.finding import Subject
 from tests.differential.recreate_plays import KEPT_MARK, kept_mark, play, set_scene

@@ -7,7 +7,7 @@ from typing import Any
 
 from cockpit.actions.verdict_reads import objects_for
 from cockpit.attach import watched_kinds
-from cockpit.fit.surroundings import Surroundings, claim_of, storage_class_of, volume_of
+from cockpit.fit.scheduling_context import Surroundings, claim_of, storage_class_of, volume_of
 from cockpit.jobs.index import JobIndex
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.decode import decoders

@@ -10,7 +10,7 @@ from pathlib import Path
 from cockpit.app import CockpitApp
 from cockpit.attach import AttachOptions
 from cockpit.clock import ManualClock, SystemClock
-from cockpit.commands.live import attached
+from cockpit.commands.attached import attached
 from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.scenarios.schema import Scenario
 from cockpit.sim.server.run import serving

@@ -24,7 +24,7 @@ from tests.tui.estate import Estate
 SIZE = (160, 45)
 
 
-class Far:
+class Peer:
     """A shell that has ended."""
 
     def __init__(self, code: int) -> None:
@@ -40,11 +40,11 @@ class House:
         self.refusal = ""
 
     @asynccontextmanager
-    async def open_exec(self, _session: Any, command: Command) -> AsyncIterator[Far]:
+    async def open_exec(self, _session: Any, command: Command) -> AsyncIterator[Peer]:
         self.asked.append(command)
         if self.refusal:
             raise Refused(self.refusal)
-        yield Far(self.code)
+        yield Peer(self.code)
 
 
 @pytest.fixture

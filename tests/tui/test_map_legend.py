@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.views.heat import Metric
+from cockpit.views.heatmap import Metric
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate

@@ -15,7 +15,7 @@ from cockpit.local_state.shared_notes import SharedNotes
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.node import Node
 from cockpit.model.record import Condition, Kind
-from cockpit.screens.now_watch import Files
+from cockpit.screens.problem_tracker import Files
 from cockpit.screens.since_left import SinceLeftScreen
 from cockpit.triage.troubles import FIRST_SIGHT_SECONDS, RESOLVED_SECONDS, STAYS_SECONDS_OF
 from tests.tui import looking

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from cockpit.errors import BadInput
 from cockpit.model.job import JobState
-from cockpit.screens import openers, typed_ahead
+from cockpit.screens import typed_ahead, verb_forms
 from cockpit.screens.jobs import JobsScreen
 from cockpit.screens.places import PLACES
 from cockpit.screens.submit import SubmitScreen
@@ -113,7 +113,7 @@ async def refuse(*_: object) -> None:
 
 def with_opener(monkeypatch: pytest.MonkeyPatch, opener: Callable[..., Any], seconds: float) -> None:
     """`S` asks by that, and is waited for so long."""
-    monkeypatch.setitem(openers.OPENERS, "scale", opener)
+    monkeypatch.setitem(verb_forms.OPENERS, "scale", opener)
     monkeypatch.setattr(typed_ahead, "OPEN_SECONDS", seconds)
 
 

@@ -19,8 +19,8 @@ from cockpit_widgets.palette import TONE_CLASSES, Palette
 from cockpit_widgets.table_lines import (
     TABLE_CSS,
     NoRows,
-    RowLook,
     RowState,
+    RowStyle,
     StripCache,
     column_at,
     header_strip,
@@ -318,7 +318,7 @@ class ResourceTable(LineScroll, can_focus=True):
         key = (source.key(index), state, width)
         strip = self._strips.get(key, version, places)
         if strip is None:
-            line = RowLook(source.columns, places, width, state)
+            line = RowStyle(source.columns, places, width, state)
             strip = self._strips.put(
                 key, version, places, row_strip(self._palette, line, source.cells(index))
             )

@@ -109,7 +109,7 @@ class _Line:
         return strip if self.cells == width else strip.crop(0, width)
 
 
-class RowLook(NamedTuple):
+class RowStyle(NamedTuple):
     """What rows share: the columns and where they stand, the width in cells, the state bits."""
 
     columns: Sequence[Column]
@@ -118,7 +118,7 @@ class RowLook(NamedTuple):
     state: int
 
 
-def row_strip(palette: Palette, look: RowLook, cells: Sequence[Cell]) -> Strip:
+def row_strip(palette: Palette, look: RowStyle, cells: Sequence[Cell]) -> Strip:
     """One row: gutter, then the cells of the columns that are shown. Cells that are missing are blank."""
     columns, places, width, state = look
     ground = _ground(state)

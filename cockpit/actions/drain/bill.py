@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from cockpit.clean import SHORT, clean
-from cockpit.fit.surroundings import Budget
+from cockpit.fit.scheduling_context import Budget
 from cockpit.k8s.selectors import selects
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.sanitise import SHORT, clean
 
 MIRROR = "kubernetes.io/config.mirror"
 _FINISHED = ("Succeeded", "Failed")

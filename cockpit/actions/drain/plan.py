@@ -12,7 +12,7 @@ from cockpit.actions.drain.bill import Bill, Broken, Delay, NodePod, bill_of, de
 from cockpit.actions.drain.reads import budgets_in, pods_on
 from cockpit.actions.planning import Planning
 from cockpit.errors import BadInput, Refused, Unchanged
-from cockpit.fit.surroundings import Budget
+from cockpit.fit.scheduling_context import Budget
 from cockpit.gangs.sentence import counted, listed
 from cockpit.kube.resource import NODES, PODS
 from cockpit.local_state.audit import local_user

@@ -5,7 +5,7 @@ from typing import Any, Protocol, cast
 from cockpit.actions.drain.bill import NodePod, pod_on_node
 from cockpit.actions.surroundings import BUDGETS
 from cockpit.errors import Refused
-from cockpit.fit.surroundings import Budget, budget_of
+from cockpit.fit.scheduling_context import Budget, budget_of
 from cockpit.kube.resource import PODS
 from cockpit.model.refusal import Refusal
 from cockpit.model.session import Answer, Reader

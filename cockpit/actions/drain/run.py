@@ -16,7 +16,7 @@ from cockpit.actions.perform import AT_ONCE, READ_ONLY, AuditLog, Perform, carry
 from cockpit.actions.read import read_tree
 from cockpit.clock import Clock
 from cockpit.errors import NoConnection, Refused
-from cockpit.fit.surroundings import Budget
+from cockpit.fit.scheduling_context import Budget
 from cockpit.gangs.sentence import counted, listed
 from cockpit.k8s.selectors import selects
 from cockpit.kube.resource import NODES

@@ -4,10 +4,10 @@ from typing import Final
 
 import msgspec
 
-from cockpit.clean import clean
 from cockpit.jobs.training.run import TrainingRun
 from cockpit.jobs.training.start import StartTime
 from cockpit.model.job import Job
+from cockpit.sanitise import clean
 
 LARGEST_BYTES: Final = 2_048
 """Of a record as JSON, wherever it is kept."""

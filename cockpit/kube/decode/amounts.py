@@ -6,9 +6,9 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from cockpit.clean import WORDS
 from cockpit.k8s import quantity
 from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.sanitise import WORDS
 
 CPU = "cpu"
 MEMORY = "memory"

@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import WORDS
 from cockpit.kube.decode import times
 from cockpit.kube.decode.common import identity
 from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import ObjectMeta, WireShape
 from cockpit.mask import mask_text
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
+from cockpit.sanitise import WORDS
 from cockpit.yaml_text import read_yaml
 
 _UPDATED = "cluster-autoscaler.kubernetes.io/last-updated"

@@ -7,7 +7,6 @@ attributes of NVIDIA's driver: kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kub
 
 import msgspec
 
-from cockpit.clean import WORDS, clean
 from cockpit.k8s.gpu_resources import DevicePart, device_part
 from cockpit.kube.decode.amounts import base_units
 from cockpit.kube.decode.common import identity
@@ -21,6 +20,7 @@ from cockpit.model.claim import (
     OfferedDevice,
     TakenDevice,
 )
+from cockpit.sanitise import WORDS, clean
 
 EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 """Annotation of a claim that stands for a pod's extended resources (KEP 5004)."""

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from cockpit.clean import SHORT, WORDS, clean
 from cockpit.kube.decode.reading import Reading
 from cockpit.kube.decode.times import from_text
 from cockpit.mask import MESSAGES, mask_tree
 from cockpit.model.job import RECLAIM_BY, RECLAIM_DUE, ReclaimMark
 from cockpit.model.record import Condition, Labels, OwnerRef
+from cockpit.sanitise import SHORT, WORDS, clean
 
 LABEL_CHARACTERS = 1024
 """Longest label or annotation value that is kept; label values have at most 63 by the API's own rule."""

@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from cockpit.clean import WORDS
 from cockpit.errors import BadInput
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.autoscaler import StatusMapShape, autoscaler_status
@@ -39,6 +38,7 @@ from cockpit.kube.resource import Resource
 from cockpit.model.job import OwnerObject
 from cockpit.model.record import Kind, Record
 from cockpit.model.watched import Watched
+from cockpit.sanitise import WORDS
 
 R = TypeVar("R", bound=Record)
 

@@ -6,10 +6,10 @@ Sources: kubernetes/autoscaler cluster-autoscaler/apis (conditions of both kinds
 from collections.abc import Mapping
 from typing import Any
 
-from cockpit.clean import SHORT, clean
 from cockpit.kube.decode.times import from_text
 from cockpit.mask import clean_message
 from cockpit.model.pool import StandingDemand
+from cockpit.sanitise import SHORT, clean
 
 _TOLD = (
     "Failed",

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from cockpit.clean import WORDS
 from cockpit.kube.decode.common import identity
 from cockpit.kube.decode.reading import Reading
 from cockpit.mask import clean_message
 from cockpit.model.event import Event
+from cockpit.sanitise import WORDS
 
 
 def event_record(event: Any, reading: Reading) -> Event:

@@ -6,7 +6,6 @@ scheduling/v1alpha2 and v1beta1, KAI-Scheduler scheduling/v2alpha2.
 
 from collections.abc import Callable
 
-from cockpit.clean import WORDS
 from cockpit.kube.decode.common import conditions, controller, identity
 from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, WireShape
@@ -14,6 +13,7 @@ from cockpit.kube.resource import Resource
 from cockpit.mask import MESSAGES
 from cockpit.model.gang import PodGroup
 from cockpit.model.record import Condition
+from cockpit.sanitise import WORDS
 
 
 class _Gang(WireShape, frozen=True, gc=False):

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import WORDS, clean
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.amounts import full_charge
 from cockpit.kube.decode.common import conditions, controller, identity, labels, reclaim_mark
@@ -13,6 +12,7 @@ from cockpit.kube.decode.shapes import PodTemplateSpec, WireShape
 from cockpit.kube.decode.traits import pod_traits
 from cockpit.mask import mask_words
 from cockpit.model.job import JobObject, ReplicaSpec
+from cockpit.sanitise import WORDS, clean
 
 COMMAND_CHARACTERS = 400
 

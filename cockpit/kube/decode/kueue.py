@@ -5,7 +5,6 @@ from zlib import crc32
 
 import msgspec
 
-from cockpit.clean import WORDS, clean
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.kube.decode.amounts import base_units, pod_charge
 from cockpit.kube.decode.common import LABEL_CHARACTERS, conditions, controller, identity
@@ -21,6 +20,7 @@ from cockpit.kube.decode.shapes import (
 )
 from cockpit.mask import MESSAGES
 from cockpit.model.gang import AdmissionCheck, ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
+from cockpit.sanitise import WORDS, clean
 
 _GATED_BY = "kueue.x-k8s.io/admission-gated-by"
 _REPLACES = "kueue.x-k8s.io/workload-slice-replacement-for"

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from cockpit.clean import clean
 from cockpit.kube.decode.times import from_text
 from cockpit.model.lease import Lease
+from cockpit.sanitise import clean
 
 FROM, TO, BY = "gpu-cockpit/from-nodes", "gpu-cockpit/to-nodes", "gpu-cockpit/asked-by"
 _LONGEST = 120

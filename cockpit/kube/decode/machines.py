@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import WORDS
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.kube.decode.amounts import pairs
 from cockpit.kube.decode.common import annotations, conditions, controller, identity, labels
@@ -19,6 +18,7 @@ from cockpit.kube.resource import Resource
 from cockpit.mask import MESSAGES
 from cockpit.model.pool import Machine, MachineStage
 from cockpit.model.record import Condition, condition, label
+from cockpit.sanitise import WORDS
 
 NODE_CLAIM = "NodeClaim"
 _NODE_POOL_LABEL = "karpenter.sh/nodepool"

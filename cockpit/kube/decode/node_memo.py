@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 from google.protobuf.message import DecodeError
 
-from cockpit.clean import WORDS, clean
 from cockpit.k8s.labels import POOL_LABELS
 from cockpit.kube.decode.common import LABEL_CHARACTERS, annotations, conditions
 from cockpit.kube.decode.nodes import (
@@ -35,6 +34,7 @@ from cockpit.kube.decode.reading import PROTOBUF
 from cockpit.kube.proto import core_pb2, meta_pb2
 from cockpit.model.node import Node
 from cockpit.model.record import Condition, Labels
+from cockpit.sanitise import WORDS, clean
 
 try:
     from cockpit.kube.decode._gist import node as gist

@@ -3,13 +3,13 @@
 import re
 from typing import Any
 
-from cockpit.clean import WORDS, clean
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.labels import POOL_LABELS
 from cockpit.kube.decode.amounts import pairs
 from cockpit.kube.decode.common import annotations, conditions, identity, labels
 from cockpit.kube.decode.reading import Reading
 from cockpit.model.node import Node, Taint
+from cockpit.sanitise import WORDS, clean
 
 CAPI_OWNER_NAME = "cluster.x-k8s.io/owner-name"
 CAPI_OWNER_KIND = "cluster.x-k8s.io/owner-kind"

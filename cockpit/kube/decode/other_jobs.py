@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import WORDS, clean
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.common import cleaned, conditions, controller, identity, labels, reclaim_mark
 from cockpit.kube.decode.reading import JSON
@@ -19,6 +18,7 @@ from cockpit.kube.decode.wire import UndecodableError, read_json
 from cockpit.kube.resource import Resource
 from cockpit.model.job import JobObject, JobPart, ReplicaSpec
 from cockpit.model.scheduling import Traits
+from cockpit.sanitise import WORDS, clean
 
 Roles = Callable[[Mapping[str, Any]], tuple[ReplicaSpec, ...]]
 """The roles of an object, given as a tree with apiVersion, kind and spec."""

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 from google.protobuf.message import DecodeError
 
-from cockpit.clean import WORDS
 from cockpit.kube.decode import times
 from cockpit.kube.decode.pods import (
     NOTED_ANNOTATIONS,
@@ -28,6 +27,7 @@ from cockpit.kube.decode.traits import MEMBER_LABELS, remounted
 from cockpit.kube.decode.wishes import volumes_of
 from cockpit.kube.proto import core_pb2, meta_pb2
 from cockpit.model.pod import Pod
+from cockpit.sanitise import WORDS
 
 try:
     from cockpit.kube.decode._gist import Members

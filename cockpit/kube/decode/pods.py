@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import SENTENCE, WORDS, clean
 from cockpit.k8s.gpu_shares import SHARE_ANNOTATIONS, gpu_share, whole_number
 from cockpit.k8s.waiting_reasons import START_FAILED
 from cockpit.kube.decode import shapes
@@ -14,6 +13,7 @@ from cockpit.kube.decode.traits import pod_traits, relabelled
 from cockpit.mask import MESSAGES, clean_message
 from cockpit.model.pod import Pod
 from cockpit.model.record import Labels
+from cockpit.sanitise import SENTENCE, WORDS, clean
 
 JOB_LABELS: tuple[str, ...] = (
     "training.kubeflow.org/job-name",

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from cockpit.clean import WORDS
 from cockpit.k8s import labels as well_known
 from cockpit.k8s.durations import go_seconds
 from cockpit.kube.decode.amounts import base_units
@@ -19,6 +18,7 @@ from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, WireShape, Wire
 from cockpit.kube.resource import Resource
 from cockpit.model.node import Taint
 from cockpit.model.pool import Disruption, DisruptionBudget, PoolObject, PoolRequirement, ResourceLimit
+from cockpit.sanitise import WORDS
 
 MINIMUM = well_known.AUTOSCALER_MINIMUM
 MAXIMUM = well_known.AUTOSCALER_MAXIMUM

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cockpit.clean import SHORT, clean
 from cockpit.mask import clean_message
 from cockpit.model.scaler import Scaler, ScalerMetric
+from cockpit.sanitise import SHORT, clean
 
 MOST_METRICS = 8
 _NAMED_AT = {

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from cockpit.clean import WORDS
 from cockpit.kube.decode.amounts import Named
 from cockpit.kube.decode.reading import Reading
 from cockpit.kube.decode.wishes import VolumeNames, affinity_of, pod_wishes, volumes_of, with_volumes
 from cockpit.model.record import Labels
 from cockpit.model.scheduling import NO_TRAITS, NO_WISHES, HostPort, PodTerm, PodWishes, Traits
+from cockpit.sanitise import WORDS
 
 MEMBER_LABELS: frozenset[str] = frozenset(
     (

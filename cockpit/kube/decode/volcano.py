@@ -3,7 +3,6 @@
 Source: volcano-sh/apis pkg/apis/batch/v1alpha1/job.go.
 """
 
-from cockpit.clean import WORDS
 from cockpit.kube.decode.common import controller, identity, labels
 from cockpit.kube.decode.jobs import replica_spec
 from cockpit.kube.decode.reading import JSON
@@ -11,6 +10,7 @@ from cockpit.kube.decode.shapes import ObjectMeta, PodTemplateSpec, WireShape
 from cockpit.mask import clean_message
 from cockpit.model.job import JobObject
 from cockpit.model.record import Condition
+from cockpit.sanitise import WORDS
 
 QUEUE_LABEL = "volcano.sh/queue-name"
 """What Volcano writes on pods; the Job itself has its queue in the spec."""

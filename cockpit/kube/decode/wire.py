@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 import msgspec
 
-from cockpit.clean import SHORT, clean
 from cockpit.kube.decode.envelope import MAGIC, opened
 from cockpit.kube.decode.frames import Frames, FramingError, LengthFrames, LineFrames
 from cockpit.kube.decode.shapes import AnyObject, WireShape
 from cockpit.kube.proto import meta_pb2
 from cockpit.mask import clean_message
 from cockpit.model.refusal import StatusCause
+from cockpit.sanitise import SHORT, clean
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON = "application/json"

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import msgspec
 from google.protobuf.message import Message
 
-from cockpit.clean import WORDS
 from cockpit.kube.decode.reading import Reading
 from cockpit.model.record import Labels
 from cockpit.model.scheduling import (
@@ -18,6 +17,7 @@ from cockpit.model.scheduling import (
     SpreadKey,
     Toleration,
 )
+from cockpit.sanitise import WORDS
 
 _KEPT = 20_000
 _WISHES: dict[PodWishes, PodWishes] = {NO_WISHES: NO_WISHES}

@@ -2,8 +2,8 @@
 
 import msgspec
 
+from cockpit.fit.scheduling_context import Claim, Volume
 from cockpit.fit.shape import Part, shape_of
-from cockpit.fit.surroundings import Claim, Volume
 from cockpit.fit.what_if import WhatIf
 from cockpit.model.finding import Change, Subject
 from cockpit.model.job import JobState

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from cockpit.jobs.again import as_written
+from cockpit.jobs.clone import as_written
 from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.json_patch import Operation, Operations, edited, pointed
 from cockpit.model.finding import Subject

@@ -21,7 +21,7 @@ from cockpit.clock import Clock, ManualClock
 from cockpit.errors import Answered, CockpitError
 from cockpit.k8s.labels import AUTOSCALER_MAXIMUM
 from cockpit.kube.answer import ApiAnswer
-from cockpit.model.plan import Call, Hold, Outcome, Plan
+from cockpit.model.plan import Call, Outcome, Plan, PoolLeaseHandle
 from cockpit.pools.index import pool_named
 from cockpit.store.store import Store
 from tests.unit.actions.builders import REVIEWS, Lines
@@ -133,7 +133,7 @@ class Cockpit:
         )
         return await rest.go(outcome)
 
-    async def _follow(self, hold: Hold) -> None:
+    async def _follow(self, hold: PoolLeaseHandle) -> None:
         async def sleep(_seconds: float) -> None:
             await Pause()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cockpit.actions.clone_retry import plan_clone, plan_retry, short_of_memory, template_of
 from cockpit.errors import BadInput
 from cockpit.gangs.coscheduling import attach as coscheduled
-from cockpit.jobs.again import as_written, grown, more_memory, next_name
+from cockpit.jobs.clone import as_written, grown, more_memory, next_name
 from cockpit.jobs.clone_template import clone_template
 from cockpit.jobs.render import render
 from cockpit.k8s.quantity import parse_quantity

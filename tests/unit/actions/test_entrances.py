@@ -19,7 +19,7 @@ def many(*names: str, **more: Any) -> Pod:
     return msgspec.structs.replace(pod("llm-worker-0"), containers=",".join(names), **more)
 
 
-class Far:
+class Peer:
     """A command that ends with a code."""
 
     def __init__(self, code: int) -> None:
@@ -42,11 +42,11 @@ class House:
         self._refusal = refusal
 
     @asynccontextmanager
-    async def __call__(self, _session: Any, entrance: Entrance) -> AsyncIterator[Far]:
+    async def __call__(self, _session: Any, entrance: Entrance) -> AsyncIterator[Peer]:
         if self._refusal is not None:
             raise self._refusal
         self.came.append(entrance)
-        yield Far(self._code)
+        yield Peer(self._code)
 
 
 async def stay(_running: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 from cockpit.actions.pool_follow import ChangeStanding, End, Follower, bad_end
 from cockpit.actions.pool_lease import RENEW_SECONDS, lease_name
 from cockpit.clock import ManualClock
-from cockpit.model.plan import Call, Hold
+from cockpit.model.plan import Call, PoolLeaseHandle
 from cockpit.model.pool import Pool
 from cockpit.pools.cluster_api import ClusterApi
 from cockpit.pools.owner import FailureClass, PoolFailure
@@ -18,7 +18,7 @@ from tests.unit.pools.builders import deployment, node, store_of
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-cockpit-h100-1"
 KEY = "MachineDeployment.cluster.x-k8s.io/capi/h100"
-HOLD = Hold(
+HOLD = PoolLeaseHandle(
     pool="h100", pool_key=KEY, to=3, path=PATH, target="lease default/gpu-cockpit-h100-1", holder="ada@one"
 )
 
@@ -26,7 +26,7 @@ HOLD = Hold(
 class Ground:
     """Tables that change while somebody looks, and what was sent for the hold."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *stores: Store, hold: Hold = HOLD) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *stores: Store, hold: PoolLeaseHandle = HOLD) -> None:
         self.stores, self.hold = list(stores), hold
         self.sent: list[str] = []
         self.clock, self.looks = ManualClock(1_000.0), 0
@@ -99,7 +99,7 @@ async def test_a_pool_that_is_gone_ends_it(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 async def test_without_a_lease_it_is_followed_and_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    ground = Ground(monkeypatch, pool(2), pool(3), hold=Hold(pool="h100", pool_key=KEY, to=3))
+    ground = Ground(monkeypatch, pool(2), pool(3), hold=PoolLeaseHandle(pool="h100", pool_key=KEY, to=3))
     assert (await ground.followed()).end is End.REACHED
     assert ground.sent == []
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cockpit.actions.pool_follow import End, bad_end, standing
 from cockpit.actions.pool_lease import lease_name
 from cockpit.errors import BadInput
-from cockpit.model.plan import Hold
+from cockpit.model.plan import PoolLeaseHandle
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.pools.capacity import demand_name
 from cockpit.pools.index import pool_again, pool_keyed, pool_named, pools_of
@@ -86,8 +86,8 @@ def test_the_name_of_the_hold_is_allowed_for_any_pool(name: str, kind: str) -> N
         assert _RFC_1123_LABEL.fullmatch(made)
 
 
-def _hold(pool: Pool, to: int) -> Hold:
-    return Hold(pool=pool.name, pool_key=pool.key, to=to)
+def _hold(pool: Pool, to: int) -> PoolLeaseHandle:
+    return PoolLeaseHandle(pool=pool.name, pool_key=pool.key, to=to)
 
 
 async def test_a_change_is_followed_though_another_pool_of_that_name_comes() -> None:

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from cockpit.actions.surroundings import Needs, ask_surroundings, needs_of
+from cockpit.fit.scheduling_context import UNKNOWN, Budget, Claim, StorageClass, Volume
 from cockpit.fit.shape import Part, shape_of
-from cockpit.fit.surroundings import UNKNOWN, Budget, Claim, StorageClass, Volume
 from cockpit.model.scheduling import Requirement
 
 CLAIM = {

@@ -21,7 +21,7 @@ from cockpit.errors import BadInput
 from cockpit.model.gang import LocalQueue, PodGroup
 from cockpit.model.plan import Plan
 from cockpit.model.right import Right
-from cockpit.screens.openers import OPENERS
+from cockpit.screens.verb_forms import OPENERS
 from cockpit.store.store import Store
 from tests.unit.actions.builders import job, pod, store_of
 from tests.unit.actions.busy import RUNNING, Busy, _kueue_job, mpijob, tables

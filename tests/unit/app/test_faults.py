@@ -32,7 +32,7 @@ async def test_an_error_of_a_worker_is_handed_on_and_not_printed() -> None:
     made = app()
     with pytest.raises(Exception, match="a secret value"):
         async with made.run_test() as pilot:
-            made.run_soon(fail, "odd")
+            made.spawn(fail, "odd")
             await pilot.pause()
     assert isinstance(made.fault, OddError)
     assert made._exit_renderables == []

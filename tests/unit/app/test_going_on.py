@@ -64,7 +64,7 @@ async def goes_on(made: CockpitApp, folder: Path, where: str) -> None:
 async def test_a_worker(tmp_path: Path) -> None:
     made = app(tmp_path)
     async with made.run_test() as pilot:
-        made.run_soon(fail, "odd")
+        made.spawn(fail, "odd")
         await pilot.pause()
         await goes_on(made, tmp_path, "the screens")
         await pilot.press("2")

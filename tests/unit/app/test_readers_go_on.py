@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from cockpit import steady
+from cockpit import supervise
 from cockpit.clock import ManualClock
 from cockpit.errors import Refused
 from cockpit.kube.answer import ApiAnswer
-from cockpit.screens.row_reads import RowReads
-from cockpit.steady import kept_up
+from cockpit.screens.on_demand import RowReads
+from cockpit.supervise import kept_up
 
 
 async def html() -> None:
@@ -100,7 +100,7 @@ async def test_reads_on_demand_survive_a_bad_round(bad: Callable[[], Awaitable[N
 
 
 async def test_a_fault_is_told_until_the_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steady, "GOES_ON_SECONDS", 0.0)
+    monkeypatch.setattr(supervise, "GOES_ON_SECONDS", 0.0)
     told: list[str] = []
     over = asyncio.Event()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cockpit import collector
+from cockpit import gc_tuning
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions, Link
 from cockpit.clock import ManualClock
@@ -97,11 +97,11 @@ async def test_the_cluster_that_was_left_is_freed() -> None:
     """Although the collector had put all of it aside."""
     made = app()
     async with made.run_test() as pilot:
-        collector.settle()
+        gc_tuning.settle()
         left = weakref.ref(made.attachment.store)
         for context in ("plain", "open"):
             made.reattach(context=context)
             await made.workers.wait_for_complete()
             await pilot.pause()
-            collector.settle()
+            gc_tuning.settle()
         assert left() is None

@@ -15,7 +15,7 @@ from cockpit.kube.reflector import Reflector
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Phase
 from cockpit.model.record import Kind
-from cockpit.steady import CALM_SECONDS, GOES_ON_SECONDS, PAUSE_SECONDS, kept_up
+from cockpit.supervise import CALM_SECONDS, GOES_ON_SECONDS, PAUSE_SECONDS, kept_up
 from tests.bed.pki import make_ca, make_server
 from tests.unit.kube.builders import (
     FakeServer,

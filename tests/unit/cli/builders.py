@@ -134,11 +134,13 @@ def patch(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     async def discover(_session: Any) -> Served:
         return cluster.served
 
-    monkeypatch.setattr("cockpit.commands.live.Attachment", type("Here", (Attached,), {"cluster": cluster}))
+    monkeypatch.setattr(
+        "cockpit.commands.attached.Attachment", type("Here", (Attached,), {"cluster": cluster})
+    )
     monkeypatch.setattr("cockpit.kube.session.open_session", open_session)
     monkeypatch.setattr("cockpit.kube.discovery.discover", discover)
     monkeypatch.setattr("cockpit.kube.calls.perform", cluster.perform)
-    monkeypatch.setattr("cockpit.commands.live.QUIET_SECONDS", 0.001)
+    monkeypatch.setattr("cockpit.commands.attached.QUIET_SECONDS", 0.001)
     return cluster
 
 

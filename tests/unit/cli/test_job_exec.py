@@ -17,7 +17,7 @@ from tests.unit.cli.builders import Cluster, run
 API = "kubeflow.org/v2beta1"
 
 
-class Far:
+class Peer:
     """A command that says hello on both streams and ends with 7."""
 
     def __init__(self) -> None:
@@ -41,9 +41,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, tmp_path: Path) -> 
     left: list[Command] = []
 
     @asynccontextmanager
-    async def open_exec(_session: Any, command: Command) -> AsyncIterator[Far]:
+    async def open_exec(_session: Any, command: Command) -> AsyncIterator[Peer]:
         left.append(command)
-        yield Far()
+        yield Peer()
 
     monkeypatch.setattr("cockpit.kube.exec.open_exec", open_exec)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

@@ -24,6 +24,6 @@ def test_a_lost_connection_is_told_in_a_sentence(
 ) -> None:
     cluster = builders.patch(monkeypatch)
     cluster.add(Kind.POD, Pod(uid="p1", name="llm", namespace="team-a", phase="Running", node="n1", gpus=1))
-    monkeypatch.setattr("cockpit.commands.live.Attachment", type("Here", (_Lost,), {"cluster": cluster}))
+    monkeypatch.setattr("cockpit.commands.attached.Attachment", type("Here", (_Lost,), {"cluster": cluster}))
     code, _out, err = builders.run(capsys, "job", "tensorboard", "team-a/llm", "--write")
     assert code == 2 and "not connected to a cluster" in err

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from cockpit.apart import apart
 from cockpit.clouds.command import environment_of, read, run_program
 from cockpit.clouds.errors import OutsideError
 from cockpit.clouds.reading import read_pool
 from cockpit.clouds.sending import send
+from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject

@@ -24,7 +24,7 @@ from cockpit.pools import registry
 from cockpit.pools.index import pool_object, pools_of
 from cockpit.pools.owner import FailureClass
 from cockpit.store.store import Store
-from cockpit.views.pool_told import owner_words
+from cockpit.views.pool_json import owner_words
 from tests.unit.actions.builders import Line
 from tests.unit.clouds.scripted import (
     AT,

@@ -3,8 +3,8 @@
 from typing import Any
 
 from cockpit.fit.gang import FitAnswer, fit
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part, Shape
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.batch import Batch
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod

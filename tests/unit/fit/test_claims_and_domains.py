@@ -3,8 +3,8 @@
 from typing import Any
 
 from cockpit.fit.claims import claim_conflicts
+from cockpit.fit.scheduling_context import Claim, Surroundings, Volume
 from cockpit.fit.shape import Part
-from cockpit.fit.surroundings import Claim, Surroundings, Volume
 from cockpit.fit.topology_placement import fit_together
 from cockpit.store.store import Store
 from tests.unit.fit.builders import HOST, ZONE, fleet, holder, node, shape

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from cockpit.fit.gang import fit
+from cockpit.fit.reasons import fit_lines, fit_sentence
+from cockpit.fit.scheduling_context import Budget, Claim, StorageClass, Surroundings, Volume
 from cockpit.fit.shape import Part, Spread
-from cockpit.fit.surroundings import Budget, Claim, StorageClass, Surroundings, Volume
-from cockpit.fit.words import fit_lines, fit_sentence
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
 from cockpit.model.node import Taint
 from cockpit.model.record import Condition

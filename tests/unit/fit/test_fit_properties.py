@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.fit.gang import FitAnswer
+from cockpit.fit.reasons import fit_lines, fit_sentence
 from cockpit.fit.shape import Shape, Spread
-from cockpit.fit.words import fit_lines, fit_sentence
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from tests.unit.fit.builders import (

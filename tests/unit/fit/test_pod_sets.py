@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.fit.pod_sets import UnknownNumber, pods_asked
-from cockpit.fit.words import asked_lines
+from cockpit.fit.reasons import asked_lines
 
 Tree = dict[str, Any]
 

@@ -48,7 +48,12 @@ HOMES = {
     "pynvml": ("exporter/",),
     "torch": ("jobspecs/",),
     "horovod": ("jobspecs/",),
-    "aiohttp": ("cockpit/kube/", "cockpit/sim/", "cockpit/telemetry/direct.py", "cockpit/apart.py"),
+    "aiohttp": (
+        "cockpit/kube/",
+        "cockpit/sim/",
+        "cockpit/telemetry/http_client.py",
+        "cockpit/daemon_thread.py",
+    ),
     "requests": (),
     # packages that only an extra or another distribution installs
     "cel": ("cockpit/sim/",),

@@ -30,7 +30,7 @@ def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
 
 
 def test_a_worker_that_does_not_end_by_itself_is_kept_up() -> None:
-    """Names that are no constant are those of a person's commands (`run_soon`, a change of a pool)."""
+    """Names that are no constant are those of a person's commands (`spawn`, a change of a pool)."""
     named = {
         word.value.value: path.name
         for path, call in calls("run_worker")

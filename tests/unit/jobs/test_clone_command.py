@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.errors import BadInput
-from cockpit.jobs.again import as_written
+from cockpit.jobs.clone import as_written
 from cockpit.jobs.clone_template import clone_template
 from cockpit.jobs.launchers import launch_of
 from cockpit.jobs.render import render

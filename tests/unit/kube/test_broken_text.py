@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.clean import clean, clean_block
 from cockpit.kube.decode.decoders import EVENT, JOB, NODE, POD
 from cockpit.kube.decode.wire import PROTOBUF_WIRE
 from cockpit.kube.proto import batch_pb2, core_pb2, meta_pb2
+from cockpit.sanitise import clean, clean_block
 
 DEEPEST = 8
 MADE = {"Pod": (core_pb2.Pod, POD), "Node": (core_pb2.Node, NODE), "Event": (core_pb2.Event, EVENT)}

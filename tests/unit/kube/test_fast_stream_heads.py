@@ -6,7 +6,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from cockpit.kube.fast_stream import WAITING_BYTES, Intake, _Handler
+from cockpit.kube.fast_stream import WAITING_BYTES, BodyReader, _Handler
 from tests.unit.kube.raw_http import END, HEAD, chunk
 
 PATIENCE_SECONDS = 60.0
@@ -116,7 +116,7 @@ async def test_a_connection_that_ends_is_told_to_aiohttp() -> None:
     handler, line = connected()
     line.send(HEAD + chunk(b"abc"))
     taken: Any = handler.intake
-    assert isinstance(taken, Intake)
+    assert isinstance(taken, BodyReader)
     assert handler.connected
     taken.connection_lost(None)
     assert not handler.connected

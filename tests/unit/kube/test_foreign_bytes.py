@@ -10,7 +10,6 @@ import msgspec
 import pytest
 from msgspec import inspect
 
-from cockpit.clean import clean
 from cockpit.errors import Refused
 from cockpit.kube.contexts import context_names, context_namespaces
 from cockpit.kube.decode import decoders, shapes
@@ -26,6 +25,7 @@ from cockpit.kube.decode.volcano import VolcanoJob
 from cockpit.kube.decode.wire import UndecodableError, read_status
 from cockpit.kube.log_lines import Cutter
 from cockpit.kube.resource import MACHINE_DEPLOYMENTS, MACHINES, NODE_CLAIMS, NODE_POOLS, Resource
+from cockpit.sanitise import clean
 from tests.reliability.figures import Tell
 
 GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", namespaced=True)

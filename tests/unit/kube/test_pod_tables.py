@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from cockpit.clean import clean
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.kube.decode import decoders
 from cockpit.model.pod import Pod
+from cockpit.sanitise import clean
 from tests.unit.kube.builders import CREATED, CREATED_SECONDS, gpu_container, meta, owner, pod
 
 

@@ -20,7 +20,7 @@ from cockpit.pools.index import pools_of
 from cockpit.pools.kept_events import MOST, kept_events
 from cockpit.pools.owner import FailureClass
 from cockpit.store.store import Store
-from cockpit.views.pool_told import owner_words
+from cockpit.views.pool_json import owner_words
 from tests.unit.pools.builders import BORN, deployment, node, store_of
 
 GROUP = "MachineDeployment/capi/h100"

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from cockpit.errors import BadInput
-from cockpit.fit.surroundings import Budget, budget_of
+from cockpit.fit.scheduling_context import Budget, budget_of
 from cockpit.k8s.durations import go_seconds
 from cockpit.k8s.labels import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM
 from cockpit.k8s.selectors import selector_of

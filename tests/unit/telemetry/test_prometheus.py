@@ -16,8 +16,8 @@ from cockpit.model.refusal import Refusal
 from cockpit.telemetry.discovery import find_prometheus
 from cockpit.telemetry.exporters import ExporterPages
 from cockpit.telemetry.faults import TelemetryError, Unheard
+from cockpit.telemetry.http_protocol import Query
 from cockpit.telemetry.prometheus import Prometheus
-from cockpit.telemetry.wire import Query
 
 WHO = "Prometheus at monitoring/prometheus:web"
 

@@ -10,8 +10,8 @@ from cockpit.kube.answer import ApiAnswer
 from cockpit.model.batch import Batch, Phase
 from cockpit.telemetry.discovery import Service
 from cockpit.telemetry.endpoint import ServicePort, of_service
+from cockpit.telemetry.http_protocol import Query
 from cockpit.telemetry.start import EMPTY_ROUNDS, open_target, run_telemetry
-from cockpit.telemetry.wire import Query
 from tests.unit.telemetry.builders import NOW, SmallCluster
 
 

@@ -19,7 +19,7 @@ from cockpit.errors import NoConnection
 SECONDS = 10
 
 
-class Far:
+class Peer:
     """A command that says what the test puts into `said` and notes what it hears."""
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ async def test_keys_sizes_and_output_and_the_terminal_as_it_was(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window.sit_down(monkeypatch)
-    far, before = Far(), window.settings()
+    far, before = Peer(), window.settings()
     handler = signal.getsignal(signal.SIGWINCH)
     joined = asyncio.create_task(terminal.join(far, is_tty=True))
     await far.until(sizes=1)
@@ -121,7 +121,7 @@ async def test_it_is_as_it_was_after_a_bad_end(
     window: Window, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     window.sit_down(monkeypatch)
-    far, before = Far(), window.settings()
+    far, before = Peer(), window.settings()
     joined = asyncio.create_task(terminal.join(far, is_tty=True))
     await far.until(sizes=1)
     if how == "broken":
@@ -140,7 +140,7 @@ async def test_a_file_as_input_is_sent_whole_and_its_end_is_told(
 ) -> None:
     text = b"line\n" * 20_000
     (tmp_path / "input").write_bytes(text)
-    far = Far()
+    far = Peer()
     with (tmp_path / "input").open("rb") as file:
         monkeypatch.setattr(sys, "stdin", file)
         joined = asyncio.create_task(terminal.join(far, is_tty=False))
@@ -152,7 +152,7 @@ async def test_a_file_as_input_is_sent_whole_and_its_end_is_told(
 async def test_the_end_of_the_command_does_not_wait_for_input(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     monkeypatch.setattr(sys, "stdin", Stream(reading))
-    far = Far()
+    far = Peer()
     joined = asyncio.create_task(terminal.join(far, is_tty=False))
     os.write(writing, b"a")
     await far.until(heard=b"a")

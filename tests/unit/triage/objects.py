@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.jobs.index import JobIndex
 from cockpit.kube.decode import decoders
 from cockpit.kube.resource import Resource

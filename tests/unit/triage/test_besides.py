@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cockpit.catalogue import Cause
-from cockpit.fit.surroundings import Surroundings
+from cockpit.fit.scheduling_context import Surroundings
 from cockpit.model.finding import Finding, Subject
 from cockpit.triage.context import Context
 from cockpit.triage.engine import explain

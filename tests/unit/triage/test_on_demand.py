@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.fit.surroundings import Budget
+from cockpit.fit.scheduling_context import Budget
 from cockpit.k8s.selectors import selector_of
 from cockpit.model.batch import Batch
 from cockpit.model.finding import Finding, Subject

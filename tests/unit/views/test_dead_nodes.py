@@ -10,7 +10,7 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Condition, Kind
 from cockpit.pools.index import pools_of
 from cockpit.store.store import Store
-from cockpit.views import duty, fleet, gpus, heat, node_page, nodes
+from cockpit.views import duty, fleet, gpus, heatmap, node_page, nodes
 
 DIED, NOW = 1_000.0, 4_600.0
 
@@ -63,7 +63,7 @@ def test_nowhere_is_a_dead_node_well_free_or_at_work(ready: str) -> None:
     page = {pair.name: pair.value for pair in node_page.facts(node, store, NOW)}
     assert "ok" not in page["health"].split() and "90%" not in page["now"]
     assert "none usable: the node is not ready" in page["GPUs"]
-    assert set(heat.groups(store)[0].blocks[0].levels) == {heat.LOST}
+    assert set(heatmap.groups(store)[0].blocks[0].levels) == {heatmap.LOST}
     counts = fleet.fleet(store)
     assert (counts.free, counts.lost) == (0, 3)
     (pool,) = pools_of(store)

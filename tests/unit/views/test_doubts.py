@@ -8,7 +8,7 @@ from cockpit_widgets.glyphs import IMPLAUSIBLE_LEVEL, STALE_LEVEL, heat_glyph, w
 from cockpit.model.gpu import Doubt, DoubtKind, Gpu
 from cockpit.model.quantity import Absent
 from cockpit.store.store import Store
-from cockpit.views import cards, doubts, heat
+from cockpit.views import cards, doubts, heatmap
 from cockpit.views import format as fmt
 from cockpit.views.fleet import fleet
 from cockpit.views.gpus import table
@@ -55,10 +55,10 @@ def test_it_has_a_word_and_a_glyph_of_its_own() -> None:
     assert fmt.bar(Absent.IMPLAUSIBLE) == heat_glyph(IMPLAUSIBLE_LEVEL) == "!"
     assert worst_level([3, IMPLAUSIBLE_LEVEL, STALE_LEVEL]) == IMPLAUSIBLE_LEVEL
     made = store_with([card(0, duty=Absent.IMPLAUSIBLE)])
-    (group,) = heat.groups(made)
+    (group,) = heatmap.groups(made)
     assert group.blocks[0].levels[0] == IMPLAUSIBLE_LEVEL
-    assert heat.cells([group]).endswith("! implausible")
-    assert heat.cells(heat.groups(store_with([card(0)]))) == heat.CELLS
+    assert heatmap.cells([group]).endswith("! implausible")
+    assert heatmap.cells(heatmap.groups(store_with([card(0)]))) == heatmap.CELLS
 
 
 def test_the_sentence_names_who_said_what() -> None:

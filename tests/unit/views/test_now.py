@@ -23,7 +23,7 @@ from cockpit.model.trust import Trust
 from cockpit.pools.index import pools_of
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
-from cockpit.views import heat, now
+from cockpit.views import heatmap, now
 from cockpit.views.fleet import Fleet, fleet, share
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
@@ -223,8 +223,8 @@ def test_where_not_every_pod_is_seen_nothing_is_called_free(status: StreamStatus
     assert (found.gpus, found.allocated, found.free, found.unseen) == (8, 4, 0, 4)
     left, _ = now.header(Attached(made), NOW)
     assert words(left) == "prod-eu · 1 node · 8 GPUs · 4 seen allocated · free unknown · duty n/c"
-    (group,) = heat.groups(made)
-    assert group.blocks[0].levels == (heat.NOT_COLLECTED,) * 8
+    (group,) = heatmap.groups(made)
+    assert group.blocks[0].levels == (heatmap.NOT_COLLECTED,) * 8
     (row,) = pools_of(made)
     assert not row.is_use_known
     panel = line(now.pools_panel([row], NOW))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.quantity import Absent
 from cockpit.pools.index import pools_of
-from cockpit.views import heat, now, physical
+from cockpit.views import heatmap, now, physical
 from cockpit.views.fleet import Fleet, fleet, share
 from tests.unit.views.builders import GIB, NOW, card, node, pod, store
 
@@ -110,8 +110,8 @@ def test_the_heatmap_has_a_cell_a_card_whatever_it_is_cut_into() -> None:
         slice_of(0, 2, "3g.20gb", "", 0.0, on="gpu-3"),
         slice_of(1, 1, "1g.5gb", "", 0.0, on="gpu-3"),
     )
-    blocks = heat.groups(made)[0].blocks
-    assert [block.levels for block in blocks] == [(8, heat.FREE), (4, heat.FREE)]
+    blocks = heatmap.groups(made)[0].blocks
+    assert [block.levels for block in blocks] == [(8, heatmap.FREE), (4, heatmap.FREE)]
 
 
 def test_a_lost_share_of_a_card_loses_no_card() -> None:

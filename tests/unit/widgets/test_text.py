@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from cockpit.clean import clean
+from cockpit.sanitise import clean
 from tests.reliability.figures import Tell
 from tests.unit.widgets.builders import HOSTILE
 

@@ -8,7 +8,7 @@ import pytest
 
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands.live import attached
+from cockpit.commands.attached import attached
 from cockpit.errors import CockpitError
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind

@@ -17,11 +17,11 @@ from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.server.local_port import LocalPort
 from cockpit.store.store import Store
 from cockpit.telemetry import lately
-from cockpit.telemetry.direct import DirectAnswer
+from cockpit.telemetry.http_client import DirectAnswer
+from cockpit.telemetry.http_protocol import Query
 from cockpit.telemetry.poller import Poller
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.source import PrometheusSource
-from cockpit.telemetry.wire import Query
 from cockpit.triage.attention import needs_human
 from cockpit.triage.verdicts import Verdicts
 from tests.unit.sim.prometheus.remembering import begun

@@ -10,7 +10,7 @@ import pytest
 
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands.live import Live, attached
+from cockpit.commands.attached import Live, attached
 from cockpit.model.metrics_server import MetricsServer
 from cockpit.model.record import Kind
 from cockpit.sim.scenarios.loading import find, load

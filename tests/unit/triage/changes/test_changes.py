@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.fit.surroundings import Claim, Surroundings
+from cockpit.fit.scheduling_context import Claim, Surroundings
 from cockpit.model.batch import Batch
 from cockpit.model.finding import Change, Subject
 from cockpit.model.gpu import Gpu, Mark

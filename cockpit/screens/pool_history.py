@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from cockpit.apart import apart
 from cockpit.clock import Clock
+from cockpit.daemon_thread import apart
 from cockpit.local_state.audit import local_user
-from cockpit.model.plan import Hold
+from cockpit.model.plan import PoolLeaseHandle
 from cockpit.model.pool import SizeAsked
 from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.pools.demand import NO_DEMAND, MachineMemory, demand_by_pool
@@ -20,7 +20,7 @@ from cockpit.pools.growth_log import GrowthLog
 from cockpit.pools.idle import EmptyWatch
 from cockpit.pools.index import pools_of
 from cockpit.screens.app_protocol import Cluster
-from cockpit.screens.now_watch import is_settled
+from cockpit.screens.problem_tracker import is_settled
 from cockpit.views.pool_curves import SHOWN_SECONDS
 from cockpit.views.pool_page import sample_of
 
@@ -100,7 +100,7 @@ class PoolWatch:
         self._follow()
         return self._asked.get(pool_key)
 
-    def note_asked(self, hold: Hold) -> None:
+    def note_asked(self, hold: PoolLeaseHandle) -> None:
         """A change was sent just now: the Lease that holds it tells who and when, to everybody the same."""
         self._follow()
         if not hold.path:

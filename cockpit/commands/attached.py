@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions, Link
-from cockpit.clean import SHORT, clean
 from cockpit.clock import Clock
 from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.output import note
@@ -22,6 +21,7 @@ from cockpit.model.record import Kind
 from cockpit.model.right import cannot
 from cockpit.model.session import Connection
 from cockpit.model.trust import Trust
+from cockpit.sanitise import SHORT, clean
 from cockpit.terminal import own_terminal
 from cockpit.triage.namespace_notes import absent_words, missing_namespaces, namespace_notes
 

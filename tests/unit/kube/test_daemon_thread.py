@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from cockpit.apart import apart, resolver
+from cockpit.daemon_thread import apart, resolver
 
 LEFT = """
 import asyncio, threading
-from cockpit.apart import apart
+from cockpit.daemon_thread import apart
 
 async def leave():
     task = asyncio.create_task(apart(threading.Event().wait))

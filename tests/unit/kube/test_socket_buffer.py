@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.kube.transport import LUMP_BYTES, LUMP_FROM_BYTES, Lumps
+from cockpit.kube.transport import LUMP_BYTES, LUMP_FROM_BYTES, SocketBuffer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is asked of the kernel")
 PATIENCE_SECONDS = 60.0
@@ -41,7 +41,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 async def test_a_trickle_asks_for_nothing() -> None:
     line = Played()
-    lumps = Lumps(line)
+    lumps = SocketBuffer(line)
     for _ in range(100):
         lumps.came(LUMP_FROM_BYTES - 1)
     assert line.asked == []
@@ -49,7 +49,7 @@ async def test_a_trickle_asks_for_nothing() -> None:
 
 async def test_what_pours_comes_in_lumps_and_then_in_bytes_again() -> None:
     line = Played()
-    lumps = Lumps(line)
+    lumps = SocketBuffer(line)
     lumps.came(LUMP_FROM_BYTES)
     lumps.came(LUMP_BYTES)
     assert line.asked == [LUMP_BYTES]
@@ -62,7 +62,7 @@ async def test_what_pours_comes_in_lumps_and_then_in_bytes_again() -> None:
 
 async def test_after_the_end_nothing_is_asked() -> None:
     line = Played()
-    lumps = Lumps(line)
+    lumps = SocketBuffer(line)
     lumps.came(LUMP_BYTES)
     lumps.stop()
     lumps.came(LUMP_BYTES)
@@ -71,7 +71,7 @@ async def test_after_the_end_nothing_is_asked() -> None:
 
 
 async def test_a_socket_that_cannot_is_asked_once() -> None:
-    lumps = Lumps(Played(can=False))
+    lumps = SocketBuffer(Played(can=False))
     lumps.came(LUMP_BYTES)
     assert lumps._socket is None
     lumps.came(LUMP_BYTES)
@@ -79,7 +79,7 @@ async def test_a_socket_that_cannot_is_asked_once() -> None:
 
 
 async def test_a_transport_without_a_socket() -> None:
-    Lumps(asyncio.BaseTransport()).came(LUMP_BYTES)
+    SocketBuffer(asyncio.BaseTransport()).came(LUMP_BYTES)
 
 
 async def test_the_kernel_takes_it() -> None:
@@ -95,7 +95,7 @@ async def test_the_kernel_takes_it() -> None:
         def get_extra_info(self, name: str, default: Any = None) -> Any:
             return near if name == "socket" else default
 
-    lumps = Lumps(Real())
+    lumps = SocketBuffer(Real())
     lumps.came(LUMP_FROM_BYTES)
     assert near.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT) == LUMP_BYTES
     loop.add_reader(near, woken.set)

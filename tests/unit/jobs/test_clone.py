@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cockpit.gangs import registry
-from cockpit.jobs.again import as_written
+from cockpit.jobs.clone import as_written
 from cockpit.k8s.controller_marks import MARKS
 
 UID = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer
-from cockpit.telemetry.direct import Direct
 from cockpit.telemetry.endpoint import Endpoint
 from cockpit.telemetry.faults import TelemetryError, Throttled, Unheard
+from cockpit.telemetry.http_client import Direct
 from cockpit.telemetry.prometheus import Prometheus
 
 EMPTY = b'{"status":"success","data":{"resultType":"vector","result":[]}}'

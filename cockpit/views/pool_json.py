@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cockpit.fit.surroundings import Budget
+from cockpit.fit.scheduling_context import Budget
 from cockpit.model.job_reader import JobReader
 from cockpit.model.lease import NOT_READ, LeaseRead
 from cockpit.model.node import Node

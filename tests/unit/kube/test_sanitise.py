@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.clean import MOST_MARKS, WordCache, clean, clean_block
 from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
+from cockpit.sanitise import MOST_MARKS, WordCache, clean, clean_block
 from cockpit.telemetry.faults import TelemetryError
 
 HOSTILE = "\x00\x07\x08\x0b\x0c\r\n\t\x1b\x7f\x80\x85\x90\x9b\x9d"

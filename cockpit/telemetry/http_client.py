@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
 from cockpit import __version__
-from cockpit.apart import resolver
-from cockpit.clean import clean
+from cockpit.daemon_thread import resolver
 from cockpit.errors import NoConnection
 from cockpit.model.batch import Phase
 from cockpit.model.metrics_server import MetricsServer
+from cockpit.sanitise import clean
+from cockpit.telemetry.auth import authorization
 from cockpit.telemetry.endpoint import Endpoint
 from cockpit.telemetry.faults import TelemetryError
-from cockpit.telemetry.login import authorization
-from cockpit.telemetry.wire import Query
+from cockpit.telemetry.http_protocol import Query
 
 if TYPE_CHECKING:
     import aiohttp
@@ -28,7 +28,7 @@ MOST_RETRY_SECONDS = 3_600.0
 
 
 class DirectAnswer(NamedTuple):
-    """As `cockpit.telemetry.wire.HttpAnswer` has it."""
+    """As `cockpit.telemetry.http_protocol.HttpAnswer` has it."""
 
     status: int
     content_type: str

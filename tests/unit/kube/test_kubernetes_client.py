@@ -25,7 +25,7 @@ def test_the_synchronous_client_is_not_imported() -> None:
 
 def test_others_find_everything_afterwards() -> None:
     program = (
-        "import cockpit.kube.stock;"
+        "import cockpit.kube.kubernetes_client;"
         "from kubernetes import client, config, watch;"
         "from kubernetes.aio import client as other;"
         "print(client.CoreV1Api.__name__, other.CoreV1Api.__name__, config.load_kube_config.__name__)"
@@ -36,7 +36,7 @@ def test_others_find_everything_afterwards() -> None:
 def test_what_was_imported_whole_before_stays_as_it_is() -> None:
     program = (
         "import kubernetes.aio, sys; whole = sys.modules['kubernetes'];"
-        "import cockpit.kube.stock;"
+        "import cockpit.kube.kubernetes_client;"
         "print(sys.modules['kubernetes'] is whole, kubernetes.aio.watch.__name__)"
     )
     assert said(program) == "True kubernetes.aio.watch"
@@ -50,7 +50,7 @@ def test_a_package_that_needs_its_front_door_is_imported_whole() -> None:
         "        raise AttributeError('not without the front door')\n"
         "    return real(name, package)\n"
         "importlib.import_module = refuse\n"
-        "import cockpit.kube.stock as stock\n"
+        "import cockpit.kube.kubernetes_client as stock\n"
         "print(stock.kube_config.__name__, sys.modules['kubernetes'].client.__name__)"
     )
     assert said(program) == "kubernetes.aio.config.kube_config kubernetes.client"
@@ -58,7 +58,7 @@ def test_a_package_that_needs_its_front_door_is_imported_whole() -> None:
 
 def test_the_loader_of_kubeconfigs_does_not_bring_the_client_and_its_models() -> None:
     program = (
-        "import sys, cockpit.kube.stock as stock;"
+        "import sys, cockpit.kube.kubernetes_client as stock;"
         "print('pydantic' in sys.modules, 'kubernetes.aio.client.api_client' in sys.modules);"
         "from kubernetes.aio.client import ApiClient;"
         "print(ApiClient.__module__, type(stock.kube_config.ApiClient(stock.Configuration())) is ApiClient)"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cockpit import collector
+from cockpit import gc_tuning
 from cockpit.model.batch import Batch
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -26,7 +26,7 @@ def _restored() -> Iterator[None]:
 
 
 def test_rounds_become_rare() -> None:
-    collector.expect_many()
+    gc_tuning.expect_many()
     assert gc.get_threshold()[0] >= 10_000
     assert gc.get_freeze_count() > 0
 
@@ -34,7 +34,7 @@ def test_rounds_become_rare() -> None:
 def test_what_has_settled_is_not_looked_at_again() -> None:
     kept = [[number] for number in range(1_000)]
     before = len(gc.get_objects())
-    collector.settle()
+    gc_tuning.settle()
     assert len(gc.get_objects()) < before - len(kept) // 2
 
 
@@ -52,8 +52,8 @@ class Page:
 
 
 def test_closed_pages_do_not_pile_up() -> None:
-    collector.expect_many()
-    collector.settle()
+    gc_tuning.expect_many()
+    gc_tuning.settle()
     gc.collect()
     before = Page.open_pages
     rng, stack, most = random.Random(1), [Page()], 0
@@ -73,9 +73,9 @@ def test_a_quiet_moment_after_some_pages_collects_them() -> None:
     gc.disable()
     try:
         waiting: list[Callable[[], None]] = []
-        pages = collector.ClosedPages(lambda seconds, fn: waiting.append(fn))
+        pages = gc_tuning.ClosedPages(lambda seconds, fn: waiting.append(fn))
         before = Page.open_pages
-        for number in range(1, 2 * collector.PAGES + 1):
+        for number in range(1, 2 * gc_tuning.PAGES + 1):
             Page()
             pages.changed()
             while len(waiting) > 1:
@@ -96,13 +96,13 @@ def test_pages_that_change_without_a_quiet_moment_do_not_pile_up() -> None:
     gc.collect()
     gc.disable()
     try:
-        pages = collector.ClosedPages(lambda seconds, fn: None)
+        pages = gc_tuning.ClosedPages(lambda seconds, fn: None)
         before, most = Page.open_pages, 0
-        for _ in range(5 * collector.MOST_PAGES):
+        for _ in range(5 * gc_tuning.MOST_PAGES):
             Page()
             pages.changed()
             most = max(most, Page.open_pages - before)
-        assert most <= collector.MOST_PAGES
+        assert most <= gc_tuning.MOST_PAGES
     finally:
         gc.enable()
         gc.collect()

@@ -7,8 +7,8 @@ from cockpit.actions.find import job_named
 from cockpit.actions.forward import Passage, board_candidates, find_board, hold_open, plan_passage
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
+from cockpit.commands.attached import Live, attached
 from cockpit.commands.enter import KINDS, member, options_of_a_way
-from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import wait_on, within
 from cockpit.commands.settings import audit_log

@@ -10,8 +10,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from cockpit.apart import apart
 from cockpit.clock import Clock
+from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput
 from cockpit.model.batch import Phase
 from cockpit.model.finding import Finding

@@ -14,7 +14,7 @@ from textual.worker import WorkType
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError
 from cockpit.model.lease import Lease, LeaseRead
-from cockpit.model.plan import Hold
+from cockpit.model.plan import PoolLeaseHandle
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.pools.index import pools_of
@@ -22,7 +22,7 @@ from cockpit.pools.index import pools_of
 if TYPE_CHECKING:
     from cockpit.actions.perform import AuditLog
     from cockpit.model.store_reader import StoreReader
-    from cockpit.screens.pool_watch import PoolWatch
+    from cockpit.screens.pool_history import PoolWatch
 
 BEGINS_SECONDS: Final = 60.0
 """So long after its Lease was taken the size may still be written: what goes is cordoned first, and
@@ -44,7 +44,7 @@ class ChangesHost(Protocol):
 
     def audit(self) -> "AuditLog": ...
     def run_worker(self, work: WorkType[None], *, name: str, group: str, exclusive: bool) -> Any: ...
-    def run_soon(self, work: WorkType[None], name: str) -> None: ...
+    def spawn(self, work: WorkType[None], name: str) -> None: ...
     def notify(self, message: str, **options: Any) -> None: ...
     @property
     def pool_watch(self) -> "PoolWatch": ...
@@ -68,7 +68,7 @@ class PoolChanges:
         except CockpitError as error:
             return LeaseRead(trouble=error.sentence)
 
-    def follow(self, hold: Hold) -> None:
+    def follow(self, hold: PoolLeaseHandle) -> None:
         """Keep the hold until its change is over, and tell who undid it."""
         self._host.pool_watch.note_asked(hold)
         self._follow(hold, None)
@@ -83,7 +83,7 @@ class PoolChanges:
         ):
             return
         self._searched = cluster
-        self._host.run_soon(self._take_up, "changes")
+        self._host.spawn(self._take_up, "changes")
 
     async def _take_up(self) -> None:
         from cockpit.actions.pool_lease import hold_of
@@ -101,12 +101,12 @@ class PoolChanges:
             if hold.path not in self._followed and host.cluster is cluster:
                 self._follow(hold, lease)
 
-    def _follow(self, hold: Hold, lease: Lease | None) -> None:
+    def _follow(self, hold: PoolLeaseHandle, lease: Lease | None) -> None:
         work: WorkType[None] = partial(self._to_the_end, hold, lease)
         name = f"hold {hold.pool_key}"
         self._host.run_worker(work, name=name, group=name, exclusive=True)
 
-    async def _to_the_end(self, hold: Hold, lease: Lease | None) -> None:
+    async def _to_the_end(self, hold: PoolLeaseHandle, lease: Lease | None) -> None:
         """`lease` is that of a change that is taken up again."""
         from cockpit.actions.pool_follow import Follower, bad_end
 
@@ -141,7 +141,7 @@ class PoolChanges:
         if told:
             host.notify(told, severity="error", markup=False, timeout=30)
 
-    def _tell_resumed(self, hold: Hold, lease: Lease) -> bool:
+    def _tell_resumed(self, hold: PoolLeaseHandle, lease: Lease) -> bool:
         """Say how a change of before stands; whether it is over by now, one way or the other."""
         from cockpit.actions.pool_follow import End, standing
         from cockpit.actions.pool_lease import clock_words

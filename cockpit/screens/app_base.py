@@ -1,9 +1,8 @@
-"""An app that an error of one widget, timer or worker does not end.
+"""The base of the app: an error boundary around widgets, timers and workers, and serialised keys.
 
-Textual ends the app at the first exception that nobody caught, and stops the widget that raised it. Here a
-message handler that fails is left where it was, a widget that cannot be drawn shows a sentence in its place,
-and everything else goes on. Before the first screen stands there is nothing to go on with: that error still
-ends the app.
+Textual ends the app at the first uncaught exception and stops the widget that raised it. Here the app goes
+on: a failed message handler is abandoned, and a widget that cannot be drawn shows the error sentence instead.
+An error before the first screen is mounted still ends the app.
 """
 
 import time
@@ -16,25 +15,57 @@ from cockpit_widgets.text import fit
 from rich.segment import Segment
 from textual.app import App
 from textual.dom import DOMNode
+from textual.events import Event
 from textual.geometry import Region
 from textual.message import Message
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.worker import Worker, WorkerFailed
+from textual.worker import Worker, WorkerFailed, WorkType
 
-from cockpit.steady import Work, kept_up
+from cockpit.gc_tuning import ClosedPages
+from cockpit.screens.typed_ahead import TypedAhead
+from cockpit.supervise import Work, kept_up
 
 Note = Callable[[BaseException, str], str]
 
 
-class SteadyApp(FrugalApp[int]):
-    """`note` keeps a report and words the sentence; None lets an error end the app, as tests want it."""
+class AppBase(FrugalApp[int]):
+    """`note` writes a report and returns its sentence; None lets an error end the app, as tests want it.
+
+    Keys act in the order in which they were typed, each on what the key before it shows.
+    """
 
     def __init__(self, note: Note | None) -> None:
         super().__init__()
         self._note = note
         self._is_up = False
-        self._told: set[str] = set()
+        self._shown: set[str] = set()
+        self._typed_ahead = TypedAhead(self, super().on_event)
+        self._closed_pages = ClosedPages(self.set_timer)
+
+    def on_mount(self) -> None:
+        self.screen_change_signal.subscribe(self, lambda _: self._page_changed(), immediate=True)
+        self._typed_ahead.follow()
+
+    def _page_changed(self) -> None:
+        self._typed_ahead.follow()
+        self._closed_pages.changed()
+
+    async def on_event(self, event: Event) -> None:
+        await self._typed_ahead.take(event)
+
+    def spawn_foreground(self, work: WorkType[None], name: str) -> None:
+        """Run what a key opens in a worker. Later keys wait until it asks a question or ends."""
+        self._typed_ahead.opens(self.run_worker(work, name=name, group="commands", exclusive=False))
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        if event.worker.is_finished:
+            self._typed_ahead.opened(event.worker)
+
+    async def push_screen_wait(self, screen: Screen[Any] | str, *, mode: str | None = None) -> Any:
+        with self._typed_ahead.asking():
+            return await super().push_screen_wait(screen, mode=mode)
 
     def on_ready(self) -> None:
         self._is_up = True
@@ -52,8 +83,8 @@ class SteadyApp(FrugalApp[int]):
         """Keep and tell an error that nobody expected, once for each place; its sentence."""
         assert self._note is not None
         sentence = self._note(error, where)
-        if sentence not in self._told:
-            self._told.add(sentence)
+        if sentence not in self._shown:
+            self._shown.add(sentence)
             self.tell_fault(sentence)
         return sentence
 

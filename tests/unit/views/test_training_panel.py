@@ -5,12 +5,12 @@ import pytest
 from cockpit.jobs.progress import Patterns
 from cockpit.jobs.training.hang import CardUse, no_progress
 from cockpit.jobs.training.run import TrainingRun
-from cockpit.jobs.training.shelf import RunShelf
+from cockpit.jobs.training.run_cache import RunShelf
 from cockpit.jobs.training.start import beside, start_of
 from cockpit.model.batch import Batch
 from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.record import Kind
-from cockpit.views import run_lens
+from cockpit.views import training_panel
 from cockpit.views.run_curves import SHORT_LINES, TALL_LINES, RunCurves, curve_lines, curves_of, number
 from tests.unit.jobs.training_logs import BEGUN, as_lines, log
 from tests.unit.views.builders import card, pod, store
@@ -38,8 +38,8 @@ def steps(slow: int | None = None, ranks: int = 4, intervals: int = 30) -> list[
 
 
 def said(run: TrainingRun, now_seconds: float, **more: object) -> list[str]:
-    lens = run_lens.lens_of(run, (), store(), now_seconds, is_running=True)
-    return [f"{pair.name}: {pair.value}" for pair in run_lens.facts(lens)]
+    lens = training_panel.lens_of(run, (), store(), now_seconds, is_running=True)
+    return [f"{pair.name}: {pair.value}" for pair in training_panel.facts(lens)]
 
 
 def test_all_is_well() -> None:
@@ -116,8 +116,8 @@ def test_a_start_after_the_last_step_is_waited_for_as_a_step_is() -> None:
     (line, *_) = said(run, BEGUN + 970)
     assert line == "progress stopped: no step for 1m10s, usually every 10s"
     made = pod("w-0", gpus=2, role="worker", rank=0, started_seconds=BEGUN + 900)
-    lens = run_lens.lens_of(run_of(steps()), (made,), store(), BEGUN + 930, is_running=True)
-    assert run_lens.facts(lens) == []
+    lens = training_panel.lens_of(run_of(steps()), (made,), store(), BEGUN + 930, is_running=True)
+    assert training_panel.facts(lens) == []
 
 
 BUSY_AND_COLD = CardUse(1.0, 0.22)
@@ -150,14 +150,17 @@ def test_a_hang_is_told_with_the_last_lines() -> None:
     details = [GpuDetail(uuid=one.uuid, node=one.node, power_cap_watts=700.0) for one in cards]
     made = store(member, *cards)
     made.apply(Batch(kind=Kind.GPU_DETAIL, changed=tuple(details)))
-    lens = run_lens.lens_of(run_of(steps()), (member,), made, BEGUN + 700, is_running=True)
-    told = [f"{pair.name}: {pair.value}" for pair in run_lens.facts(lens)]
+    lens = training_panel.lens_of(run_of(steps()), (member,), made, BEGUN + 700, is_running=True)
+    told = [f"{pair.name}: {pair.value}" for pair in training_panel.facts(lens)]
     assert told[0] == (
         "hang: probably a hung collective: no step for 6m40s, usually every 10s;"
         " all 2 GPUs are at full duty, at 20% of the power limit at most"
     )
     assert told[1].startswith("last line: ranks 0-3: progress step=300")
-    assert run_lens.facts(run_lens.lens_of(run_of(steps()), (), made, BEGUN + 700, is_running=False)) == []
+    assert (
+        training_panel.facts(training_panel.lens_of(run_of(steps()), (), made, BEGUN + 700, is_running=False))
+        == []
+    )
 
 
 def test_the_parts_of_the_start_add_up() -> None:
