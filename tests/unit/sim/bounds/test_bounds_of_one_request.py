@@ -114,7 +114,7 @@ try:
     object_of("\\n".join(lines).encode(), "application/yaml")
     print("done")
 except PortError as refusal:
-    print(refusal.status, "excessive aliasing" in refusal.message)
+    print(refusal.status, "aliases" in refusal.message)
 """
 
 
@@ -122,17 +122,9 @@ def test_a_billion_laughs_are_a_bad_request() -> None:
     assert output_of(LAUGHS) == "400 True"
 
 
-def test_aliases_and_merges_of_people_are_taken() -> None:
-    body = b"a: &x {k: 1, l: 2}\nb: *x\nc: {<<: *x, l: 3}\nd: 2026-01-01\ne: 1:30\nf: yes\n"
-    told = object_of(body, "application/yaml")
-    assert told == {
-        "a": {"k": 1, "l": 2},
-        "b": {"k": 1, "l": 2},
-        "c": {"k": 1, "l": 3},
-        "d": "2026-01-01",
-        "e": "1:30",
-        "f": True,
-    }
+def test_keys_and_times_of_yaml_are_texts() -> None:
+    told = object_of(b"d: 2026-01-01\nf: yes\n2: a\ntrue: b\n", "application/yaml")
+    assert told == {"d": "2026-01-01", "f": True, "2": "a", "true": "b"}
 
 
 @pytest.mark.parametrize("body", [b"a: &a [*a]", b"a: *b", b"? [a]\n: b", b"a: !!python/none x", b"a: .nan"])
