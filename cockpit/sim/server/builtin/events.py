@@ -21,26 +21,6 @@ _NAMES = {
 }
 _BACK = {new: core for core, new in _NAMES.items()}
 
-CORE_FIELDS: dict[str, tuple[str, ...]] = {
-    **{
-        f"involvedObject.{part}": ("involvedObject", part)
-        for part in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-    },
-    "reason": ("reason",),
-    "reportingComponent": ("reportingComponent",),
-    "source": ("source", "component"),
-    "type": ("type",),
-}
-NEW_FIELDS: dict[str, tuple[str, ...]] = {
-    **{
-        f"regarding.{part}": ("regarding", part)
-        for part in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-    },
-    "reason": ("reason",),
-    "reportingController": ("reportingController",),
-    "type": ("type",),
-}
-
 
 def to_new(event: Tree) -> Tree:
     """A stored event as events.k8s.io shows it."""

@@ -11,10 +11,6 @@ from cockpit.sim.server.object_meta import label_faults_at
 from cockpit.sim.server.refusals import Cause, required, unsupported, wrong
 from cockpit.sim.server.selectors import object_selector
 
-DELETE_WARNING = (
-    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
-    "them or set propagationPolicy=Orphan to suppress this warning"
-)
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _MOST_RETRIES = 2**31 - 1
 _FIXED = (

@@ -9,17 +9,6 @@ from cockpit.sim.server.builtin.pod_rules import pod_spec_faults
 from cockpit.sim.server.builtin.pod_spec import complete_spec
 from cockpit.sim.server.refusals import Cause, banned, wrong
 
-FIELDS: dict[str, tuple[str, ...]] = {
-    "spec.nodeName": ("spec", "nodeName"),
-    "spec.restartPolicy": ("spec", "restartPolicy"),
-    "spec.schedulerName": ("spec", "schedulerName"),
-    "spec.serviceAccountName": ("spec", "serviceAccountName"),
-    "spec.hostNetwork": ("spec", "hostNetwork"),
-    "status.phase": ("status", "phase"),
-    "status.podIP": ("status", "podIP"),
-    "status.nominatedNodeName": ("status", "nominatedNodeName"),
-}
-
 _FIXED = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` "

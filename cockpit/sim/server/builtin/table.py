@@ -1,9 +1,13 @@
-"""The table of built-in kinds."""
+"""The table of built-in kinds: what is data in `kinds.yaml`, and the functions of those that have any."""
+
+from importlib import resources
+from typing import Any
 
 import msgspec
 
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES, Resource
 from cockpit.sim import resources as r
+from cockpit.sim.port import Tree
 from cockpit.sim.server.builtin import (
     bounds,
     cluster,
@@ -13,317 +17,109 @@ from cockpit.sim.server.builtin import (
     pods,
     services,
     stateful_sets,
+    unattended,
     workloads,
 )
-from cockpit.sim.server.builtin.unattended import claim_kinds, unattended_kinds
-from cockpit.sim.server.kinds import Kinds, ScaleSubresource, ServedKind
+from cockpit.sim.server.kinds import Check, Kinds, ServedKind
 from cockpit.sim.server.schema.crd_check import crd_faults
 from cockpit.sim.server.schema.kinds import shape_of
-from cockpit.sim.server.schema.shape import SchemaShape
 
-_WORKLOAD_SCALE = ScaleSubresource(selector=("spec", "selector"))
+_COMPLETE = {
+    PODS: pods.complete,
+    NODES: cluster.complete_node,
+    NAMESPACES: cluster.complete_namespace,
+    EVENTS: events.complete,
+    SERVICES: cluster.complete_service,
+    JOBS: jobs.complete,
+    r.CONFIG_MAPS: cluster.complete_config_map,
+    r.SECRETS: cluster.complete_secret,
+    r.PERSISTENT_VOLUME_CLAIMS: cluster.complete_claim,
+    r.PERSISTENT_VOLUMES: cluster.complete_volume,
+    r.LIMIT_RANGES: cluster.complete_limits,
+    r.DEPLOYMENTS: workloads.complete_deployment,
+    r.REPLICA_SETS: workloads.complete_replica_set,
+    r.DAEMON_SETS: workloads.complete_daemon_set,
+    r.STATEFUL_SETS: stateful_sets.complete,
+    r.PRIORITY_CLASSES: cluster.complete_priority_class,
+    r.STORAGE_CLASSES: cluster.complete_storage_class,
+    r.CUSTOM_RESOURCE_DEFINITIONS: definitions.complete,
+    r.RESOURCE_CLAIMS: unattended.complete_claim,
+    r.RESOURCE_CLAIM_TEMPLATES: unattended.complete_claim_template,
+    r.CSI_DRIVERS: unattended.complete_driver,
+    r.REPLICATION_CONTROLLERS: unattended.complete_controller,
+}
+_REVISE = {
+    PODS: pods.revise,
+    NODES: cluster.revise_node,
+    NAMESPACES: cluster.revise_namespace,
+    JOBS: jobs.revise,
+    r.PERSISTENT_VOLUME_CLAIMS: cluster.pending_status,
+    r.PERSISTENT_VOLUMES: cluster.revise_volume,
+    r.RESOURCE_QUOTAS: cluster.empty_status,
+    r.DEPLOYMENTS: cluster.empty_status,
+    r.REPLICA_SETS: workloads.revise_replica_set,
+    r.DAEMON_SETS: workloads.revise_daemon_set,
+    r.STATEFUL_SETS: stateful_sets.revise,
+    r.BUDGETS: workloads.revise_budget,
+    r.CUSTOM_RESOURCE_DEFINITIONS: definitions.revise,
+    r.RESOURCE_CLAIMS: cluster.empty_status,
+    r.VOLUME_ATTACHMENTS: unattended.detached,
+    r.REPLICATION_CONTROLLERS: unattended.nothing_runs,
+}
+_CHECKS: dict[Resource, tuple[Check, ...]] = {
+    PODS: (pods.check,),
+    NODES: (cluster.check_node,),
+    EVENTS: (events.check,),
+    r.NEW_EVENTS: (events.check_story, events.check_new),
+    SERVICES: (services.check,),
+    JOBS: (jobs.check,),
+    r.CONFIG_MAPS: (cluster.check_config_map,),
+    r.SECRETS: (cluster.check_secret,),
+    r.RESOURCE_QUOTAS: (bounds.check_quota,),
+    r.LIMIT_RANGES: (bounds.check_limits,),
+    r.DEPLOYMENTS: (workloads.check, workloads.check_progress, workloads.check_selector),
+    r.REPLICA_SETS: (workloads.check, workloads.check_selector),
+    r.DAEMON_SETS: (workloads.check, workloads.check_selector),
+    r.STATEFUL_SETS: (workloads.check, stateful_sets.check),
+    r.BUDGETS: (workloads.check_budget,),
+    r.LEASES: (bounds.check_lease,),
+    r.PRIORITY_CLASSES: (cluster.check_priority_class,),
+    r.CUSTOM_RESOURCE_DEFINITIONS: (crd_faults,),
+}
+_FURTHER: dict[Resource, dict[str, Any]] = {
+    PODS: {"status_checks": (pods.check_status,)},
+    NODES: {"complete_status": (cluster.complete_node,)},
+    NAMESPACES: {"mark_ending": cluster.end_namespace},
+    SERVICES: {"status_checks": (services.check_status,)},
+    r.NEW_EVENTS: {"store": EVENTS, "to_stored": events.to_core, "to_served": events.to_new},
+    r.DEPLOYMENTS: {"status_checks": (workloads.check_deployment_status,)},
+    r.CUSTOM_RESOURCE_DEFINITIONS: {"mark_ending": definitions.end},
+}
 
 
 def built_in() -> Kinds:
     """A fresh registry of everything that is served without a CustomResourceDefinition."""
-    kinds = (*_nodes_and_pods(), *_core(), *_volumes(), *_batch(), *_apps(), *_others())
-    kinds = (*kinds, *claim_kinds(), *unattended_kinds())
-    return Kinds(msgspec.structs.replace(kind, shape=_shape(kind.resource)) for kind in kinds)
+    text = resources.files("cockpit.sim.server.builtin").joinpath("kinds.yaml").read_bytes()
+    revise = {**_REVISE, SERVICES: cluster.service_addresses()}
+    return Kinds(_served(row, revise) for row in msgspec.yaml.decode(text))
 
 
-def _shape(resource: Resource) -> SchemaShape | None:
-    return shape_of(resource.group, resource.version, resource.kind)
-
-
-def _nodes_and_pods() -> list[ServedKind]:
-    return [
-        ServedKind(
-            resource=PODS,
-            singular="pod",
-            short_names=("po",),
-            categories=("all",),
-            has_status=True,
-            has_generation=True,
-            is_graceful=True,
-            deletion_returns_object=True,
-            fields=pods.FIELDS,
-            absent_fields={"spec.hostNetwork": "false"},
-            kept_status=("qosClass",),
-            complete=(pods.complete,),
-            revise=(pods.revise,),
-            checks=(pods.check,),
-            status_checks=(pods.check_status,),
-        ),
-        ServedKind(
-            resource=NODES,
-            singular="node",
-            short_names=("no",),
-            has_status=True,
-            keeps_status_at_create=True,
-            fields={"spec.unschedulable": ("spec", "unschedulable")},
-            absent_fields={"spec.unschedulable": "false"},
-            complete=(cluster.complete_node,),
-            complete_status=(cluster.complete_node,),
-            revise=(cluster.revise_node,),
-            checks=(cluster.check_node,),
-        ),
-        ServedKind(
-            resource=NAMESPACES,
-            singular="namespace",
-            short_names=("ns",),
-            verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
-            has_status=True,
-            name_rule="label",
-            fields={"status.phase": ("status", "phase"), "name": ("metadata", "name")},
-            complete=(cluster.complete_namespace,),
-            mark_ending=cluster.end_namespace,
-            revise=(cluster.revise_namespace,),
-        ),
-    ]
-
-
-def _core() -> list[ServedKind]:
-    return [
-        ServedKind(
-            resource=EVENTS,
-            singular="event",
-            short_names=("ev",),
-            is_path_creatable=True,
-            default_propagation="",
-            fields=events.CORE_FIELDS,
-            complete=(events.complete,),
-            checks=(events.check,),
-        ),
-        ServedKind(
-            resource=r.NEW_EVENTS,
-            singular="event",
-            short_names=("ev",),
-            is_path_creatable=True,
-            default_propagation="",
-            fields=events.NEW_FIELDS,
-            store=EVENTS,
-            to_stored=events.to_core,
-            to_served=events.to_new,
-            checks=(events.check_story, events.check_new),
-        ),
-        ServedKind(
-            resource=SERVICES,
-            singular="service",
-            short_names=("svc",),
-            categories=("all",),
-            has_status=True,
-            name_rule="label",
-            is_path_creatable=True,
-            deletion_returns_object=True,
-            fields={"spec.clusterIP": ("spec", "clusterIP"), "spec.type": ("spec", "type")},
-            complete=(cluster.complete_service,),
-            revise=(cluster.service_addresses(),),
-            checks=(services.check,),
-            status_checks=(services.check_status,),
-        ),
-        ServedKind(
-            resource=r.CONFIG_MAPS,
-            singular="configmap",
-            short_names=("cm",),
-            complete=(cluster.complete_config_map,),
-            checks=(cluster.check_config_map,),
-        ),
-        ServedKind(
-            resource=r.SECRETS,
-            singular="secret",
-            fields={"type": ("type",)},
-            complete=(cluster.complete_secret,),
-            checks=(cluster.check_secret,),
-        ),
-        ServedKind(
-            resource=r.SERVICE_ACCOUNTS,
-            singular="serviceaccount",
-            short_names=("sa",),
-            deletion_returns_object=True,
-        ),
-    ]
-
-
-def _volumes() -> list[ServedKind]:
-    return [
-        ServedKind(
-            resource=r.PERSISTENT_VOLUME_CLAIMS,
-            singular="persistentvolumeclaim",
-            short_names=("pvc",),
-            has_status=True,
-            deletion_returns_object=True,
-            complete=(cluster.complete_claim,),
-            revise=(cluster.pending_status,),
-        ),
-        ServedKind(
-            resource=r.PERSISTENT_VOLUMES,
-            singular="persistentvolume",
-            short_names=("pv",),
-            has_status=True,
-            deletion_returns_object=True,
-            complete=(cluster.complete_volume,),
-            revise=(cluster.revise_volume,),
-        ),
-        ServedKind(
-            resource=r.RESOURCE_QUOTAS,
-            singular="resourcequota",
-            short_names=("quota",),
-            has_status=True,
-            deletion_returns_object=True,
-            revise=(cluster.empty_status,),
-            checks=(bounds.check_quota,),
-        ),
-        ServedKind(
-            resource=r.LIMIT_RANGES,
-            singular="limitrange",
-            short_names=("limits",),
-            is_path_creatable=True,
-            complete=(cluster.complete_limits,),
-            checks=(bounds.check_limits,),
-        ),
-    ]
-
-
-def _batch() -> list[ServedKind]:
-    return [
-        ServedKind(
-            resource=JOBS,
-            singular="job",
-            categories=("all",),
-            has_status=True,
-            has_generation=True,
-            default_propagation="Orphan",
-            delete_warning=jobs.DELETE_WARNING,
-            fields={"status.successful": ("status", "succeeded")},
-            absent_fields={"status.successful": "0"},
-            complete=(jobs.complete,),
-            revise=(jobs.revise,),
-            checks=(jobs.check,),
-        ),
-    ]
-
-
-def _apps() -> list[ServedKind]:
-    return [
-        ServedKind(
-            resource=r.DEPLOYMENTS,
-            singular="deployment",
-            short_names=("deploy",),
-            categories=("all",),
-            has_status=True,
-            has_generation=True,
-            scale=_WORKLOAD_SCALE,
-            is_generation_of_annotations=True,
-            complete=(workloads.complete_deployment,),
-            revise=(cluster.empty_status,),
-            checks=(workloads.check, workloads.check_progress, workloads.check_selector),
-            status_checks=(workloads.check_deployment_status,),
-        ),
-        ServedKind(
-            resource=r.REPLICA_SETS,
-            singular="replicaset",
-            short_names=("rs",),
-            categories=("all",),
-            has_status=True,
-            has_generation=True,
-            scale=_WORKLOAD_SCALE,
-            complete=(workloads.complete_replica_set,),
-            revise=(workloads.revise_replica_set,),
-            checks=(workloads.check, workloads.check_selector),
-        ),
-        ServedKind(
-            resource=r.DAEMON_SETS,
-            singular="daemonset",
-            short_names=("ds",),
-            categories=("all",),
-            has_status=True,
-            has_generation=True,
-            complete=(workloads.complete_daemon_set,),
-            revise=(workloads.revise_daemon_set,),
-            checks=(workloads.check, workloads.check_selector),
-        ),
-        ServedKind(
-            resource=r.STATEFUL_SETS,
-            singular="statefulset",
-            short_names=("sts",),
-            categories=("all",),
-            has_status=True,
-            has_generation=True,
-            scale=_WORKLOAD_SCALE,
-            name_rule="label",
-            complete=(stateful_sets.complete,),
-            revise=(stateful_sets.revise,),
-            checks=(workloads.check, stateful_sets.check),
-        ),
-        ServedKind(resource=r.CONTROLLER_REVISIONS, singular="controllerrevision"),
-    ]
-
-
-def _rights() -> list[ServedKind]:
-    named = (
-        (r.ROLES, "role"),
-        (r.ROLE_BINDINGS, "rolebinding"),
-        (r.CLUSTER_ROLES, "clusterrole"),
-        (r.CLUSTER_ROLE_BINDINGS, "clusterrolebinding"),
+def _served(row: Tree, revise: dict[Resource, Any]) -> ServedKind:
+    resource = Resource(*row["resource"])
+    fields = {label: path.split(".") for label, path in row.get("fields", {}).items()}
+    kind = msgspec.convert(
+        {**row, "resource": msgspec.to_builtins(resource), "fields": fields}, ServedKind, strict=True
     )
-    return [
-        ServedKind(resource=resource, singular=singular, name_rule="path", is_path_creatable=True)
-        for resource, singular in named
-    ]
+    return msgspec.structs.replace(
+        kind,
+        singular=resource.kind.lower(),
+        complete=_alone(_COMPLETE, resource),
+        revise=_alone(revise, resource),
+        checks=_CHECKS.get(resource, ()),
+        shape=shape_of(resource.group, resource.version, resource.kind),
+        **_FURTHER.get(resource, {}),
+    )
 
 
-def _others() -> list[ServedKind]:
-    return [
-        ServedKind(
-            resource=r.BUDGETS,
-            singular="poddisruptionbudget",
-            short_names=("pdb",),
-            has_status=True,
-            has_generation=True,
-            is_update_unconditional=False,
-            revise=(workloads.revise_budget,),
-            checks=(workloads.check_budget,),
-        ),
-        ServedKind(
-            resource=r.LEASES,
-            singular="lease",
-            is_path_creatable=True,
-            is_update_unconditional=False,
-            checks=(bounds.check_lease,),
-        ),
-        ServedKind(
-            resource=r.PRIORITY_CLASSES,
-            singular="priorityclass",
-            short_names=("pc",),
-            has_generation=True,
-            generation_parts=("",),
-            complete=(cluster.complete_priority_class,),
-            checks=(cluster.check_priority_class,),
-        ),
-        ServedKind(
-            resource=r.STORAGE_CLASSES,
-            singular="storageclass",
-            short_names=("sc",),
-            complete=(cluster.complete_storage_class,),
-        ),
-        ServedKind(
-            resource=r.ENDPOINT_SLICES,
-            singular="endpointslice",
-            has_generation=True,
-            generation_parts=("addressType", "endpoints", "ports"),
-        ),
-        *_rights(),
-        ServedKind(
-            resource=r.CUSTOM_RESOURCE_DEFINITIONS,
-            singular="customresourcedefinition",
-            short_names=("crd", "crds"),
-            categories=("api-extensions",),
-            mark_ending=definitions.end,
-            complete=(definitions.complete,),
-            revise=(definitions.revise,),
-            checks=(crd_faults,),
-            has_status=True,
-            has_generation=True,
-            is_update_unconditional=False,
-        ),
-    ]
+def _alone(functions: dict[Resource, Any], resource: Resource) -> tuple[Any, ...]:
+    return (functions[resource],) if resource in functions else ()

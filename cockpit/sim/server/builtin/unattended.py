@@ -6,90 +6,18 @@ is not checked.
 
 from typing import Any
 
-from cockpit.sim import resources as r
 from cockpit.sim.port import Tree
 from cockpit.sim.server.builtin.filling import filled
 from cockpit.sim.server.builtin.pod_spec import complete_template
-from cockpit.sim.server.kinds import ScaleSubresource, ServedKind
 
 
-def unattended_kinds() -> list[ServedKind]:
-    """Storage drivers, what they attach, devices, and replication controllers."""
-    return [
-        ServedKind(
-            resource=r.CSI_NODES,
-            singular="csinode",
-            deletion_returns_object=True,
-        ),
-        ServedKind(
-            resource=r.CSI_DRIVERS,
-            singular="csidriver",
-            deletion_returns_object=True,
-            complete=(_complete_driver,),
-        ),
-        ServedKind(resource=r.CSI_STORAGE_CAPACITIES, singular="csistoragecapacity"),
-        ServedKind(
-            resource=r.VOLUME_ATTACHMENTS,
-            singular="volumeattachment",
-            has_status=True,
-            deletion_returns_object=True,
-            revise=(_detached,),
-        ),
-        ServedKind(
-            resource=r.DEVICE_CLASSES,
-            singular="deviceclass",
-            deletion_returns_object=True,
-            has_generation=True,
-        ),
-        ServedKind(
-            resource=r.RESOURCE_SLICES,
-            singular="resourceslice",
-            deletion_returns_object=True,
-            has_generation=True,
-            fields={"spec.driver": ("spec", "driver"), "spec.nodeName": ("spec", "nodeName")},
-        ),
-        ServedKind(
-            resource=r.REPLICATION_CONTROLLERS,
-            singular="replicationcontroller",
-            short_names=("rc",),
-            categories=("all",),
-            has_status=True,
-            has_generation=True,
-            default_propagation="Orphan",
-            fields={"status.replicas": ("status", "replicas")},
-            absent_fields={"status.replicas": "0"},
-            scale=ScaleSubresource(selector=("spec", "selector"), is_label_map=True),
-            complete=(_complete_controller,),
-            revise=(_nothing_runs,),
-        ),
-    ]
-
-
-def claim_kinds() -> list[ServedKind]:
-    """Claims on devices, which a controller makes and the scheduler waits for, and their templates."""
-    return [
-        ServedKind(
-            resource=r.RESOURCE_CLAIMS,
-            singular="resourceclaim",
-            has_status=True,
-            deletion_returns_object=True,
-            complete=(_complete_claim,),
-            revise=(_unallocated,),
-        ),
-        ServedKind(
-            resource=r.RESOURCE_CLAIM_TEMPLATES,
-            singular="resourceclaimtemplate",
-            deletion_returns_object=True,
-            complete=(_complete_claim_template,),
-        ),
-    ]
-
-
-def _detached(tree: Tree, old: Tree | None) -> Tree:
+def detached(tree: Tree, old: Tree | None) -> Tree:
+    """A new attachment is attached by its driver later."""
     return tree if old is not None else {**tree, "status": {"attached": False}}
 
 
-def _complete_driver(tree: Tree) -> Tree:
+def complete_driver(tree: Tree) -> Tree:
+    """What a driver leaves out."""
     spec = filled(
         tree.get("spec") or {},
         attachRequired=True,
@@ -104,7 +32,7 @@ def _complete_driver(tree: Tree) -> Tree:
     return {**tree, "spec": spec}
 
 
-def _complete_controller(tree: Tree) -> Tree:
+def complete_controller(tree: Tree) -> Tree:
     """One replica; labels and selector are those of its template where it names none."""
     spec = filled(tree.get("spec") or {}, replicas=1)
     template = spec.get("template")
@@ -119,25 +47,23 @@ def _complete_controller(tree: Tree) -> Tree:
     return {**tree, "metadata": metadata, "spec": spec}
 
 
-def _nothing_runs(tree: Tree, old: Tree | None) -> Tree:
+def nothing_runs(tree: Tree, old: Tree | None) -> Tree:
+    """No controller acts on it, so it has no pods."""
     return tree if old is not None else {**tree, "status": {"replicas": 0}}
 
 
-def _unallocated(tree: Tree, old: Tree | None) -> Tree:
-    return tree if old is not None else {**tree, "status": {}}
-
-
-def _complete_claim(tree: Tree) -> Tree:
+def complete_claim(tree: Tree) -> Tree:
+    """A request for devices is for one of them, unless it says otherwise."""
     return {**tree, "spec": _complete_claim_spec(tree.get("spec") or {})}
 
 
-def _complete_claim_template(tree: Tree) -> Tree:
+def complete_claim_template(tree: Tree) -> Tree:
+    """The same for the claims that are made of it."""
     spec = tree.get("spec") or {}
     return {**tree, "spec": {**spec, "spec": _complete_claim_spec(spec.get("spec") or {})}}
 
 
 def _complete_claim_spec(spec: Tree) -> Tree:
-    """A request for devices is for one of them, unless it says otherwise."""
     devices = spec.get("devices") or {}
     if not devices.get("requests"):
         return spec
