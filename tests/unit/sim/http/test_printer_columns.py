@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.kube.resource import EVENTS, JOBS, NODES, PODS, Resource
-from cockpit.sim.server.http.tables.columns import human_duration, selector_text
+from cockpit.sim.server.http.tables.cells import selector_text
+from cockpit.sim.server.http.tables.columns import human_duration
 from cockpit.sim.server.http.tables.custom import custom_printer, parse
 from cockpit.sim.server.http.tables.table import printer_of, row, table
 from cockpit.sim.times import rfc3339

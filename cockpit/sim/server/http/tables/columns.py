@@ -45,18 +45,8 @@ class Printer(msgspec.Struct, frozen=True):
     conditions: Callable[[Tree], list[Tree]] | None = None
 
 
-NAME = TableColumn("Name", format="name", description="Name must be unique within a namespace.")
-AGE = TableColumn("Age", description="How long ago the object was created.")
-CREATED_AT = TableColumn("Created At", "date", description="When the object was created.")
-CONTAINERS = TableColumn("Containers", priority=1, description="Names of each container in the template.")
-IMAGES = TableColumn("Images", priority=1, description="Images referenced by each container in the template.")
-SELECTOR = TableColumn("Selector", priority=1, description="Label selector of the object.")
-
-
-def metadata_of(tree: Tree) -> Tree:
-    """`metadata`, or an empty tree."""
-    found: Tree = tree.get("metadata") or {}
-    return found
+NAME = TableColumn("Name", format="name")
+AGE = TableColumn("Age")
 
 
 def part(tree: Tree, *path: str) -> Any:
@@ -110,40 +100,9 @@ def since(text: Any, now_seconds: float) -> str:
 
 def age(tree: Tree, now_seconds: float) -> str:
     """How long ago the object was created."""
-    return since(metadata_of(tree).get("creationTimestamp"), now_seconds)
+    return since(part(tree, "metadata").get("creationTimestamp"), now_seconds)
 
 
 def joined(words: Iterable[Any]) -> str:
     """Words with commas, `<none>` for no word."""
     return ",".join(str(word) for word in words) or NONE
-
-
-def labels_text(labels: Mapping[str, Any] | None) -> str:
-    """`a=1,b=2` in the order of the keys, `<none>` for no label."""
-    return joined(f"{key}={value}" for key, value in sorted((labels or {}).items()))
-
-
-def selector_text(selector: Mapping[str, Any] | None) -> str:
-    """A LabelSelector in the notation of `-l` (apimachinery `FormatLabelSelector`)."""
-    if not selector:
-        return NONE
-    parts = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
-    for one in selector.get("matchExpressions") or ():
-        key, values = one["key"], ",".join(sorted(one.get("values") or ()))
-        written = {
-            "In": f"{key} in ({values})",
-            "NotIn": f"{key} notin ({values})",
-            "Exists": key,
-            "DoesNotExist": f"!{key}",
-        }
-        parts.append((key, written.get(one["operator"], key)))
-    return joined(text for _, text in sorted(parts))
-
-
-def containers_of(spec: Tree) -> tuple[str, str]:
-    """Names and images of the containers of a pod spec."""
-    containers = spec.get("containers") or ()
-    return (
-        ",".join(one.get("name", "") for one in containers),
-        ",".join(one.get("image", "") for one in containers),
-    )

@@ -6,17 +6,8 @@ from cockpit.sim.port import Tree
 from cockpit.sim.server.http.tables.columns import AGE, NAME, NONE, Printer, TableColumn, age, part, since
 
 _COLUMNS = (
-    NAME,
-    TableColumn("Ready", description="The aggregate readiness state of this pod for accepting traffic."),
-    TableColumn("Status", description="The aggregate status of the containers in this pod."),
-    TableColumn(
-        "Restarts", description="How often the containers were restarted, and when the last one was."
-    ),
-    AGE,
-    TableColumn("IP", priority=1, description="Address of the pod."),
-    TableColumn("Node", priority=1, description="The node on which the pod runs."),
-    TableColumn("Nominated Node", priority=1, description="The node on which room is being made for it."),
-    TableColumn("Readiness Gates", priority=1, description="Conditions that must hold besides readiness."),
+    *(NAME, TableColumn("Ready"), TableColumn("Status"), TableColumn("Restarts"), AGE),
+    *(TableColumn(name, priority=1) for name in ("IP", "Node", "Nominated Node", "Readiness Gates")),
 )
 
 

@@ -1,53 +1,64 @@
 """Objects as a Table, and the part of an object that travels with its row."""
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from importlib import resources
 from typing import Any
 
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import Tree
-from cockpit.sim.server.http.tables import cluster, pods, settings, workloads
-from cockpit.sim.server.http.tables.columns import Printer
+from cockpit.sim.server.http.tables import cells
+from cockpit.sim.server.http.tables.columns import Printer, TableColumn, age, part
+from cockpit.sim.server.http.tables.pods import PODS
 
 META = "meta.k8s.io/v1"
+_ABSENT: Mapping[str, Any] = {"string": "", "integer": 0, "boolean": False, "date": None}
 
-PRINTERS: Mapping[str, Printer] = {
-    "pods": pods.PODS,
-    "nodes": cluster.NODES,
-    "namespaces": cluster.NAMESPACES,
-    "events": cluster.EVENTS,
-    "events.events.k8s.io": cluster.EVENTS,
-    "persistentvolumeclaims": cluster.CLAIMS,
-    "persistentvolumes": cluster.VOLUMES,
-    "resourcequotas": cluster.QUOTAS,
-    "poddisruptionbudgets.policy": cluster.BUDGETS,
-    "leases.coordination.k8s.io": cluster.LEASES,
-    "priorityclasses.scheduling.k8s.io": cluster.PRIORITY_CLASSES,
-    "storageclasses.storage.k8s.io": cluster.STORAGE_CLASSES,
-    "horizontalpodautoscalers.autoscaling": cluster.SCALERS,
-    "configmaps": settings.CONFIG_MAPS,
-    "secrets": settings.SECRETS,
-    "serviceaccounts": cluster.PLAIN,
-    "services": settings.SERVICES,
-    "endpoints": settings.ENDPOINTS,
-    "endpointslices.discovery.k8s.io": settings.SLICES,
-    "limitranges": settings.CREATED,
-    "roles.rbac.authorization.k8s.io": settings.CREATED,
-    "clusterroles.rbac.authorization.k8s.io": settings.CREATED,
-    "customresourcedefinitions.apiextensions.k8s.io": settings.CREATED,
-    "rolebindings.rbac.authorization.k8s.io": settings.BINDINGS,
-    "clusterrolebindings.rbac.authorization.k8s.io": settings.BINDINGS,
-    "jobs.batch": workloads.JOBS,
-    "cronjobs.batch": workloads.CRON_JOBS,
-    "deployments.apps": workloads.DEPLOYMENTS,
-    "replicasets.apps": workloads.REPLICA_SETS,
-    "daemonsets.apps": workloads.DAEMON_SETS,
-    "statefulsets.apps": workloads.STATEFUL_SETS,
-}
+Cell = Callable[[Tree, float], Any]
 
 
 def printer_of(resource: Resource) -> Printer:
     """The printer of a built-in resource; name and creation time for what has none of its own."""
-    return PRINTERS.get(resource.label, settings.CREATED)
+    printers = _printers()
+    return printers.get(resource.label, printers["default"])
+
+
+@functools.cache
+def _printers() -> Mapping[str, Printer]:
+    """By label: those of `columns.txt`, and that of pods."""
+    text = resources.files("cockpit.sim.server.http.tables").joinpath("columns.txt").read_text("utf-8")
+    rows: dict[str, list[str]] = {}
+    labels = ""
+    for line in text.splitlines():
+        if line.startswith("  "):
+            rows[labels].append(line)
+        elif not line.startswith("#"):
+            labels = line
+            rows[labels] = []
+    made = {labels: _printer(lines) for labels, lines in rows.items()}
+    return {"pods": PODS} | {label: made[labels] for labels in made for label in labels.split()}
+
+
+def _printer(lines: Iterable[str]) -> Printer:
+    columns, shown = [], []
+    for line in lines:
+        name, how, flags = ([word.strip() for word in line.split("|")] + [""])[:3]
+        kind = flags.removeprefix("wide").strip() or "string"
+        column_format = "name" if name == "Name" else ""
+        columns.append(TableColumn(name, kind, int(flags.startswith("wide")), column_format))
+        shown.append(_cell(how, _ABSENT[kind]))
+    return Printer(tuple(columns), lambda tree, now_seconds: [cell(tree, now_seconds) for cell in shown])
+
+
+def _cell(how: str, absent: Any) -> Cell:
+    """The function that a line of `columns.txt` names, or that reads its path."""
+    if how.endswith("()"):
+        function: Cell = age if how == "age()" else getattr(cells, how[:-2])
+        return function
+    path, _, word = how.partition(" ? ")
+    *within, last = path.split(".")
+    otherwise = word or absent
+    return lambda tree, _: part(tree, *within).get(last) or otherwise
 
 
 def partial(tree: Tree) -> Tree:
@@ -83,7 +94,7 @@ def table(
     columns = [column.definition() for column in printer.columns] if with_columns else None
     rows = [row(printer, tree, now_seconds, include) for tree in trees]
     # Of what has no printer of its own the real server answers null: Go writes a list so that was never made.
-    is_null = not rows and printer is settings.CREATED
+    is_null = not rows and printer is _printers()["default"]
     return {
         "kind": "Table",
         "apiVersion": META,
