@@ -48,12 +48,6 @@ VERSION: Tree = {
 class Documents(Protocol):
     """The OpenAPI documents."""
 
-    def v2(self) -> bytes:
-        """`/openapi/v2` as JSON."""
-
-    def v2_protobuf(self) -> bytes:
-        """`/openapi/v2` as protobuf, without definitions: for clients that find nothing in v3."""
-
     def v3_index(self) -> bytes:
         """`/openapi/v3` as JSON."""
 

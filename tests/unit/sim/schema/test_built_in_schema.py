@@ -254,8 +254,6 @@ def test_every_reference_of_every_document_leads_somewhere(documents: OpenAPI) -
         document = json.loads(documents.v3(path) or b"null")
         known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
         assert _references(document) <= known
-    second = json.loads(documents.v2())
-    assert _references(second) <= {f"#/definitions/{name}" for name in second["definitions"]}
     assert documents.v3("apis/none/v1") is None
 
 
@@ -277,11 +275,6 @@ def test_a_patch_takes_the_parameters_that_kubectl_looks_for(documents: OpenAPI)
     names = {parameter["name"] for parameter in patch["parameters"]}
     assert {"dryRun", "fieldManager", "fieldValidation", "force"} <= names
     assert patch["x-kubernetes-group-version-kind"]["kind"] == "Deployment"
-
-
-def test_the_second_version_as_protobuf_is_a_document_without_definitions(documents: OpenAPI) -> None:
-    # Swagger and info, each a field with a length: what gnostic reads as an empty document.
-    assert documents.v2_protobuf() == b"\n\x032.0\x12\x12\n\nKubernetes\x12\x041.36"
 
 
 def test_the_documents_follow_the_kinds() -> None:
