@@ -1,4 +1,8 @@
-"""JSON patch (RFC 6902) as the kube-apiserver applies it, with the habits of its library (json-patch v4)."""
+"""JSON patch (RFC 6902) as the kube-apiserver applies it, with the habits of its library (json-patch v4).
+
+The package jsonpatch follows the RFC instead: it refuses what the server takes in 5 of the 30 JSON patches of
+`tests/differential/patch_cases.py`, and copies without a bound.
+"""
 
 from collections.abc import Sequence
 from typing import Any
