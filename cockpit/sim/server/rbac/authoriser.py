@@ -4,13 +4,27 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from cockpit.k8s.policy_rules import PolicyRule
+from cockpit.k8s.policy_rules import PolicyRule, rule_of
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from cockpit.sim.server.rbac.attributes import MASTERS, AccessDecision, Attributes, quoted
-from cockpit.sim.server.rbac.rules import allows, rules_of
 from cockpit.sim.server.request import User
+
+
+def allows(rule: PolicyRule, asked: Attributes) -> bool:
+    """True when this rule alone allows the request."""
+    if not asked.is_resource:
+        return rule.allows_url(asked.verb, asked.path)
+    is_about = rule.is_about(asked.verb, asked.group, asked.resource, asked.subresource)
+    return is_about and rule.names_one(asked.name)
+
+
+def rules_of(tree: Tree) -> tuple[PolicyRule, ...]:
+    """The `rules` of a Role or ClusterRole."""
+    found = (rule_of(one) for one in tree.get("rules") or ())
+    return tuple(one for one in found if one is not None)
+
 
 RbacSource = Callable[[Resource], Iterable[Tree]]
 """Every stored object of one of `RBAC_RESOURCES`, over all namespaces; trees are not changed."""

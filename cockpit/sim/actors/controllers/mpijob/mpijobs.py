@@ -3,14 +3,15 @@
 Not modelled: Volcano PodGroups (the real operator's business on a real control plane).
 """
 
+from base64 import b64encode
 from collections.abc import Iterable
+from random import Random
 
 from cockpit.kube.resource import JOBS, MPIJOBS, PODS, SERVICES, Resource
 from cockpit.sim.actors.controllers.children import Children
 from cockpit.sim.actors.controllers.controller import Controller
 from cockpit.sim.actors.controllers.job.round import is_finished as is_job_finished
 from cockpit.sim.actors.controllers.mpijob import objects
-from cockpit.sim.actors.controllers.mpijob.keys import ssh_key_data
 from cockpit.sim.actors.controllers.mpijob.pod_group import pod_group
 from cockpit.sim.actors.controllers.mpijob.spec import MANAGER, MpiSpec, read_spec, validation_message
 from cockpit.sim.actors.controllers.mpijob.status import MpiStatus, is_finished, shortened
@@ -25,6 +26,31 @@ from cockpit.sim.actors.controllers.trees import (
 from cockpit.sim.engine import Key
 from cockpit.sim.port import ObjectChange, PortError, Tree
 from cockpit.sim.resources import CONFIG_MAPS, POD_GROUPS, SECRETS
+
+_ORDER_BITS = 520
+"""Below the order of the curve's group, which has 521 bits."""
+
+
+def ssh_key_data(random: Random) -> dict[str, str]:
+    """`ssh-privatekey` (PEM) and `ssh-publickey` (authorized_keys line), base64, as in a Secret.
+
+    These keys are for a simulated cluster: they come from a seed and keep no secret.
+    """
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.derive_private_key(random.getrandbits(_ORDER_BITS) + 1, ec.SECP521R1())
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return {
+        "ssh-privatekey": b64encode(private).decode(),
+        "ssh-publickey": b64encode(public + b"\n").decode(),
+    }
+
 
 _OVERRIDDEN = "Restart policy in pod template overridden by restart policy in replica spec"
 
