@@ -7,6 +7,7 @@ internal/pkg/rendermetrics/render_metrics.go (A up to 4.5; B: label `hostname`; 
 from collections.abc import Callable, Container, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from importlib import resources
 
 import msgspec
 
@@ -72,14 +73,6 @@ class _Family(msgspec.Struct, frozen=True):
     value: Value
 
 
-def _mib(value: int) -> float:
-    return value // _MIB
-
-
-def _percent(ratio: float) -> float:
-    return round(100 * ratio)
-
-
 def _whole(one: CardReading, value: float) -> float | None:
     """What only the whole card can tell: instances say nothing."""
     return value if one.slot is None else None
@@ -95,7 +88,7 @@ def _memory_celsius(one: CardReading) -> float | None:
     return _whole(one, round(one.state.memory_temperature_celsius))
 
 
-_SHARED_VALUES: dict[str, Value] = {
+_VALUES: dict[str, Value] = {
     "duty": lambda one: _whole(one, one.state.duty_ratio),
     "copy": lambda one: _whole(one, 0.6 * one.state.duty_ratio),
     "engine": lambda one: _profiled(one, one.engine_ratio),
@@ -117,103 +110,36 @@ _SHARED_VALUES: dict[str, Value] = {
 }
 
 
-def _scaled(what: str, factor: Callable[[float], float]) -> Value:
-    base = _SHARED_VALUES[what]
-
+def _scaled(base: Value, unit: Callable[[float], float]) -> Value:
     def value(one: CardReading) -> float | None:
         found = base(one)
-        return None if found is None else factor(found)
+        return None if found is None else unit(found)
 
     return value
 
 
-_DEV, _PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
+_UNITS: dict[str, Callable[[float], float]] = {
+    "-": lambda value: value,
+    "MHz": lambda hertz: round(hertz / 1e6),
+    "mJ": lambda joules: round(1000 * joules),
+    "MiB": lambda value: int(value) // _MIB,
+    "percent": lambda ratio: round(100 * ratio),
+    "hundredths": lambda ratio: round(100 * ratio) / 100,
+}
+"""In which a family is printed -> the number, from one in base units."""
 
 
-def _mhz(hertz: float) -> float:
-    return round(hertz / 1e6)
-
-
-def _to_mib(value: float) -> float:
-    return _mib(int(value))
-
-
-_OLD: tuple[_Family, ...] = (
-    _Family(f"{_DEV}SM_CLOCK", "gauge", "SM clock frequency (in MHz).", _scaled("clock", _mhz)),
-    _Family(f"{_DEV}MEM_CLOCK", "gauge", "Memory clock frequency (in MHz).", _scaled("memory_clock", _mhz)),
-    _Family(
-        f"{_DEV}MEMORY_TEMP", "gauge", "Memory temperature (in C).", _SHARED_VALUES["memory_celsius"]
-    ),
-    _Family(f"{_DEV}GPU_TEMP", "gauge", "GPU temperature (in C).", _SHARED_VALUES["celsius"]),
-    _Family(f"{_DEV}POWER_USAGE", "gauge", "Power draw (in W).", _SHARED_VALUES["power"]),
-    _Family(
-        f"{_DEV}TOTAL_ENERGY_CONSUMPTION", "counter", "Total energy consumption since boot (in mJ).",
-        _scaled("energy", lambda joules: round(1000 * joules)),
-    ),
-    _Family(f"{_DEV}GPU_UTIL", "gauge", "GPU utilization (in %).", _scaled("duty", _percent)),
-    _Family(f"{_DEV}MEM_COPY_UTIL", "gauge", "Memory utilization (in %).", _scaled("copy", _percent)),
-    _Family(f"{_DEV}XID_ERRORS", "gauge", "Value of the last XID error encountered.", _SHARED_VALUES["xid"]),
-    _Family(f"{_DEV}FB_FREE", "gauge", "Framebuffer memory free (in MiB).", _scaled("free", _to_mib)),
-    _Family(f"{_DEV}FB_USED", "gauge", "Framebuffer memory used (in MiB).", _scaled("used", _to_mib)),
-    _Family(
-        f"{_DEV}FB_RESERVED", "gauge", "Framebuffer memory reserved (in MiB).", _scaled("reserved", _to_mib)
-    ),
-    _Family(
-        f"{_DEV}UNCORRECTABLE_REMAPPED_ROWS", "counter", "Number of remapped rows for uncorrectable errors",
-        _SHARED_VALUES["remapped"],
-    ),
-    _Family(
-        f"{_DEV}ROW_REMAP_FAILURE", "gauge", "Whether remapping of rows has failed",
-        _SHARED_VALUES["remap_failed"],
-    ),
-    _Family(
-        f"{_PROF}GR_ENGINE_ACTIVE", "gauge", "Ratio of time the graphics engine is active.",
-        _SHARED_VALUES["engine"],
-    ),
-    _Family(
-        f"{_PROF}PIPE_TENSOR_ACTIVE", "gauge", "Ratio of cycles the tensor (HMMA) pipe is active.",
-        _SHARED_VALUES["tensor"],
-    ),
-    _Family(
-        f"{_PROF}DRAM_ACTIVE", "gauge", "Ratio of cycles the device memory interface is active.",
-        _SHARED_VALUES["dram"],
-    ),
-)  # fmt: skip
-
-_NEW: tuple[_Family, ...] = (
-    _Family(f"{_DEV}SM_CLOCK_HERTZ", "gauge", "SM clock frequency.", _SHARED_VALUES["clock"]),
-    _Family(f"{_DEV}MEMORY_CLOCK_HERTZ", "gauge", "Memory clock frequency.", _SHARED_VALUES["memory_clock"]),
-    _Family(f"{_DEV}MEMORY_TEMP_CELSIUS", "gauge", "Memory temperature.", _SHARED_VALUES["memory_celsius"]),
-    _Family(f"{_DEV}GPU_TEMP_CELSIUS", "gauge", "GPU temperature.", _SHARED_VALUES["celsius"]),
-    _Family(f"{_DEV}BOARD_POWER_WATTS", "gauge", "Power draw of the board.", _SHARED_VALUES["power"]),
-    _Family(f"{_DEV}GPU_ENERGY_JOULES_TOTAL", "counter", "Energy used since boot.", _SHARED_VALUES["energy"]),
-    _Family(
-        f"{_DEV}GPU_UTIL_RATIO", "gauge", "GPU utilization.",
-        _scaled("duty", lambda ratio: _percent(ratio) / 100),
-    ),
-    _Family(
-        f"{_DEV}MEMORY_UTIL_RATIO", "gauge", "Memory utilization.",
-        _scaled("copy", lambda ratio: _percent(ratio) / 100),
-    ),
-    _Family(f"{_DEV}XID_ERROR", "gauge", "Last XID error.", _SHARED_VALUES["xid"]),
-    _Family(f"{_DEV}FB_FREE_BYTES", "gauge", "Framebuffer memory free.", _SHARED_VALUES["free"]),
-    _Family(f"{_DEV}FB_USED_BYTES", "gauge", "Framebuffer memory used.", _SHARED_VALUES["used"]),
-    _Family(f"{_DEV}FB_RESERVED_BYTES", "gauge", "Framebuffer memory reserved.", _SHARED_VALUES["reserved"]),
-    _Family(f"{_DEV}FB_CAPACITY_BYTES", "gauge", "Framebuffer memory in all.", _SHARED_VALUES["total"]),
-    _Family(
-        f"{_DEV}ROW_REMAP_UNCORRECTABLE_TOTAL", "counter", "Rows remapped for uncorrectable errors.",
-        _SHARED_VALUES["remapped"],
-    ),
-    _Family(
-        f"{_DEV}ROW_REMAP_FAILED", "gauge", "Whether remapping of rows has failed.",
-        _SHARED_VALUES["remap_failed"],
-    ),
-    _Family(f"{_PROF}GR_ENGINE_UTIL_RATIO", "gauge", "Graphics engine active.", _SHARED_VALUES["engine"]),
-    _Family(f"{_PROF}TENSOR_UTIL_RATIO", "gauge", "Tensor pipe active.", _SHARED_VALUES["tensor"]),
-    _Family(f"{_PROF}DRAM_UTIL_RATIO", "gauge", "Memory interface active.", _SHARED_VALUES["dram"]),
-)  # fmt: skip
-
-_FAMILIES = {Generation.A: _OLD, Generation.B: _OLD, Generation.C: _NEW}
+@lru_cache
+def _families(generation: Generation) -> tuple[_Family, ...]:
+    """What a generation prints (`dcgm_families.txt`); nothing for our own exporter."""
+    page = {Generation.A: "old", Generation.B: "old", Generation.C: "new"}.get(generation)
+    text = resources.files("cockpit.sim.actors.gpus").joinpath("dcgm_families.txt").read_text("utf-8")
+    rows = (line.split(" ", 5) for line in text.splitlines() if not line.startswith("#"))
+    return tuple(
+        _Family(name, kind, said, _scaled(_VALUES[value], _UNITS[unit]))
+        for which, name, kind, value, unit, said in rows
+        if which == page
+    )
 
 
 def pci_address(index: int) -> str:
@@ -284,7 +210,7 @@ def samples(
         (one, _labels(node, one, generation)) for one in readings if not one.faults.is_lost
     ]
     found: list[ExposedSample] = []
-    for family in _FAMILIES[generation]:
+    for family in _families(generation):
         if names is not None and family.name not in names:
             continue
         for one, labels in shown:
@@ -303,7 +229,7 @@ def text(node: str, readings: Iterable[CardReading], generation: Generation = Ge
     """The /metrics page of a node."""
     heads = {
         family.name: (f"# HELP {family.name} {family.text}", f"# TYPE {family.name} {family.kind}")
-        for family in _FAMILIES[generation]
+        for family in _families(generation)
     }
     lines: list[str] = []
     before = ""
@@ -318,4 +244,4 @@ def text(node: str, readings: Iterable[CardReading], generation: Generation = Ge
 @lru_cache
 def metric_names(generation: Generation) -> tuple[str, ...]:
     """The metrics that a generation of dcgm-exporter may print."""
-    return tuple(family.name for family in _FAMILIES.get(generation, ()))
+    return tuple(family.name for family in _families(generation))
