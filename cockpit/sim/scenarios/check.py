@@ -280,17 +280,16 @@ def verbs_of(step: ScenarioStep) -> list[str]:
 
 
 def _causes(scenario: Scenario) -> Iterator[Fault]:
-    from cockpit.sim.scenarios.incidents import CAUSES
+    from cockpit.sim.scenarios.incidents import causes
 
     if scenario.incidents is None:
         return
+    known = causes()
     if not scenario.incidents.causes:
-        yield Fault(
-            ("incidents", "causes"), f"no cause to draw from; there are: {', '.join(sorted(CAUSES))}."
-        )
+        yield Fault(("incidents", "causes"), f"no cause to draw from; there are: {', '.join(sorted(known))}.")
     for index, cause in enumerate(scenario.incidents.causes):
-        if cause not in CAUSES:
-            yield Fault(("incidents", "causes", index), _unknown("cause", cause, CAUSES))
+        if cause not in known:
+            yield Fault(("incidents", "causes", index), _unknown("cause", cause, known))
 
 
 def _no_name(name: str) -> str:

@@ -12,7 +12,7 @@ from cockpit.sim.durations import seconds
 from cockpit.sim.engine import Actor, Key
 from cockpit.sim.port import ObjectChange, PortError, Tree
 from cockpit.sim.resources import DEPLOYMENTS, POD_GROUPS
-from cockpit.sim.scenarios.incidents import CAUSES, targets_of
+from cockpit.sim.scenarios.incidents import drawn, targets_of
 from cockpit.sim.scenarios.kinds import resource_called, resource_of
 from cockpit.sim.scenarios.manifests import POOLS_NAMESPACE, capacity_of, job_objects, node
 from cockpit.sim.scenarios.schema import BrokenGpu, NodeJoins, Scenario, ScenarioJob, ScenarioStep
@@ -284,7 +284,7 @@ class ScenarioPlayer(Actor):
         cause = self._causes.pop(0)
         self._count += 1
         targets = targets_of(self.scenario, self.engine.cache(NODES))
-        incident = CAUSES[cause](self.engine.random, targets, self._count)
+        incident = drawn(cause, self.engine.random, targets, self._count)
         for step in incident.steps:
             await self._attempt(step)
         self._say(incident.truth, about=incident.about, cause=cause)

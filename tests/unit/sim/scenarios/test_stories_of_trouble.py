@@ -8,7 +8,7 @@ import pytest
 from cockpit.kube.resource import JOBS, MPIJOBS, NODES, PODS, WORKLOADS
 from cockpit.sim.port import ChangeType, Tree
 from cockpit.sim.resources import DEPLOYMENTS
-from cockpit.sim.scenarios.incidents import CAUSES
+from cockpit.sim.scenarios.incidents import causes
 from cockpit.sim.scenarios.loading import find, load
 from cockpit.sim.scenarios.schema import Incidents
 from cockpit.telemetry.cards.round import gpus
@@ -199,12 +199,12 @@ SIGNS: dict[str, Sign] = {
 
 
 def test_every_cause_has_a_sign() -> None:
-    assert set(SIGNS) == set(CAUSES)
+    assert set(SIGNS) == set(causes())
     drawn = load(find("night-shift")).incidents
-    assert drawn is not None and set(drawn.causes) == set(CAUSES)
+    assert drawn is not None and set(drawn.causes) == set(causes())
 
 
-@pytest.mark.parametrize("cause", sorted(CAUSES))
+@pytest.mark.parametrize("cause", sorted(causes()))
 async def test_a_cause_shows_as_its_truth_says(cause: str) -> None:
     scenario = load(find("night-shift"))
     scenario = msgspec.structs.replace(scenario, incidents=Incidents(causes=(cause,), first="1m"), bulk=())
