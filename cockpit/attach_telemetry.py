@@ -28,13 +28,14 @@ class ServerReads(NamedTuple):
 def server_reads(session: "ApiSession") -> ServerReads:
     """They of this session. Each raises Refused and NoConnection."""
     from cockpit.kube.proxy import reader
+    from cockpit.kube.refusal import refusal_of, refused
     from cockpit.kube.resource import SERVICES
     from cockpit.telemetry.discovery import services_of
 
     async def list_services() -> "list[Service]":
         answer = await session.request("GET", SERVICES.path())
         if not answer.ok:
-            raise Refused(f"Services cannot be listed: {answer.message()}")
+            raise refused("Services cannot be listed", answer, SERVICES.path())
         return services_of(answer.json())
 
     async def read_page(path: str, query: tuple[tuple[str, str], ...], most_bytes: int) -> bytes:
@@ -42,7 +43,7 @@ def server_reads(session: "ApiSession") -> ServerReads:
             "GET", path, query=query, accept="*/*", timeout_seconds=PAGE_SECONDS, limit_bytes=most_bytes
         )
         if not answer.ok:
-            raise Refused(answer.message())
+            raise Refused(answer.message(), refusal_of(answer, path))
         return answer.body
 
     return ServerReads(reader(session), list_services, read_page, session.pulse.returned)

@@ -7,6 +7,7 @@ import msgspec
 
 from cockpit.errors import Refused
 from cockpit.kube.decode.wire import ServerStatus, read_status
+from cockpit.model.refusal import Refusal
 
 
 class ApiAnswer(msgspec.Struct, frozen=True):
@@ -31,7 +32,8 @@ class ApiAnswer(msgspec.Struct, frozen=True):
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
-            raise Refused("The server's answer is not JSON; is a proxy or login page in between?") from None
+            sentence = "The server's answer is not JSON; is a proxy or login page in between?"
+            raise Refused(sentence, Refusal(status=self.status)) from None
 
     def server_status(self) -> ServerStatus:
         """The Status object in the body, empty where it holds none."""
