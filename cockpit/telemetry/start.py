@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from cockpit.clock import Clock
-from cockpit.model.batch import Batch, StreamStatus
+from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Gpu
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer
 from cockpit.model.record import Kind
@@ -29,7 +29,10 @@ from cockpit.telemetry.source import PrometheusSource, TelemetrySource
 LOST_AFTER_FAILURES = 6
 EMPTY_ROUNDS, MOST_EMPTY_ROUNDS = 6, 60
 """Rounds without a card after which another source is looked for; doubled each time, up to the second."""
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 15.0, 300.0
+_PAUSES_SECONDS = (15.0, 30.0, 60.0, 120.0, 240.0, 300.0)
+"""Between two searches, the last one from then on."""
+_SOON_SECONDS = (2.0, 4.0, 8.0)
+"""Before these where what is wrong may pass: an outage that the API server or a balancer answers, a login."""
 
 
 async def run_telemetry(
@@ -58,7 +61,7 @@ async def run_telemetry(
     that a person named, `patience_seconds` how long a whole answer may take. `read_page` reads through the
     pod proxy, for want of a Prometheus. `asks` is told whom it asks now; the rest is the poller's.
     """
-    pause, empty_rounds = _FIRST_PAUSE_SECONDS, EMPTY_ROUNDS
+    failed, empty_rounds = 0, EMPTY_ROUNDS
     known: tuple[Gpu, ...] = ()
     reach = partial(open_target, get_proxied=get_proxied, patience_seconds=patience_seconds)
     while True:
@@ -67,12 +70,12 @@ async def run_telemetry(
                 pages = ExporterPages(read_page, clock) if read_page is not None else None
                 source = await find_source(server, list_services, reach, pages)
             except TelemetryError as error:
-                pause = max(pause, error.wait_seconds)
+                pause = max(_pause_seconds(error, failed), error.wait_seconds)
+                failed += 1
                 sink(Batch(kind=Kind.GPU, status=_nothing(error, clock, pause)))
                 await nap(pause, None if error.wait_seconds else back, sleep)
-                pause = min(_LONGEST_PAUSE_SECONDS, 2 * pause)
                 continue
-        pause = _FIRST_PAUSE_SECONDS
+        failed = 0
         poller = Poller(
             source,
             sink,
@@ -92,6 +95,13 @@ async def run_telemetry(
         empty_rounds = min(MOST_EMPTY_ROUNDS, 2 * empty_rounds) if poller.empty_rounds else EMPTY_ROUNDS
         # cards that left meanwhile must still grow old and go
         known = poller.cards
+
+
+def _pause_seconds(error: TelemetryError, failed: int) -> float:
+    """`failed`: searches that failed before."""
+    may_pass = error.phase in (Phase.BACKING_OFF, Phase.NOT_LOGGED_IN)
+    pauses = (*(_SOON_SECONDS if may_pass else ()), *_PAUSES_SECONDS)
+    return pauses[min(failed, len(pauses) - 1)]
 
 
 async def _poll(

@@ -6,8 +6,10 @@ import msgspec
 import pytest
 
 from cockpit.clock import ManualClock
+from cockpit.errors import Refused
 from cockpit.kube.answer import ApiAnswer
 from cockpit.model.batch import Batch, Phase
+from cockpit.model.refusal import Refusal
 from cockpit.telemetry.discovery import Service
 from cockpit.telemetry.endpoint import ServicePort, of_service
 from cockpit.telemetry.http_protocol import Query
@@ -54,6 +56,29 @@ async def test_without_a_prometheus_the_status_says_so_and_it_looks_again() -> N
     assert status.phase is Phase.ABSENT
     assert "set a Prometheus URL" in status.message
     assert status.retry_seconds == NOW + 300
+
+
+async def test_search_that_an_outage_ended_is_repeated_soon() -> None:
+    pauses: list[float] = []
+
+    async def fails() -> Sequence[Service]:
+        raise Refused("Services cannot be listed: HTTP 503", Refusal(status=503))
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 5:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        await run_telemetry(
+            get_proxied=never,
+            list_services=fails,
+            cluster=SmallCluster(),
+            sink=lambda _: None,
+            clock=ManualClock(NOW),
+            sleep=sleep,
+        )
+    assert pauses == [2.0, 4.0, 8.0, 15.0, 30.0]
 
 
 async def test_a_proxied_target_is_asked_through_the_api_server() -> None:
