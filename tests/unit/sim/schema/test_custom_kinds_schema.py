@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS
 from cockpit.sim.server.custom_kinds import schema_of
-from cockpit.sim.server.refusals import invalid
 from cockpit.sim.server.schema.crd_check import crd_faults
 from cockpit.sim.server.schema.custom import CustomKind, definition_of
 from cockpit.sim.server.schema.pruning import defaulted, pruned
@@ -136,77 +134,37 @@ def thing(**spec: Any) -> Tree:
 
 
 REFUSED: list[tuple[Tree, str]] = [
-    ({"n": 0}, "spec.n: Invalid value: 0: spec.n in body should be greater than or equal to 1"),
-    ({"n": 11}, "spec.n: Invalid value: 11: spec.n in body should be less than or equal to 10"),
-    (
-        {"n": "x"},
-        '[spec.n: Invalid value: "string": spec.n in body must be of type integer: "string", '
-        ".spec.n: Invalid value: 0: must be an integer, not string]",
-    ),
-    (
-        {"n": 1.5},
-        '[spec.n: Invalid value: "float64": spec.n in body must be of type int32: "float64", '
-        '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.n, '
-        ".spec.n: Invalid value: 0: must be an integer, not number]",
-    ),
-    (
-        {"n": 1099511627776},
-        '[<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.n, '
-        "spec.n: Invalid value: 1099511627776: spec.n in body should be less than or equal to 10, "
-        ".spec.n: Invalid value: 1099511627776: should be less than or equal to 2147483647]",
-    ),
-    ({"n": None}, "spec.n: Required value"),
-    ({"s": "a"}, 'spec.s: Invalid value: "a": spec.s in body should be at least 2 chars long'),
-    ({"s": "abcde"}, "spec.s: Too long: may not be more than 4 bytes"),
-    ({"s": "A1"}, "spec.s: Invalid value: \"A1\": spec.s in body should match '^[a-z]+$'"),
-    ({"e": "C"}, 'spec.e: Unsupported value: "C": supported values: "A", "B"'),
-    ({"b": "x"}, 'spec.b: Invalid value: "string": spec.b in body must be of type boolean: "string"'),
-    ({"f": 0.3}, "spec.f: Invalid value: 0.3: spec.f in body should be a multiple of 0.5"),
-    (
-        {"i": True},
-        'spec.i: Invalid value: "boolean": spec.i in body must be of type integer,string: "boolean"',
-    ),
-    ({"arr": []}, "spec.arr: Invalid value: 0: spec.arr in body should have at least 1 items"),
-    ({"arr": ["a", "b", "c"]}, "spec.arr: Too many: 3: must have at most 2 items"),
-    (
-        {"arr": [1]},
-        'spec.arr[0]: Invalid value: "integer": spec.arr[0] in body must be of type string: "integer"',
-    ),
-    ({"set": ["a", "a"]}, 'spec.set[1]: Duplicate value: "a"'),
-    ({"lm": [{"k": "a"}, {"k": "a"}]}, 'spec.lm[1]: Duplicate value: {"k":"a"}'),
-    ({"lm": [{"v": 1}]}, "spec.lm[0].k: Required value"),
-    (
-        {"m": {"a": "x"}},
-        'spec.m.a: Invalid value: "string": spec.m.a in body must be of type integer: "string"',
-    ),
-    ({"dt": "x"}, 'spec.dt: Invalid value: "x": spec.dt in body must be of type date-time: "x"'),
-    (
-        {"one": 3},
-        '[<nil>: Invalid value: "": "spec.one" must validate one and only one schema (oneOf). Found none '
-        "valid, spec.one: Invalid value: 3: spec.one in body should be greater than or equal to 5]",
-    ),
-    (
-        {"anyof": {}},
-        '[<nil>: Invalid value: "": "spec.anyof" must validate at least one schema (anyOf), '
-        "spec.anyof.p: Required value]",
-    ),
-    (
-        {"allof": 3},
-        "[spec.allof: Invalid value: 3: spec.allof in body should be greater than or equal to 5, "
-        "spec.allof: Invalid value: 3: spec.allof in body should be less than or equal to 2, "
-        '<nil>: Invalid value: "": "spec.allof" must validate all the schemas (allOf). None validated]',
-    ),
-    ({"nt": 7}, '<nil>: Invalid value: "": "spec.nt" must not validate the schema (not)'),
-    ({"quan": "x"}, f"spec.quan: Invalid value: \"x\": spec.quan in body should match '{QUANTITY}'"),
-    ({"tmpl": {}}, "[spec.tmpl.apiVersion: Required value, spec.tmpl.kind: Required value]"),
+    *(({"n": value}, "spec.n") for value in (0, 11, None)),
+    *(({"s": value}, "spec.s") for value in ("a", "abcde", "A1")),
+    ({"n": "x"}, "spec.n .spec.n"),
+    ({"n": 1.5}, "spec.n <nil> .spec.n"),
+    ({"n": 1099511627776}, "<nil> spec.n .spec.n"),
+    ({"e": "C"}, "spec.e"),
+    ({"b": "x"}, "spec.b"),
+    ({"f": 0.3}, "spec.f"),
+    ({"i": True}, "spec.i"),
+    ({"arr": []}, "spec.arr"),
+    ({"arr": ["a", "b", "c"]}, "spec.arr"),
+    ({"arr": [1]}, "spec.arr[0]"),
+    ({"set": ["a", "a"]}, "spec.set[1]"),
+    ({"lm": [{"k": "a"}, {"k": "a"}]}, "spec.lm[1]"),
+    ({"lm": [{"v": 1}]}, "spec.lm[0].k"),
+    ({"m": {"a": "x"}}, "spec.m.a"),
+    ({"dt": "x"}, "spec.dt"),
+    ({"one": 3}, "<nil> spec.one"),
+    ({"anyof": {}}, "<nil> spec.anyof.p"),
+    ({"allof": 3}, "spec.allof spec.allof <nil>"),
+    ({"nt": 7}, "<nil>"),
+    ({"quan": "x"}, "spec.quan"),
+    ({"tmpl": {}}, "spec.tmpl.apiVersion spec.tmpl.kind"),
 ]
+"""A spec, and the fields of the causes; tests/differential compares their wording with the real server's."""
 
 
-@pytest.mark.parametrize(("spec", "sentence"), REFUSED)
-def test_an_object_that_does_not_fit_is_refused(things: CustomKind, spec: Tree, sentence: str) -> None:
+@pytest.mark.parametrize(("spec", "fields"), REFUSED)
+def test_an_object_that_does_not_fit_is_refused(things: CustomKind, spec: Tree, fields: str) -> None:
     known, _ = things.decode(thing(**spec), "Strict")
-    causes = things.validate(known)
-    assert invalid(THING, "t", causes).message == f'Thing.y.test "t" is invalid: {sentence}'
+    assert [cause["field"] for cause in things.validate(known)] == fields.split()
 
 
 @pytest.mark.parametrize(
@@ -269,59 +227,31 @@ def test_what_was_wrong_before_may_stay() -> None:
     assert [cause["field"] for cause in check(thing(s="b"), old)] == ["spec.s"]
 
 
+_ROOT = "spec.validation.openAPIV3Schema"
+_FIELD = f"{_ROOT}.properties[spec].properties[a]"
 DEFINITIONS: list[tuple[Tree, str]] = [
-    (crd(None), "spec.versions[0].schema.openAPIV3Schema: Required value"),
-    (
-        crd({"type": "string"}),
-        'spec.validation.openAPIV3Schema.type: Invalid value: "string": must be object at the root',
-    ),
-    (
-        with_spec(a={"type": "text"}),
-        "spec.validation.openAPIV3Schema.properties[spec].properties[a].type: Unsupported value: "
-        '"text": supported values: "array", "boolean", "integer", "number", "object", "string"',
-    ),
-    (
-        with_spec(a={"properties": {}}),
-        "spec.validation.openAPIV3Schema.properties[spec].properties[a].type: Required value: must not be "
-        "empty for specified object fields",
-    ),
-    (
-        with_spec(a={"type": "array"}),
-        "spec.validation.openAPIV3Schema.properties[spec].properties[a].items: Required value: "
-        "must be specified",
-    ),
-    (
-        with_spec(a={"type": "integer", "default": "x"}),
-        "spec.validation.openAPIV3Schema.properties[spec].properties[a].default: Invalid value: "
-        '"string":  in body must be of type integer: "string"',
-    ),
-    (
-        with_spec(a={"type": "string", "pattern": "("}),
-        "spec.validation.openAPIV3Schema.properties[spec].properties[a].pattern: Invalid value: "
-        '"(": must be a valid regular expression, but isn\'t: error parsing regexp: missing ): (',
-    ),
+    (crd(None), "spec.versions[0].schema.openAPIV3Schema"),
+    (crd({"type": "string"}), f"{_ROOT}.type"),
+    (with_spec(a={"type": "text"}), f"{_FIELD}.type"),
+    (with_spec(a={"properties": {}}), f"{_FIELD}.type"),
+    (with_spec(a={"type": "array"}), f"{_FIELD}.items"),
+    (with_spec(a={"type": "integer", "default": "x"}), f"{_FIELD}.default"),
+    (with_spec(a={"type": "string", "pattern": "("}), f"{_FIELD}.pattern"),
     (
         crd({"type": "object"}, subresources={"scale": {}}),
-        "[spec.subresources.scale.specReplicasPath: Required value, "
-        "spec.subresources.scale.statusReplicasPath: Required value]",
+        "spec.subresources.scale.specReplicasPath spec.subresources.scale.statusReplicasPath",
     ),
     (
         crd({"type": "object"}, additionalPrinterColumns=[{"name": "A", "type": "text", "jsonPath": ".a"}]),
-        'spec.additionalPrinterColumns[0].type: Invalid value: "text": must be one of '
-        "boolean,date,integer,number,string",
+        "spec.additionalPrinterColumns[0].type",
     ),
-    (
-        {**crd({"type": "object"}), "metadata": {"name": "foo"}},
-        'metadata.name: Invalid value: "foo": must be spec.names.plural+"."+spec.group',
-    ),
+    ({**crd({"type": "object"}), "metadata": {"name": "foo"}}, "metadata.name"),
 ]
 
 
-@pytest.mark.parametrize(("definition", "sentence"), DEFINITIONS)
-def test_a_definition_that_is_none_is_refused(definition: Tree, sentence: str) -> None:
-    name = definition["metadata"]["name"]
-    refusal = invalid(CUSTOM_RESOURCE_DEFINITIONS, name, list(crd_faults(definition)))
-    assert refusal.message == f'CustomResourceDefinition.apiextensions.k8s.io "{name}" is invalid: {sentence}'
+@pytest.mark.parametrize(("definition", "fields"), DEFINITIONS)
+def test_a_definition_that_is_none_is_refused(definition: Tree, fields: str) -> None:
+    assert [cause["field"] for cause in crd_faults(definition)] == fields.split()
 
 
 def test_a_definition_that_is_right_has_no_faults() -> None:
