@@ -13,65 +13,10 @@ from cockpit.sim.server.custom_kinds import schema_of
 from cockpit.sim.server.schema.crd_check import crd_faults
 from cockpit.sim.server.schema.custom import CustomKind, definition_of
 from cockpit.sim.server.schema.pruning import defaulted, pruned
+from tests.differential.schema_cases import THINGS as FULL
 
 THING = Resource("y.test", "v1", "things", "Thing", namespaced=True)
-QUANTITY = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
-
-SPEC: Tree = {
-    "n": {"type": "integer", "minimum": 1, "maximum": 10, "format": "int32"},
-    "s": {"type": "string", "minLength": 2, "maxLength": 4, "pattern": "^[a-z]+$"},
-    "e": {"type": "string", "enum": ["A", "B"]},
-    "b": {"type": "boolean"},
-    "f": {"type": "number", "multipleOf": 0.5},
-    "i": {"x-kubernetes-int-or-string": True},
-    "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-    "nul": {"type": "string", "nullable": True},
-    "d": {"type": "string", "default": "dd"},
-    "dn": {"type": "string", "nullable": True, "default": "dd"},
-    "arr": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"type": "string"}},
-    "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
-    "lm": {
-        "type": "array",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["k"],
-        "items": {
-            "type": "object",
-            "required": ["k"],
-            "properties": {"k": {"type": "string"}, "v": {"type": "integer", "default": 3}},
-        },
-    },
-    "m": {"type": "object", "additionalProperties": {"type": "integer"}},
-    "o": {
-        "type": "object",
-        "properties": {
-            "x": {"type": "string", "default": "q"},
-            "y": {
-                "type": "object",
-                "default": {},
-                "properties": {"z": {"type": "integer", "default": 7}},
-            },
-        },
-    },
-    "dt": {"type": "string", "format": "date-time"},
-    "one": {"type": "integer", "oneOf": [{"minimum": 5}, {"maximum": 2}]},
-    "anyof": {
-        "type": "object",
-        "properties": {"p": {"type": "string"}, "q": {"type": "string"}},
-        "anyOf": [{"required": ["p"]}, {"required": ["q"]}],
-    },
-    "allof": {"type": "integer", "allOf": [{"minimum": 5}, {"maximum": 2}]},
-    "nt": {"type": "integer", "not": {"minimum": 5}},
-    "quan": {
-        "anyOf": [{"type": "integer"}, {"type": "string"}],
-        "pattern": QUANTITY,
-        "x-kubernetes-int-or-string": True,
-    },
-    "tmpl": {
-        "type": "object",
-        "x-kubernetes-embedded-resource": True,
-        "x-kubernetes-preserve-unknown-fields": True,
-    },
-}
+SPEC: Tree = FULL["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
 
 
 def crd(schema: Tree | None = None, **version: Any) -> Tree:
@@ -94,29 +39,6 @@ def with_spec(**properties: Tree) -> Tree:
     return crd(
         {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}},
     )
-
-
-FULL = crd(
-    {
-        "type": "object",
-        "required": ["spec"],
-        "properties": {
-            "spec": {"type": "object", "required": ["n"], "properties": SPEC},
-            "status": {
-                "type": "object",
-                "properties": {"replicas": {"type": "integer"}, "selector": {"type": "string"}},
-            },
-        },
-    },
-    subresources={
-        "status": {},
-        "scale": {
-            "specReplicasPath": ".spec.n",
-            "statusReplicasPath": ".status.replicas",
-            "labelSelectorPath": ".status.selector",
-        },
-    },
-)
 
 
 @pytest.fixture(scope="module")
