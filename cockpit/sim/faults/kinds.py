@@ -128,12 +128,3 @@ def silence(after_bytes: int) -> Fault:
         await asyncio.Event().wait()
 
     return fault
-
-
-def hang() -> Fault:
-    """A half-open connection: the request is taken, and nothing is ever answered."""
-
-    async def fault(exchange: Exchange) -> None:
-        await asyncio.Event().wait()
-
-    return fault

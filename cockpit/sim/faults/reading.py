@@ -91,7 +91,6 @@ def _flag(value: Any, path: Path) -> bool:
 
 
 _COUNT = _number(0, 1_000_000_000, "count")
-_EVENTS_ONLY = ("gone", "duplicate_events", "reorder_events")
 FAULTS: dict[str, dict[str, Read]] = {
     "status": {
         "code": _number(400, 599, "HTTP status of a failure"),
@@ -102,12 +101,6 @@ FAULTS: dict[str, dict[str, Read]] = {
     "delay": {"seconds": _duration},
     "cut": {"after_bytes": _COUNT, "after_events": _COUNT, "orderly": _flag},
     "gone": {"after_events": _COUNT},
-    "hang": {"after_bytes": _COUNT},
-    "slow": {"bytes_per_second": _number(1, 1_000_000_000, "number of bytes")},
-    "truncate": {},
-    "wrong_types": {"share": _share},
-    "duplicate_events": {"share": _share},
-    "reorder_events": {"share": _share},
     "drop": {},
     "lose_answer": {},
     "log_in_page": {},
@@ -138,7 +131,7 @@ def _rule(item: Any, path: Path) -> FaultRule:
         raise BadFault((*path, "do"), f"missing; say what happens, one of {', '.join(FAULTS)}.")
     fault, settings = _do(given["do"], (*path, "do"))
     match = _match(given.get("match") or {}, (*path, "match"))
-    if fault in _EVENTS_ONLY:
+    if fault == "gone":
         if not any(word == "verb" for word, _ in match):
             match = (*match, ("verb", ("watch",)))
         elif ("verb", ("watch",)) not in match:
@@ -192,6 +185,6 @@ def _do(value: Any, path: Path) -> tuple[str, Settings]:
     }
     if fault == "cut" and {"after_bytes", "after_events"} <= set(read):
         raise BadFault(path, "after_bytes and after_events exclude each other; give one.")
-    if fault not in ("cut", "gone", "hang") and main not in read:
+    if fault not in ("cut", "gone") and main not in read:
         raise BadFault((*path, main), f"missing; {fault} needs it.")
     return fault, read

@@ -62,7 +62,7 @@ class Script:
             if self._takes(number, rule, seen, target, now):
                 self._used[number] += 1
                 self.fired.append(Fired(now, number, rule.fault, seen.method, seen.path, seen.user))
-                return self._fault(number, rule)
+                return self._fault(rule)
         return None
 
     def _takes(
@@ -82,9 +82,8 @@ class Script:
     async def _pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds / self._clock.cluster_pace())
 
-    def _fault(self, number: int, rule: FaultRule) -> Fault:
+    def _fault(self, rule: FaultRule) -> Fault:
         given = rule.settings
-        random = self._randoms[number]
         match rule.fault:
             case "status":
                 code = given["code"]
@@ -103,19 +102,6 @@ class Script:
                 return kinds.cut(given.get("after_bytes", 0), orderly=given.get("orderly", False))
             case "gone":
                 return mutations.gone(given.get("after_events", 0))
-            case "hang":
-                after = given.get("after_bytes", 0)
-                return kinds.silence(after) if after else kinds.hang()
-            case "slow":
-                return mutations.slow(given["bytes_per_second"], self._pause)
-            case "truncate":
-                return mutations.truncate(random)
-            case "wrong_types":
-                return mutations.wrong_types(random, given["share"])
-            case "duplicate_events":
-                return mutations.duplicate_events(random, given["share"])
-            case "reorder_events":
-                return mutations.reorder_events(random, given["share"])
         return _PLAIN[rule.fault]
 
 
