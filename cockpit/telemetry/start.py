@@ -100,7 +100,7 @@ async def run_telemetry(
 def _pause_seconds(error: TelemetryError, failed: int) -> float:
     """`failed`: searches that failed before."""
     may_pass = error.phase in (Phase.BACKING_OFF, Phase.NOT_LOGGED_IN)
-    pauses = (*(_SOON_SECONDS if may_pass else ()), *_PAUSES_SECONDS)
+    pauses: tuple[float, ...] = (*(_SOON_SECONDS if may_pass else ()), *_PAUSES_SECONDS)
     return pauses[min(failed, len(pauses) - 1)]
 
 
