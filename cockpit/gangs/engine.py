@@ -422,8 +422,8 @@ class Engine:
         """What holds quota of a queue that takes jobs and can never use it; None where nothing does."""
         return None
 
-    def waiting(self, store: StoreReader, uid: str) -> tuple[WaitingView, ...]:
-        """What waits in the queue with that uid, next first."""
+    def waiting(self, store: StoreReader, queue: Queue) -> tuple[WaitingView, ...]:
+        """What waits in the queue, next first."""
         return ()
 
     def queue_path(self, queue: Queue, version: str) -> str:

@@ -56,7 +56,7 @@ def waiting(store: StoreReader, queue: Queue) -> tuple[WaitingView, ...]:
     """What waits in the queue, next first."""
     engine = registry.engine_of_queue(queue)
     if not isinstance(queue, SchedulerQueue):
-        return engine.waiting(store, queue.uid)
+        return engine.waiting(store, queue)
     inside = [one for one in _groups(engine, store).get(queue.name, ()) if one.is_waiting]
     ordered = sorted(inside, key=_turn)
     return tuple(_view(one, engine, store, place) for place, one in enumerate(ordered, start=1))

@@ -90,11 +90,6 @@ def is_consequence(message: str) -> bool:
     return whole is not None and whole.wording.is_consequence
 
 
-def names_gpus(message: str) -> bool:
-    """True where some node is out for want of GPUs."""
-    return any(_short_of(reason, gpus=True) for _, reason in parse(message).parts)
-
-
 def short_of(reason: str) -> str:
     """The resource that nodes of this part are short of, "" where the part says something else."""
     short = _INSUFFICIENT.search(reason)
@@ -140,8 +135,3 @@ def _words(reason: str) -> tuple[str, str]:
         return wording.words.format(**found.names), wording.many.format(**found.names)
     reason = re.sub(r"^(?:node\(s\)|nodes?)\s+", "", reason)
     return reason, reason
-
-
-def _short_of(reason: str, *, gpus: bool) -> bool:
-    short = _INSUFFICIENT.search(reason)
-    return short is not None and is_gpu_resource(short.group(1).rstrip(".,")) == gpus

@@ -1,4 +1,4 @@
-"""What every engine answers about where a job's gang stands, and the rows of its queues."""
+"""What every engine answers about where a job's gang stands, and what waits in its queues."""
 
 from typing import NamedTuple
 
@@ -58,17 +58,6 @@ class GangStanding(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.state in GangState.WAITING
 
 
-class QuotaView(msgspec.Struct, frozen=True, gc=False):
-    """Quota of one GPU resource in one flavor, in devices. None: not stated."""
-
-    flavor: str
-    resource: str
-    nominal: int
-    used: int | None
-    borrowed: int | None
-    borrowing_limit: int | None
-
-
 class WaitingView(msgspec.Struct, frozen=True, gc=False):
     """One workload or group of pods in line, by its uid. `job` is "namespace/name" of the job it stands for,
     else its own. GPUs and priority are None where nothing tells them."""
@@ -82,29 +71,3 @@ class WaitingView(msgspec.Struct, frozen=True, gc=False):
     priority: int | None
     created_seconds: float | None
     reason: str
-
-
-class QueueView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One queue of any engine. `state`: active, stopped, inactive, ending or unknown; `why` not active."""
-
-    uid: str
-    kind: str  # LocalQueue, ClusterQueue
-    name: str
-    namespace: str = ""
-    resource_version: str = ""
-    cluster_queue: str = ""
-    cohort: str = ""
-    strategy: str = ""
-    preemption: str = ""
-    stop_policy: str = ""
-    state: str = "unknown"
-    why: str = ""
-    quotas: tuple[QuotaView, ...] = ()
-    pending: int | None = None
-    reserving: int | None = None
-    admitted: int | None = None
-    waiting: tuple[WaitingView, ...] = ()
-
-    @property
-    def key(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name

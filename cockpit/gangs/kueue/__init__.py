@@ -223,8 +223,8 @@ class Kueue(Engine):
     def held_in_vain(self, queue: Queue, store: StoreReader) -> Finding | None:
         return unreleased.of_queue(queue, store) if isinstance(queue, (LocalQueue, ClusterQueue)) else None
 
-    def waiting(self, store: StoreReader, uid: str) -> tuple[WaitingView, ...]:
-        return queues.waiting(store, uid)
+    def waiting(self, store: StoreReader, queue: Queue) -> tuple[WaitingView, ...]:
+        return queues.waiting(store, queue)
 
     def queue_path(self, queue: Queue, version: str) -> str:
         return plans.queue_path(queue, version)

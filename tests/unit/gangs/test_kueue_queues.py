@@ -1,14 +1,15 @@
-"""Queue rows and the plans for holding, releasing, stopping and resuming."""
+"""What waits in queues, rows of queues, and the plans for holding, releasing, stopping and resuming."""
 
 import pytest
 
 from cockpit.errors import BadInput
 from cockpit.gangs.engine_of_job import engine_of_job
 from cockpit.gangs.kueue.plans import plan_resume_queue, plan_stop_queue, suspend_workload
-from cockpit.gangs.kueue.queues import queue_rows
+from cockpit.gangs.kueue.queues import waiting
 from cockpit.model.gang import QueuePlace, QuotaRow
 from cockpit.model.pod import Pod
 from cockpit.model.record import Uid
+from cockpit.views.queues import rows
 from tests.unit.gangs.builders import (
     MORE_4,
     NVIDIA,
@@ -23,22 +24,14 @@ from tests.unit.gangs.builders import (
 RUNNING = (is_("QuotaReserved"), is_("Admitted"))
 
 
-def test_rows_of_a_local_queue_and_its_cluster_queue() -> None:
+def test_waiting_workloads_of_a_local_queue_and_its_cluster_queue_in_order() -> None:
     first, second = workload("a", pending(MORE_4), created_seconds=1.0), workload("b", pending(MORE_4))
-    rows = queue_rows(
-        store_of(local_queue(pending=2, admitted=1), cluster_queue(nominal=8, used=4), second, first)
-    )
-    local, cluster = rows
-    assert (local.kind, local.key, local.state, local.pending) == ("LocalQueue", "team-a/main", "active", 2)
-    assert (cluster.kind, cluster.key) == ("ClusterQueue", "research")
-    assert [(one.nominal, one.used) for one in cluster.quotas] == [(8, 4)]
-    assert [one.resource for one in local.quotas] == [NVIDIA]
-    assert [(one.position, one.job, one.gpus) for one in local.waiting] == [
-        (1, "team-a/a", 4),
-        (2, "team-a/b", 4),
-    ]
-    assert local.waiting == cluster.waiting
-    assert all(one.is_estimate for one in local.waiting)
+    local, cluster = local_queue(), cluster_queue()
+    store = store_of(local, cluster, second, first)
+    found = waiting(store, local)
+    assert [(one.position, one.job, one.gpus) for one in found] == [(1, "team-a/a", 4), (2, "team-a/b", 4)]
+    assert waiting(store, cluster) == found
+    assert all(one.is_estimate for one in found)
 
 
 def test_places_that_kueue_told_go_before_estimates() -> None:
@@ -47,28 +40,23 @@ def test_places_that_kueue_told_go_before_estimates() -> None:
         QueuePlace(uid=Uid(uid), name=uid, namespace="team-a", position=place)
         for uid, place in (("wl-b", 1), ("wl-a", 2))
     ]
-    (local, _) = queue_rows(store_of(local_queue(), cluster_queue(), first, second, *told))
-    assert [one.job for one in local.waiting] == ["team-a/b", "team-a/a"]
-    assert not any(one.is_estimate for one in local.waiting)
+    local = local_queue()
+    found = waiting(store_of(local, cluster_queue(), first, second, *told), local)
+    assert [one.job for one in found] == ["team-a/b", "team-a/a"]
+    assert not any(one.is_estimate for one in found)
 
 
 def test_a_queue_is_not_active_when_what_is_behind_it_is_not() -> None:
     stopped = is_("Active", "False", "Stopped", "Can't admit new workloads: is stopped.")
-    rows = queue_rows(store_of(local_queue(), cluster_queue(conditions=(stopped,))))
-    assert [(one.state, one.why) for one in rows] == [
-        ("inactive", "ClusterQueue research: stopped"),
-        ("stopped", "stopped"),
-    ]
+    (row,) = rows(store_of(local_queue(), cluster_queue(conditions=(stopped,))))
+    assert (row.state, row.why) == ("stopped", "ClusterQueue research: stopped")
 
 
-def test_a_queue_without_its_cluster_queue_has_no_numbers() -> None:
-    (row,) = queue_rows(store_of(local_queue(conditions=())))
-    assert (row.state, row.quotas) == ("unknown", ())
-
-
-def test_usage_that_nobody_states_is_unknown() -> None:
-    (row,) = queue_rows(store_of(cluster_queue(quotas=(QuotaRow("h100", NVIDIA, 8),))))
-    assert [(one.nominal, one.used) for one in row.quotas] == [(8, None)]
+def test_a_queue_without_conditions_is_unknown_and_usage_that_nobody_states_too() -> None:
+    (row,) = rows(store_of(local_queue(conditions=())))
+    assert (row.state, row.device_quotas) == ("unknown", ())
+    (row,) = rows(store_of(cluster_queue(quotas=(QuotaRow("h100", NVIDIA, 8),))))
+    assert (row.nominal, row.used) == (8, None)
 
 
 def test_suspending_switches_the_workload_off_with_preconditions() -> None:
