@@ -57,7 +57,7 @@ _KINDS: Final = {
 
 def asked_lists() -> dict[str, tuple[ClusterList, ...]]:
     """What the server is asked for, by the name of the source: lists that the tables do not hold."""
-    return {**_ASKED, **{name: lists for one in registry.engines() for name, lists in one.offers.items()}}
+    return {**_ASKED, **{name: lists for one in registry.engines() for name, lists in one.form_lists.items()}}
 
 
 def queue_sources() -> tuple[str, ...]:

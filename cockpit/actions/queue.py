@@ -95,7 +95,7 @@ async def queue_as_read(session: Reader, queue: Queue, lookup: Lookup | None = N
 
 def is_stopped(queue: Queue) -> bool:
     """True where resuming it would change something."""
-    return queue.stop_policy not in ("", "None")
+    return queue.is_stopped
 
 
 def plan_queue_stop(

@@ -128,9 +128,9 @@ def shortage(store: StoreReader, parts: Sequence[Part], queue: str) -> Shortage 
     if found is None:
         words = f"queue {queue} leads to {local.cluster_queue or 'no cluster queue'}, which is not there"
         return Shortage(queue, "", 0, 0, "", words)
-    for one in (found.stop_policy, local.stop_policy):
-        if one not in ("", "None"):
-            return Shortage(found.name, "", 0, 0, "", f"queue {queue} is stopped ({one})")
+    for one in (found, local):
+        if one.is_stopped:
+            return Shortage(found.name, "", 0, 0, "", f"queue {queue} is stopped ({one.stop_policy})")
     _, lacks = QuotaLedger(store).flavors(found, asked_of(parts))
     return lacks[0] if lacks else None
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from cockpit.gangs.manifests import ApiKind, Attached, mapping
+from cockpit.gangs.offers import Offers
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook
 from cockpit.gangs.standing import NOT_HELD, GangStanding, QueueState, WaitingView
 from cockpit.model.contender import Contender
@@ -149,8 +150,9 @@ class Engine:
     kinds: ClassVar[Mapping[ApiKind, str]] = {}
     """Kinds that are written or read by their path, with their plurals; all are namespaced."""
     own_job: ClassVar[OwnJob | None] = None
-    offers: ClassVar[Mapping[str, tuple[ClusterList, ...]]] = {}
+    form_lists: ClassVar[Mapping[str, tuple[ClusterList, ...]]] = {}
     """Lists for fields of a form, by the name that `choices-from` of a template has."""
+    quota_offers: ClassVar[Offers | None] = None
     flavor_kind: ClassVar[ApiKind | None] = None
     """Kind of its flavors of nodes, which may name a topology; None where it knows none."""
     queue_offer: ClassVar[str] = ""

@@ -14,6 +14,7 @@ from cockpit.gangs.kueue import Kueue
 from cockpit.gangs.manifests import ApiKind, Attached
 from cockpit.gangs.native import NativeGang
 from cockpit.gangs.none import NoEngine
+from cockpit.gangs.offers import Offers
 from cockpit.gangs.suspend_field import suspend_field
 from cockpit.gangs.volcano import Volcano
 from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
@@ -114,6 +115,11 @@ def engine_named(name: str) -> Engine:
 def engines_by_quota() -> tuple[Engine, ...]:
     """Engines that admit jobs by quota and leave it to others to place their pods."""
     return _all.by_quota
+
+
+def quota_offers() -> tuple[Offers, ...]:
+    """What engines with quota know of changes that would let a job in."""
+    return tuple(one.quota_offers for one in _all.engines if one.quota_offers is not None)
 
 
 def engines_that_tell() -> tuple[Engine, ...]:
@@ -262,7 +268,7 @@ def plurals() -> dict[ApiKind, str]:
 
 def offer_names() -> tuple[str, ...]:
     """Names of the lists that a form may offer of the engines."""
-    names = (name for one in _all.engines for name in (one.queue_offer, *one.offers))
+    names = (name for one in _all.engines for name in (one.queue_offer, *one.form_lists))
     return tuple(dict.fromkeys(name for name in names if name))
 
 

@@ -12,9 +12,14 @@ def shortened(name: str, width: int) -> str:
         return name
     if width < 3:
         return name[:width]
-    head = (width - 1 + 1) // 2
+    head = width // 2
     tail = width - 1 - head
     return f"{name[:head]}…{name[len(name) - tail :]}" if tail else f"{name[: width - 1]}…"
+
+
+def short(name: str) -> str:
+    """The name in at most 32 characters, for words of a change."""
+    return name if len(name) <= 32 else f"{name[:15]}…{name[-16:]}"
 
 
 def fits(text: str, /, **names: object) -> bool:

@@ -84,6 +84,11 @@ class ClusterQueue(Record, frozen=True, gc=False, kw_only=True):
     admitted: int | None = None
     conditions: tuple[Condition, ...] = ()
 
+    @property
+    def is_stopped(self) -> bool:
+        """True where it was stopped, for new jobs or for all."""
+        return self.stop_policy not in ("", "None")
+
 
 class QueueShare(msgspec.Struct, frozen=True, gc=False):
     """What a scheduler's queue has of one resource, in base units (cpu in millicores, GPUs may be parts).
@@ -132,6 +137,11 @@ class LocalQueue(Record, frozen=True, gc=False, kw_only=True):
     reserving: int | None = None
     admitted: int | None = None
     conditions: tuple[Condition, ...] = ()
+
+    @property
+    def is_stopped(self) -> bool:
+        """True where it was stopped, for new jobs or for all."""
+        return self.stop_policy not in ("", "None")
 
 
 class PodGroup(Record, frozen=True, gc=False, kw_only=True):

@@ -49,7 +49,7 @@ class Kai(Engine):
         Watched(Kind.POD_GROUP, _GROUP, "podgroups", ("v2alpha2",), name),
         Watched(QUEUES, _GROUP, "queues", ("v2",), record=read_queue),
     )
-    offers = {"kai-queues": (ClusterList((f"{_GROUP}/v2", "Queue"), "KAI queue"),)}  # noqa: RUF012
+    form_lists = {"kai-queues": (ClusterList((f"{_GROUP}/v2", "Queue"), "KAI queue"),)}  # noqa: RUF012
     queue_offer = "kai-queues"
     cluster_queues = QUEUES
     no_queue_verbs = "KAI's queues are not stopped or resumed here: KAI has no such state; change its limit"

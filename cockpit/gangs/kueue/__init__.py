@@ -4,7 +4,7 @@ Sources: kueue pkg/controller/constants, apis/kueue/v1beta2, apis/visibility, si
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from cockpit.errors import BadInput
 from cockpit.gangs.engine import (
@@ -21,6 +21,7 @@ from cockpit.gangs.engine import (
 )
 from cockpit.gangs.kueue import (
     attach,
+    offers,
     outlook,
     plans,
     quarrel,
@@ -34,6 +35,7 @@ from cockpit.gangs.kueue import (
 )
 from cockpit.gangs.kueue.queue_state import queue_state
 from cockpit.gangs.manifests import Attached
+from cockpit.gangs.offers import Offers
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.standing import GangStanding, QueueState, WaitingView
@@ -67,11 +69,12 @@ class Kueue(Engine):
         Watched(Kind.CLUSTER_QUEUE, _GROUP, "clusterqueues", _VERSIONS),
     )
     kinds = {(_LATEST, "Workload"): "workloads"}  # noqa: RUF012 - a fact, never changed
-    offers = {  # noqa: RUF012
+    form_lists = {  # noqa: RUF012
         "priority-classes": (ClusterList((_LATEST, "WorkloadPriorityClass"), "WorkloadPriorityClass"),),
         "topology-levels": (ClusterList((_LATEST, "Topology"), "topology"),),
     }
     queue_offer = "localqueues"
+    quota_offers: ClassVar[Offers | None] = offers
     flavor_kind = (_LATEST, "ResourceFlavor")
     queue_label = attach.QUEUE_LABEL
     priority_label = attach.PRIORITY_LABEL

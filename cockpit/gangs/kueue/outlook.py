@@ -24,13 +24,13 @@ from cockpit.k8s.admission.admission_specs import (
     PodSetRequests,
     QuotaReservation,
     WorkloadInfo,
+    cohort_specs,
     flavor_spec,
     pod_set_asks,
     queue_spec,
-    quotas_of,
 )
 from cockpit.k8s.admission.flavor_assignment import FlavorAssignment
-from cockpit.k8s.admission.quota_tree import Amounts, FlavorResource, Forest, Quota
+from cockpit.k8s.admission.quota_tree import Amounts, Forest
 from cockpit.k8s.pod_requests import pod_requests
 from cockpit.k8s.tolerations import tolerations_of
 from cockpit.model.contender import Contender
@@ -160,12 +160,8 @@ class _Play:
         )
 
     def _grown(self) -> Forest:
-        cohorts: dict[str, tuple[str, Mapping[FlavorResource, Quota]]] = {}
-        if any(one.cohort for one in self._specs.values()):
-            for one in self._listed(COHORTS):
-                spec = mapping(one.get("spec"))
-                parent = str(spec.get("parentName") or spec.get("parent") or "")
-                cohorts[str(one["metadata"]["name"])] = (parent, quotas_of(spec.get("resourceGroups") or ()))
+        has_cohort = any(one.cohort for one in self._specs.values())
+        cohorts = cohort_specs(self._listed(COHORTS) if has_cohort else ())
         queues = {name: (one.cohort, one.quotas) for name, one in self._specs.items()}
         forest = Forest.grown(queues, cohorts)
         if forest.looped:

@@ -110,7 +110,7 @@ def _holders(holders: Sequence[Workload], *, drain: bool) -> tuple[str, ...]:
 
 def plan_resume_queue(queue: Queue, version: str) -> Plan:
     """Let a stopped queue admit again."""
-    if queue.stop_policy in ("", "None"):
+    if not queue.is_stopped:
         raise BadInput(f"queue {queue.key} is not stopped; there is nothing to resume")
     waiting = queue.pending
     line = "" if waiting is None else f"{counted(waiting, 'pending job')} may be admitted as quota allows"

@@ -109,7 +109,7 @@ class Volcano(Engine):
     )
     kinds = {(JOB_API_VERSION, "Job"): "jobs", (API_VERSION, "PodGroup"): "podgroups"}  # noqa: RUF012
     own_job = OwnJob(JOB_API_VERSION, "Job", JOBS, _group_names, _pod_labels, _ended, ("volcano-controller",))
-    offers = {"volcano-queues": (ClusterList((API_VERSION, "Queue"), "Volcano queue"),)}  # noqa: RUF012
+    form_lists = {"volcano-queues": (ClusterList((API_VERSION, "Queue"), "Volcano queue"),)}  # noqa: RUF012
     queue_offer = "volcano-queues"
     cluster_queues = QUEUES
     default_queue = "default"

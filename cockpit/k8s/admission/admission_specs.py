@@ -126,6 +126,18 @@ def quotas_of(groups: Iterable[Tree]) -> dict[FlavorResource, Quota]:
     return out
 
 
+def cohort_specs(trees: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, dict[FlavorResource, Quota]]]:
+    """Parent and own quota of each Cohort, by name."""
+    specs = ((tree["metadata"]["name"], tree.get("spec") or {}) for tree in trees)
+    return {
+        str(name): (
+            str(spec.get("parentName") or spec.get("parent") or ""),
+            quotas_of(spec.get("resourceGroups") or ()),
+        )
+        for name, spec in specs
+    }
+
+
 def queue_spec(tree: Tree) -> QueueSpec:
     """A ClusterQueue's tree as a record, with the defaults of the API."""
     spec = tree.get("spec") or {}

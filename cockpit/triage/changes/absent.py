@@ -5,9 +5,10 @@ import msgspec
 from cockpit.fit.scheduling_context import Claim, Volume
 from cockpit.fit.shape import Part, shape_of
 from cockpit.fit.what_if import WhatIf
+from cockpit.gangs.wording import short
 from cockpit.model.finding import Change, Subject
 from cockpit.model.job import JobState
-from cockpit.triage.changes.offer import FREE, ChangeOffers, Desk, made, short
+from cockpit.triage.changes.offer import FREE, ChangeOffers, Desk, made
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.wanted import job_of
 

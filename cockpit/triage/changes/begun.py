@@ -5,13 +5,14 @@ import msgspec
 
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.what_if import WhatIf
+from cockpit.gangs.wording import short
 from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.json_patch import Operation, edited
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.triage.changes.gates import left_after
 from cockpit.triage.changes.in_line import WaitingPods
 from cockpit.triage.changes.job_edits import authored, edit_command, own_pods, verb_of_edit
-from cockpit.triage.changes.offer import ChangeOffer, Desk, short
+from cockpit.triage.changes.offer import ChangeOffer, Desk
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.context import Tree
 from cockpit.triage.wanted import Wanted, job_of

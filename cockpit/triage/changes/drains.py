@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from typing import Final
 
+from cockpit.gangs.wording import short
 from cockpit.model.finding import Change, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_walk
-from cockpit.triage.changes.offer import cockpit, node, short
+from cockpit.triage.changes.offer import cockpit, node
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.wanted import job_of
 

@@ -2,7 +2,6 @@
 passes. A change starts it where nothing is left."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 import msgspec
 
@@ -13,6 +12,7 @@ from cockpit.fit.quota import Shortage
 from cockpit.fit.what_if import WhatIf, changed_store
 from cockpit.gangs import registry
 from cockpit.gangs.draft import draft
+from cockpit.gangs.offers import QueueCase
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.finding import Finding
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
@@ -26,8 +26,6 @@ from cockpit.triage.changes.namespace_quota import lacks
 from cockpit.triage.changes.offer import ChangeOffer, Desk, amount_text
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.context import Context, Tree, Trees
-
-_NO_LIST: Final = ("", "None")
 
 
 def left_after(desk: Desk, offer: ChangeOffer, waiting: WaitingPods) -> Iterator[Finding]:
@@ -131,7 +129,7 @@ def _at_queue(
         return
     for one in (local, queue):
         state = registry.engine_of_queue(one).queue_state(one)
-        if one.stop_policy not in _NO_LIST:
+        if one.is_stopped:
             yield draft(Cause.QUEUE_STOPPED, "queue {queue} is stopped", names={"queue": one.name})
         elif state.state == "ending" or (state.state == "inactive" and one is queue):
             yield draft(
@@ -139,7 +137,9 @@ def _at_queue(
             )
     for lack in turn.lacks:
         yield _shortage(lack, turn)
-    yield from _of_its_spec(desk, queue, workload, trees)
+    offers = registry.engine_of_queue(queue).quota_offers
+    if offers is not None:
+        yield from offers.unmet(QueueCase(desk.wanted.namespace, trees, queue, workload))
     levels = registry.required_levels(offer.tree or desk.wanted.tree or {})
     if any(levels) and offer.mends != Cause.TOPOLOGY_FULL:
         level = next(filter(None, levels))
@@ -167,45 +167,6 @@ def _of_engine(workload: Workload, queue: str, seen: StoreReader) -> Iterator[Fi
     found = engine.admission(workload, seen, {})
     if found.is_waiting and found.why.cause and lift_of(found.why.cause) is Lift.COMPONENT:
         yield found.why
-
-
-def _of_its_spec(
-    desk: Desk, queue: ClusterQueue, workload: Workload | None, trees: Trees
-) -> Iterator[Finding]:
-    """What a queue asks of a job beside quota: that its checks are through, and labels of its namespace."""
-    tree = next(
-        (one for one in trees.get(("ClusterQueue", ""), ()) if one["metadata"]["name"] == queue.name), None
-    )
-    spec = {} if tree is None else tree.get("spec") or {}
-    by_flavor = (spec.get("admissionChecksStrategy") or {}).get("admissionChecks") or ()
-    names = [*(spec.get("admissionChecks") or ()), *(one.get("name", "") for one in by_flavor)]
-    ready = {one.name for one in (() if workload is None else workload.checks) if one.state == "Ready"}
-    for name in names:
-        if name not in ready:
-            yield draft(Cause.ADMISSION_CHECK, "admission check {check} decides then", names={"check": name})
-    for name in _flavors_missing(queue, spec, trees):
-        text = "queue {queue} names ResourceFlavor {flavor}, which does not exist"
-        yield draft(Cause.QUEUE_UNUSABLE, text, names={"queue": queue.name, "flavor": name})
-    chosen = (spec.get("namespaceSelector") or {}).get("matchLabels") or {}
-    spaces = trees.get(("Namespace", ""))
-    if not chosen or spaces is None:
-        return
-    own = next((one for one in spaces if one["metadata"].get("name") == desk.wanted.namespace), {})
-    labels = (own.get("metadata") or {}).get("labels") or {}
-    if any(labels.get(key) != value for key, value in chosen.items()):
-        text = "queue {queue} does not take jobs of namespace {space}"
-        yield draft(Cause.QUEUE_UNUSABLE, text, names={"queue": queue.name, "space": desk.wanted.namespace})
-
-
-def _flavors_missing(queue: ClusterQueue, spec: Tree, trees: Trees) -> list[str]:
-    """Of the flavors that the queue names those that do not exist: one that is stopped does not say so."""
-    kind = registry.engine_of_queue(queue).flavor_kind
-    listed = None if kind is None else trees.get((kind[1], ""))
-    if listed is None:
-        return []
-    there = {one["metadata"]["name"] for one in listed}
-    rows = (one for group in spec.get("resourceGroups") or () for one in group.get("flavors") or ())
-    return [one["name"] for one in rows if one["name"] not in there]
 
 
 def _shortage(lack: Shortage, turn: QueueTurn) -> Finding:

@@ -14,6 +14,7 @@ from cockpit.fit.shape import Part, Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.what_if import WhatIf, changed_store
 from cockpit.gangs import registry
+from cockpit.k8s.admission.admission_specs import STRICT
 from cockpit.k8s.tolerations import taint_of, tolerations_of, untolerated
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow, Workload
 from cockpit.model.job import JobState
@@ -25,7 +26,6 @@ from cockpit.triage.changes.offer import Desk
 from cockpit.triage.pod_shape import shape_of_pod
 
 _HAVE_WAITING_PODS: Final = (JobState.PENDING, JobState.DEGRADED)
-_STRICT: Final = "StrictFIFO"
 _GOES_ANYWHERE: Final = (Toleration(operator="Exists"),)
 
 
@@ -54,7 +54,7 @@ def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
     for one in ahead(desk, queue, seen, is_last=is_last):
         asked, parts = _asked(one), [*_parts(one)]
         given, lacks = ledger.flavors(queue, asked, lambda name: _suits(desk, queue, parts, name))  # noqa: B023
-        if lacks and queue.strategy == _STRICT:
+        if lacks and queue.strategy == STRICT:
             return QueueTurn(then.parts, tuple(rivals), lacks, _job(one))
         if not lacks:
             ledger.take(queue, asked, given)
@@ -145,8 +145,8 @@ def ahead(desk: Desk, queue: ClusterQueue, seen: StoreReader, *, is_last: bool =
         local: LocalQueue | None = seen.by_key(Kind.LOCAL_QUEUE, f"{one.namespace}/{one.queue}")
         if local is None or local.cluster_queue != queue.name or not engine.is_in_line(one) or one.gated_by:
             continue
-        cause = "" if queue.strategy == _STRICT else engine.admission(one, seen, None).why.cause
-        is_out = local.stop_policy not in ("", "None") or cause == Cause.BACKS_OFF
+        cause = "" if queue.strategy == STRICT else engine.admission(one, seen, None).why.cause
+        is_out = local.is_stopped or cause == Cause.BACKS_OFF
         if not is_out and (not cause or lift_of(cause) is not Lift.COMPONENT):
             found.append(one)
     return sorted(found, key=_order)

@@ -11,6 +11,7 @@ from cockpit.fit.shape import Part
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.what_if import WhatIf
 from cockpit.gangs.sentence import counted
+from cockpit.gangs.wording import short
 from cockpit.model.finding import Change, Subject
 from cockpit.model.node import Node
 from cockpit.model.pool import Pool, PoolObject
@@ -23,7 +24,7 @@ from cockpit.pools.next_nodes import nodes_to_come
 from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.plan import nodes_named
 from cockpit.triage.changes.in_line import WaitingPods, turn_of
-from cockpit.triage.changes.offer import MONEY, ChangeOffer, ChangeOffers, Desk, cockpit, node, short
+from cockpit.triage.changes.offer import MONEY, ChangeOffer, ChangeOffers, Desk, cockpit, node
 
 _A_NODE = 10
 _MOST_FOR_OTHERS: Final = 8

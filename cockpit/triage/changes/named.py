@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from cockpit.gangs.wording import short
 from cockpit.model.finding import Subject
-from cockpit.triage.changes.offer import FREE, ChangeOffers, Desk, made, short
+from cockpit.triage.changes.offer import FREE, ChangeOffers, Desk, made
 from cockpit.triage.context import Tree, Trees
 
 _WORDS: Final = {

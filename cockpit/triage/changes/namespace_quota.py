@@ -5,10 +5,12 @@ from typing import Any, Final, NamedTuple
 
 from cockpit.fit.remedies import with_gpus
 from cockpit.fit.shape import Part
+from cockpit.gangs.wording import short
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.k8s.kubectl import merge_patch
 from cockpit.k8s.quantity import amounts_of
 from cockpit.model.finding import Finding, Subject
-from cockpit.triage.changes.offer import MONEY, ChangeOffers, Desk, amount_text, made, merge_patch, short
+from cockpit.triage.changes.offer import MONEY, ChangeOffers, Desk, amount_text, made
 from cockpit.triage.changes.sizes import fewer_gpus
 
 _REQUESTS: Final = "requests."

@@ -1,6 +1,5 @@
 """A change before it is tried: what it would be in words and as a command, and the cluster as it would be."""
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from cockpit.fit.pod_sets import pod_sets
 from cockpit.fit.quota import Cohorts
 from cockpit.fit.what_if import WhatIf
 from cockpit.gangs import registry
-from cockpit.k8s.admission.admission_specs import FlavorSpec, flavor_spec, quotas_of
+from cockpit.k8s.admission.admission_specs import FlavorSpec
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.record import Kind, Record
@@ -113,20 +112,15 @@ class Desk:
 
     @cached_property
     def cohorts(self) -> Cohorts:
-        """Cohort objects that were read."""
-        found: dict[str, Any] = {}
-        for tree in self.view.trees.get(("Cohort", ""), ()):
-            spec = tree.get("spec") or {}
-            parent = str(spec.get("parentName") or spec.get("parent") or "")
-            found[tree["metadata"]["name"]] = (parent, quotas_of(spec.get("resourceGroups") or ()))
-        return found
+        """Cohorts that were read."""
+        trees = self.view.trees
+        return {name: one for each in registry.quota_offers() for name, one in each.cohorts(trees).items()}
 
     @cached_property
     def flavors(self) -> Mapping[str, FlavorSpec]:
         """Flavors that were read, by name."""
-        kinds = {one.flavor_kind[1] for one in registry.engines_by_quota() if one.flavor_kind is not None}
-        trees = [tree for kind in sorted(kinds) for tree in self.view.trees.get((kind, ""), ())]
-        return {str(tree["metadata"]["name"]): flavor_spec(dict(tree)) for tree in trees}
+        trees = self.view.trees
+        return {name: one for each in registry.quota_offers() for name, one in each.flavors(trees).items()}
 
     @cached_property
     def pod_specs(self) -> list[Mapping[str, Any]]:
@@ -136,10 +130,6 @@ class Desk:
             return [one.pod_spec for one in pod_sets(tree)]
         pods = (self.view.tree("Pod", space, pod.name) for pod in self.wanted.pods)
         return [pod["spec"] for pod in pods if pod is not None]
-
-    def queue_tree(self, name: str) -> Tree | None:
-        """A ClusterQueue as the API gave it, where it was read."""
-        return self.view.tree("ClusterQueue", "", name)
 
     @property
     def name(self) -> str:
@@ -182,30 +172,6 @@ def node(name: str) -> Subject:
 def cockpit(verb: str, *words: str) -> tuple[str, ...]:
     """The command of a verb (`job.kill`): it is refused without --write."""
     return ("cockpit", *verb.split("."), *words, "--write")
-
-
-def short(name: str, limit: int = 32) -> str:
-    """A long name, shortened in its middle."""
-    if len(name) <= limit:
-        return name
-    head = (limit - 1) // 2
-    return f"{name[:head]}…{name[len(name) - (limit - 1 - head) :]}"
-
-
-def applied(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """The command that creates an object that is known whole."""
-    return ("echo", json.dumps(manifest, separators=(",", ":")), "|", "kubectl", "apply", "-f", "-")
-
-
-def json_patch(words: tuple[str, ...], *operations: Mapping[str, Any]) -> tuple[str, ...]:
-    """`kubectl patch WORDS` with these operations."""
-    text = json.dumps(list(operations), separators=(",", ":"))
-    return ("kubectl", "patch", *words, "--type=json", "-p", text)
-
-
-def merge_patch(words: tuple[str, ...], change: Mapping[str, Any]) -> tuple[str, ...]:
-    """`kubectl patch WORDS` with these fields."""
-    return ("kubectl", "patch", *words, "--type=merge", "-p", json.dumps(change, separators=(",", ":")))
 
 
 def member_word(role: str) -> str:

@@ -9,22 +9,15 @@ from cockpit.fit.node_filters import NodeFit
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.suspend_field import suspend_field
+from cockpit.gangs.wording import short
+from cockpit.k8s.kubectl import merge_patch
 from cockpit.model.finding import Subject
 from cockpit.model.gang import ClusterQueue, Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.triage.changes.in_line import turn_of
-from cockpit.triage.changes.offer import (
-    OTHERS,
-    TIME,
-    ChangeOffers,
-    Desk,
-    Records,
-    made,
-    merge_patch,
-    short,
-)
+from cockpit.triage.changes.offer import OTHERS, TIME, ChangeOffers, Desk, Records, made
 from cockpit.triage.pod_shape import shape_of_pod
 
 ENDING_KINDS: Final = frozenset(

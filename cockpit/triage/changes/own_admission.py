@@ -9,13 +9,15 @@ import msgspec
 
 from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
+from cockpit.fit.quota import asked_of
 from cockpit.gangs import registry
+from cockpit.gangs.offers import QueueCase
 from cockpit.gangs.sentence import counted
-from cockpit.k8s.gpu_resources import resource_word
-from cockpit.k8s.json_patch import pointed
+from cockpit.gangs.wording import short
+from cockpit.k8s.kubectl import applied, merge_patch
 from cockpit.model.finding import Finding, Subject
-from cockpit.model.gang import PodGroup, QuotaRow, Workload
-from cockpit.model.record import Condition, Kind
+from cockpit.model.gang import PodGroup, Workload
+from cockpit.model.record import Kind
 from cockpit.triage.changes.job_edits import edit_offer, in_each, own_object
 from cockpit.triage.changes.line_drops import DROPS, toleration
 from cockpit.triage.changes.offer import (
@@ -26,20 +28,42 @@ from cockpit.triage.changes.offer import (
     ChangeOffers,
     Desk,
     Records,
-    applied,
-    json_patch,
     made,
-    merge_patch,
-    short,
 )
 from cockpit.triage.changes.quotas import created, other_queues, resumed
-from cockpit.triage.context import Tree
 from cockpit.triage.wanted import job_of
 
-_REQUIRED: Final = "podset-required-topology"
-_PREFERRED: Final = "podset-preferred-topology"
+_COSTS: Final[Mapping[str, int]] = {
+    "create": FREE + 2,
+    "label_namespace": OWN_LINE,
+    "prefer_topology": OWN_LINE,
+    "raise_quota": MONEY,
+    "let_pass": MONEY,
+    "pass_check": OTHERS,
+    "drop_gate": OTHERS,
+}
+"""What a change of an engine's objects costs, by its kind."""
 _MINIMUM: Final = "minMember"
-_GATED_BY: Final = "admission-gated-by"
+
+
+def by_engine(desk: Desk, blocker: Finding) -> ChangeOffers:
+    """What the engine knows that would mend it: an object of its own, or a line of the job about it."""
+    wanted, queue, workload = desk.wanted, desk.queue, desk.workload
+    if workload is not None:
+        engine = registry.engine_of_workload(workload)
+    else:
+        engine = registry.NONE if queue is None else registry.engine_of_queue(queue)
+    if engine.quota_offers is None:
+        return
+    tree, asked = own_object(desk), asked_of(wanted.parts)
+    case = QueueCase(wanted.namespace, desk.view.trees, queue, workload, wanted.job, tree, asked)
+    for one in engine.quota_offers.changes(blocker, case):
+        cost = _COSTS[one.kind] + one.amount
+        if not one.command:
+            yield from edit_offer(desk, cost, one.kind, one.words, one.operations, one.target)
+            continue
+        then: dict[str, Any] = {"records": one.records} if one.records else {}
+        yield made(desk, cost, one.kind, one.words, one.command, target=one.target, trees=one.trees, **then)
 
 
 def flavor_for_it(desk: Desk, blocker: Finding) -> ChangeOffers:
@@ -53,146 +77,14 @@ def flavor_for_it(desk: Desk, blocker: Finding) -> ChangeOffers:
         found = in_each(desk, lambda place: DROPS["drop_selector"](place, selector))
         words = f"made anew without the node selector {selector}"
         yield from edit_offer(desk, OWN_LINE + 4, "drop_selector", words, found)
-    yield from _covered(desk, blocker.fact("resource"))
-
-
-def _covered(desk: Desk, resource: str) -> ChangeOffers:
-    """Quota of a resource that the queue does not cover, as much as the job asks for."""
-    queue = desk.queue
-    tree = None if queue is None else desk.queue_tree(queue.name)
-    groups = [] if tree is None else (tree.get("spec") or {}).get("resourceGroups") or []
-    amount = sum(dict(one.shape.requests).get(resource, 0) * one.count for one in desk.wanted.parts)
-    if queue is None or not amount or len(groups) != 1 or resource in groups[0].get("coveredResources", ()):
-        return
-    quota = {"name": resource, "nominalQuota": f"{amount}m" if resource == "cpu" else str(amount)}
-    flavors = groups[0].get("flavors") or []
-    command = json_patch(
-        ("clusterqueue", queue.name),
-        {"op": "add", "path": "/spec/resourceGroups/0/coveredResources/-", "value": resource},
-        *(
-            {"op": "add", "path": f"/spec/resourceGroups/0/flavors/{at}/resources/-", "value": quota}
-            for at in range(len(flavors))
-        ),
-    )
-    rows = tuple(QuotaRow(str(one.get("name")), resource, amount, used=0, reserved=0) for one in flavors)
-    yield made(
-        desk,
-        MONEY + amount,
-        "raise_quota",
-        f"give {short(queue.name)} a quota of {amount} {resource_word(resource, amount)}",
-        command,
-        target=Subject("queue", "", queue.name),
-        records=((Kind.CLUSTER_QUEUE, msgspec.structs.replace(queue, quotas=(*queue.quotas, *rows))),),
-    )
+    yield from by_engine(desk, blocker)
 
 
 def usable_queue(desk: Desk, blocker: Finding) -> ChangeOffers:
-    """Another queue, or the one flavor that the queue names and that does not exist is created, or the
-    namespace gets the labels that the queue asks of it."""
-    queue, space = desk.queue, desk.wanted.namespace
+    """The queue is created, or another one is taken, or what it lacks is made."""
     yield from created(desk)
     yield from other_queues(desk)
-    if queue is None:
-        return
-    yield from _flavor(desk)
-    chosen = ((desk.queue_tree(queue.name) or {}).get("spec") or {}).get("namespaceSelector") or {}
-    labels = chosen.get("matchLabels") or {}
-    if not labels or chosen.get("matchExpressions"):
-        return
-    pairs = [f"{key}={value}" for key, value in sorted(labels.items())]
-    spaces = desk.view.trees.get(("Namespace", ""), ())
-    bare: Tree = {"metadata": {"name": space}}
-    now = next((one for one in spaces if one["metadata"].get("name") == space), bare)
-    held = {**now["metadata"], "labels": {**(now["metadata"].get("labels") or {}), **labels}}
-    yield made(
-        desk,
-        OWN_LINE,
-        "label_namespace",
-        f"label namespace {short(space)} {' '.join(pairs)}: {short(queue.name)} takes no other",
-        ("kubectl", "label", "namespace", space, *pairs, "--overwrite"),
-        target=Subject("namespace", "", space),
-        trees=({**now, "kind": "Namespace", "metadata": held},),
-    )
-
-
-def _flavor(desk: Desk) -> ChangeOffers:
-    queue = desk.queue
-    kind = None if queue is None else registry.engine_of_queue(queue).flavor_kind
-    if queue is None or kind is None:
-        return
-    told = next((one for one in queue.conditions if one.type == "Active"), None)
-    named = sorted({row.flavor for row in queue.quotas})
-    missing = [name for name in named if name not in desk.flavors] if desk.flavors else named
-    if told is None or told.status != "False" or told.reason != "FlavorNotFound" or len(missing) != 1:
-        return
-    (name,) = missing
-    manifest = {"apiVersion": kind[0], "kind": kind[1], "metadata": {"name": name}}
-    open_ = tuple(one for one in queue.conditions if one.type != "Active")
-    yield made(
-        desk,
-        FREE + 3,
-        "create",
-        f"create {kind[1]} {short(name)}, of any node",
-        applied(manifest),
-        target=Subject("flavor", "", name),
-        records=((Kind.CLUSTER_QUEUE, msgspec.structs.replace(queue, conditions=open_)),),
-        trees=(manifest,),
-    )
-
-
-def _workload_words(workload: Workload) -> tuple[str, ...]:
-    """The workload as kubectl takes it."""
-    kind = registry.engine_of_workload(workload).workload_kind
-    group = "" if kind is None else kind[0].rpartition("/")[0]
-    plural = "" if kind is None else kind[1].lower()
-    return (f"{plural}s.{group}", workload.name, "-n", workload.namespace)
-
-
-def passed_check(desk: Desk, blocker: Finding) -> ChangeOffers:
-    """A person who may do so says for the check's controller that this one job is ready."""
-    workload, name = desk.workload, blocker.fact("check")
-    at = next((at for at, one in enumerate(workload.checks) if one.name == name), None) if workload else None
-    if workload is None or at is None:
-        return
-    place = {"op": "replace", "path": f"/status/admissionChecks/{at}/state", "value": "Ready"}
-    checks = tuple(
-        msgspec.structs.replace(one, state="Ready") if one.name == name else one for one in workload.checks
-    )
-    then = msgspec.structs.replace(workload, checks=checks)
-    if workload.cluster_queue and all(one.state == "Ready" for one in checks):
-        others = (one for one in workload.conditions if one.type != "Admitted")
-        admitted = Condition(type="Admitted", status="True")
-        then = msgspec.structs.replace(then, conditions=(*others, admitted))
-    yield made(
-        desk,
-        OTHERS,
-        "pass_check",
-        f"say Ready for admission check {short(name)}, if whoever runs it agrees",
-        json_patch((*_workload_words(workload), "--subresource=status"), place),
-        records=((Kind.WORKLOAD, then),),
-    )
-
-
-def ungated(desk: Desk, blocker: Finding) -> ChangeOffers:
-    """The annotation by which a controller holds the job is taken off, of its owner too where that has it."""
-    workload, job = desk.workload, desk.wanted.job
-    if workload is None or job is None:
-        return
-    kind = registry.engine_of_workload(workload).workload_kind
-    mark = f"{'' if kind is None else kind[0].rpartition('/')[0]}/{_GATED_BY}"
-    command = ("kubectl", "annotate", *_workload_words(workload), f"{mark}-")
-    if mark in (((desk.wanted.tree or {}).get("metadata") or {}).get("annotations") or {}):
-        group = job.api_version.rpartition("/")[0]
-        owner = job.kind.lower() + (f".{group}" if group else "")
-        command = ("kubectl", "annotate", owner, job.name, "-n", job.namespace, f"{mark}-", "&&", *command)
-    yield made(
-        desk,
-        OTHERS,
-        "drop_gate",
-        f"without the hold of {short(blocker.fact('holder'))}, if it agrees",
-        command,
-        records=((Kind.WORKLOAD, msgspec.structs.replace(workload, gated_by="")),),
-    )
+    yield from by_engine(desk, blocker)
 
 
 def _other(text: str) -> Subject | None:
@@ -202,7 +94,7 @@ def _other(text: str) -> Subject | None:
 
 def past_the_head(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The head of the queue steps aside, or the queue lets those pass that fit."""
-    head, queue = _other(blocker.fact("head")), desk.queue
+    head = _other(blocker.fact("head"))
     if head is not None:
         yield made(
             desk,
@@ -214,17 +106,7 @@ def past_the_head(desk: Desk, blocker: Finding) -> ChangeOffers:
             target=head,
             records=_held(desk, head),
         )
-    if queue is not None and queue.strategy == "StrictFIFO":
-        then = msgspec.structs.replace(queue, strategy="BestEffortFIFO")
-        yield made(
-            desk,
-            MONEY,
-            "let_pass",
-            f"let jobs that fit pass the head of {short(queue.name)} (BestEffortFIFO)",
-            merge_patch(("clusterqueue", queue.name), {"spec": {"queueingStrategy": "BestEffortFIFO"}}),
-            target=Subject("queue", "", queue.name),
-            records=((Kind.CLUSTER_QUEUE, then),),
-        )
+    yield from by_engine(desk, blocker)
 
 
 def _held(desk: Desk, other: Subject) -> Records:
@@ -242,35 +124,6 @@ def without_the_one_before(desk: Desk, blocker: Finding) -> ChangeOffers:
     if other is not None:
         words = f"suspend {short(other.key)}, whose pods are not ready"
         yield made(desk, OTHERS, "suspend", words, (other.key,), verb="job.suspend", target=other)
-
-
-def laxer_topology(desk: Desk, blocker: Finding) -> ChangeOffers:
-    """One place is preferred instead of required."""
-    tree = own_object(desk)
-    found: list[dict[str, Any]] = []
-    for pointer, held in _annotations(tree, ""):
-        for key, value in held.items():
-            if key.endswith(f"/{_REQUIRED}"):
-                other = key.removesuffix(_REQUIRED) + _PREFERRED
-                found.append({"op": "remove", "path": pointer + pointed(key)})
-                found.append({"op": "add", "path": pointer + pointed(other), "value": value})
-    words = f"made anew with topology {short(blocker.fact('topology'))} preferred, not required"
-    yield from edit_offer(desk, OWN_LINE, "prefer_topology", words, found)
-
-
-def _annotations(node: Any, pointer: str) -> list[tuple[str, Mapping[str, str]]]:
-    """Annotations of every pod template, with the pointer to them."""
-    if not isinstance(node, Mapping):
-        return []
-    found: list[tuple[str, Mapping[str, str]]] = []
-    for key, value in node.items():
-        if key == "template" and isinstance(value, Mapping):
-            held = (value.get("metadata") or {}).get("annotations")
-            if isinstance(held, Mapping):
-                found.append((f"{pointer}/template/metadata/annotations", held))
-        elif key not in ("status", "metadata"):
-            found += _annotations(value, pointer + pointed(str(key)))
-    return found
 
 
 def group_of_its_size(desk: Desk, blocker: Finding) -> ChangeOffers:
@@ -324,10 +177,10 @@ ADMISSIONS: Final[Mapping[str, Callable[[Desk, Finding], ChangeOffers]]] = {
     Cause.LAUNCHER_NOT_MADE: group_of_its_size,
     Cause.NO_FLAVOR_FITS: flavor_for_it,
     Cause.QUEUE_UNUSABLE: usable_queue,
-    Cause.ADMISSION_CHECK: passed_check,
+    Cause.ADMISSION_CHECK: by_engine,
     Cause.OTHERS_NOT_READY: without_the_one_before,
-    Cause.TOPOLOGY_FULL: laxer_topology,
-    Cause.ADMISSION_GATED: ungated,
+    Cause.TOPOLOGY_FULL: by_engine,
+    Cause.ADMISSION_GATED: by_engine,
     Cause.BEHIND_THE_HEAD: past_the_head,
     Cause.GANG_MEMBERS_MISSING: group_of_its_size,
     Cause.GANG_MISSING: group_of_its_size,

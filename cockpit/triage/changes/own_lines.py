@@ -5,22 +5,14 @@ from typing import Final
 
 from cockpit.fit.node_filters import Block
 from cockpit.fit.remedies import DROPPED_BY, FitRemedy
+from cockpit.gangs.wording import short
 from cockpit.k8s import labels as well_known
+from cockpit.k8s.kubectl import json_patch
 from cockpit.model.finding import Subject
 from cockpit.model.record import Kind, label
 from cockpit.triage.changes.job_edits import edit_offer, in_each
 from cockpit.triage.changes.line_drops import DROPS, other_selector
-from cockpit.triage.changes.offer import (
-    FREE,
-    MONEY,
-    OWN_LINE,
-    ChangeOffers,
-    Desk,
-    json_patch,
-    made,
-    node,
-    short,
-)
+from cockpit.triage.changes.offer import FREE, MONEY, OWN_LINE, ChangeOffers, Desk, made, node
 from cockpit.triage.changes.sizes import fewer_gpus, fewer_members
 
 _OWN_LINES: Final = {

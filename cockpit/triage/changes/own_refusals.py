@@ -6,26 +6,17 @@ from typing import Any, Final
 
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
+from cockpit.gangs.wording import short
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.k8s.json_patch import Operation, pointed
+from cockpit.k8s.kubectl import applied, json_patch
 from cockpit.k8s.quantity import parse_quantity
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.record import Kind
 from cockpit.triage.changes.job_edits import PodSpecPlace, edit_offer, in_each, own_object
 from cockpit.triage.changes.line_drops import field_removed, other_request, other_resource
 from cockpit.triage.changes.namespace_quota import namespace_quota
-from cockpit.triage.changes.offer import (
-    FREE,
-    OTHERS,
-    OWN_LINE,
-    OWN_SIZE,
-    ChangeOffers,
-    Desk,
-    applied,
-    json_patch,
-    made,
-    short,
-)
+from cockpit.triage.changes.offer import FREE, OTHERS, OWN_LINE, OWN_SIZE, ChangeOffers, Desk, made
 
 _LONGEST_NAME: Final = 40
 """Leaves room for what controllers put behind it: 63 in all."""

@@ -5,9 +5,11 @@ from typing import Any, Final
 
 import msgspec
 
+from cockpit.gangs import registry
+from cockpit.gangs.wording import short
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.model.finding import Finding, Subject
-from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
+from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.listing import Incomplete, listing
 from cockpit.model.record import Kind, condition
 from cockpit.triage.changes.in_line import turn_of
@@ -19,13 +21,10 @@ from cockpit.triage.changes.offer import (
     ChangeOffers,
     Desk,
     amount_text,
-    json_patch,
     made,
-    short,
 )
 from cockpit.triage.changes.sizes import smaller_for_quota
 
-_STOPPED: Final = ("Hold", "HoldAndDrain")
 _MOST_RAISES: Final = 32
 
 
@@ -65,12 +64,11 @@ def _resumed_queue(desk: Desk) -> ChangeOffers:
     local, queue = desk.local, desk.queue
     if local is None or queue is None:
         return
-    if local.stop_policy in _STOPPED:
-        name = f"{local.namespace}/{local.name}"
-        yield _runs_again(desk, name, Kind.LOCAL_QUEUE, local, local.namespace)
-    if queue.stop_policy in _STOPPED:
+    if local.is_stopped:
+        yield _runs_again(desk, local.key, Kind.LOCAL_QUEUE, local, local.namespace)
+    if queue.is_stopped:
         namesake = any(one.name == queue.name for one in desk.view.store.records(Kind.LOCAL_QUEUE).values())
-        name = f"clusterqueue/{queue.name}" if namesake else queue.name
+        name = registry.engine_of_queue(queue).queue_name(queue) if namesake else queue.name
         yield _runs_again(desk, name, Kind.CLUSTER_QUEUE, queue, "")
 
 
@@ -178,37 +176,15 @@ def _raise(
         f" to {amount_text(row.resource, row.nominal)}"
         for row in rows
     )
+    offers = registry.engine_of_queue(queue).quota_offers
+    command = () if offers is None else offers.quota_command(queue, rows, desk.view.trees)
     of_gpus = (more[row.flavor, row.resource] for row in rows if is_gpu_resource(row.resource))
     return made(
         desk,
         MONEY + (sum(of_gpus) or 1),
         "raise_quota",
         f"raise {short(queue.name)}'s quota of {amounts}",
-        _patch(desk, queue, rows),
+        command,
         target=Subject("queue", "", queue.name),
         records=((Kind.CLUSTER_QUEUE, then),),
     )
-
-
-def _patch(desk: Desk, queue: ClusterQueue, rows: list[QuotaRow]) -> tuple[str, ...]:
-    """kubectl with the paths of the quotas, where the queue's object was read; else the object is edited."""
-    tree = desk.queue_tree(queue.name) or {}
-    paths = [_path(tree, row) for row in rows]
-    if not all(paths):
-        return ("kubectl", "edit", "clusterqueue", queue.name)
-    values = [f"{row.nominal}m" if row.resource == "cpu" else str(row.nominal) for row in rows]
-    patch = [
-        {"op": "replace", "path": path, "value": value} for path, value in zip(paths, values, strict=True)
-    ]
-    return json_patch(("clusterqueue", queue.name), *patch)
-
-
-def _path(tree: Mapping[str, Any], row: QuotaRow) -> str:
-    """JSON pointer of the nominal quota: spec.resourceGroups[].flavors[].resources[] of a ClusterQueue."""
-    groups = (tree.get("spec") or {}).get("resourceGroups") or ()
-    for number, group in enumerate(groups):
-        for at, flavor in enumerate(group.get("flavors") or ()):
-            for place, one in enumerate(flavor.get("resources") or ()):
-                if (flavor.get("name"), one.get("name")) == (row.flavor, row.resource):
-                    return f"/spec/resourceGroups/{number}/flavors/{at}/resources/{place}/nominalQuota"
-    return ""
