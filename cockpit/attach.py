@@ -420,7 +420,7 @@ class Attachment:
         """Places in line as the engines tell them, while somebody waits."""
         from cockpit.kube.visibility import QueuePlaces
 
-        apis = ((one, one.places_api) for one in registry.engines() if one.places_api is not None)
+        told = (one.line for one in registry.engines() if one.line is not None)
 
         def waiting(lines: "Callable[[Store], Lines]") -> "Lines":
             return {} if self.is_away else lines(self.store)
@@ -428,13 +428,13 @@ class Attachment:
         readers = [
             QueuePlaces(
                 session,
-                partial(waiting, one.lines),
+                partial(waiting, line.lines),
                 self.sink,
                 self.clock,
-                path=api.path,
-                versions=api.versions,
+                path=line.path,
+                versions=line.versions,
             )
-            for one, api in apis
+            for line in told
         ]
         await asyncio.gather(*(one.run() for one in readers))
 

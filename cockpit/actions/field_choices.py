@@ -62,21 +62,22 @@ def asked_lists() -> dict[str, tuple[ClusterList, ...]]:
 
 def queue_sources() -> tuple[str, ...]:
     """Names of the sources of queues, of all engines."""
-    return tuple(one.queue_offer for one in registry.engines() if one.queue_offer)
+    return tuple(one.queues.source for one in registry.engines() if one.queues.source)
 
 
 def queues_of(engine: Engine, store: StoreReader, namespace: str = "") -> tuple[str, ...]:
     """Names of an engine's queues that jobs of the namespace, of any where it is "", are submitted to."""
-    queues = store.records(engine.local_queues).values() if engine.local_queues else ()
+    table = engine.queues.local
+    queues = store.records(table).values() if table else ()
     return tuple(sorted({one.name for one in queues if not namespace or one.namespace == namespace}))
 
 
 def known_offer(source: str, store: StoreReader, namespace: str = "") -> Offer:
     """What the store tells for a source; queues are those of the namespace, of all where it is ""."""
-    tables = {one.queue_offer: one for one in registry.engines() if one.local_queues}
+    tables = {one.queues.source: one for one in registry.engines() if one.queues.local}
     if source in tables:
-        kind, word = tables[source].local_queues, "queues"
-        found = queues_of(tables[source], store, namespace)
+        found, word = queues_of(tables[source], store, namespace), "queues"
+        kind = tables[source].queues.local
     elif source in _KINDS:
         kind, word = _KINDS[source]
         found = tuple(sorted(set(_FROM_STORE[source](store)) - {""}))
@@ -220,9 +221,10 @@ async def ask_topologies(session: Reader, lookup: Lookup) -> dict[str, str] | No
 
     None where nobody may know. Raises NoConnection.
     """
-    kinds = (one.flavor_kind for one in registry.engines() if one.flavor_kind is not None)
-    served = next((found for kind in kinds if (found := lookup(*kind)) is not None), None)
-    if served is None:
+    known = (one.topology for one in registry.engines() if one.topology is not None)
+    topology = next((one for one in known if lookup(*one.flavor_kind) is not None), None)
+    served = None if topology is None else lookup(*topology.flavor_kind)
+    if topology is None or served is None:
         return {}
     answer = await session.request("GET", served.path())
     tree = answer.json() if answer.status < 300 else None
@@ -230,7 +232,4 @@ async def ask_topologies(session: Reader, lookup: Lookup) -> dict[str, str] | No
     if not isinstance(items, list):
         return None
     trees = [one for one in items if isinstance(one, dict) and isinstance(one.get("metadata"), dict)]
-    return {
-        str(one["metadata"].get("name") or ""): str(mapping(one.get("spec")).get("topologyName") or "")
-        for one in trees
-    }
+    return {str(one["metadata"].get("name") or ""): topology.flavor_topology(one) for one in trees}

@@ -160,7 +160,7 @@ def _refuse(job: Job, tree: Mapping[str, Any], size: Size, workers: int, target:
     if workers == size.now:
         raise BadInput(f"{target} already has {counted(workers, 'worker')}")
     engine = registry.engine_named(job.engine)
-    if engine.keeps_size and not is_suspended(tree):
+    if engine.admits is not None and not is_suspended(tree):
         # A gang's quota is that of its admitted size: the engine would stop it and queue it anew.
         raise BadInput(
             f"{target} was admitted by {engine.name} at this size; suspend it (P), resize it, then resume it"

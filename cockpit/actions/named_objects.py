@@ -27,9 +27,9 @@ async def refuse_absent(session: Reader, lookup: Lookup, manifest: Mapping[str, 
         await refuse_absent_priority(session, lookup, registry.NONE, name)
     engine, queue = registry.admitting(manifest)
     metadata = mapping(manifest.get("metadata"))
-    if engine.priority_label:
+    if engine.priority is not None:
         labels = mapping(metadata.get("labels"))
-        await refuse_absent_priority(session, lookup, engine, str(labels.get(engine.priority_label) or ""))
+        await refuse_absent_priority(session, lookup, engine, str(labels.get(engine.priority.label) or ""))
     await refuse_closed_queue(session, lookup, engine, str(metadata.get("namespace") or namespace), queue)
 
 
@@ -51,20 +51,21 @@ async def refuse_closed_queue(
 ) -> None:
     """Raise BadInput where the namespace has no queue of that name, and where it, or the queue of the cluster
     behind it, is stopped."""
-    if not name or engine.queue_kind is None:
+    if not name or engine.quota_queues is None:
         return
-    tree = await _read(session, lookup, engine.queue_kind, namespace, name)
+    queue_kind = engine.quota_queues.kind
+    tree = await _read(session, lookup, queue_kind, namespace, name)
     if tree is None:
         return
     if not tree:
         raise BadInput(
-            f"queue: namespace {namespace} has no {engine.queue_kind[1]} {name}:"
+            f"queue: namespace {namespace} has no {queue_kind[1]} {name}:"
             " choose another one (cockpit get queues), or leave it empty"
         )
     behind = str(mapping(tree.get("spec")).get("clusterQueue") or "")
     _refuse_stopped(tree, f"localqueue/{namespace}/{name}")
     if behind:
-        kind = (engine.queue_kind[0], "ClusterQueue")
+        kind = (queue_kind[0], "ClusterQueue")
         _refuse_stopped(await _read(session, lookup, kind, "", behind) or {}, f"clusterqueue/{behind}")
 
 

@@ -25,7 +25,7 @@ from cockpit.fit.shape import Part, shape_of
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.what_if import changed_store
 from cockpit.gangs import registry
-from cockpit.gangs.engine import Engine
+from cockpit.gangs.engine import Engine, Foretells
 from cockpit.gangs.manifests import ApiKind, mapping
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook, QuotaStart, Tree
 from cockpit.gangs.sentence import counted, listed
@@ -147,9 +147,9 @@ class _Weighing:
             by_engine.setdefault(_engine(one).name, []).append(one)
         for name, some in by_engine.items():
             engine = registry.engine_named(name)
-            if engine.outlook_lists:
-                starting += await self._by_quota(engine, some)
-            elif engine.preempts_by:
+            if engine.foretells is not None:
+                starting += await self._by_quota(engine.foretells, some)
+            elif engine.scheduling.preempts_by:
                 reason = await self._by_scheduler(engine, some)
                 self._unknown += [reason] if reason else []
             else:
@@ -162,15 +162,15 @@ class _Weighing:
     # ---- quota
 
     async def _by_quota(
-        self, engine: Engine, contenders: Sequence[Contender]
+        self, foretells: Foretells, contenders: Sequence[Contender]
     ) -> list[tuple[Contender, QuotaStart | None]]:
         """Those that get quota; who loses it is noted."""
-        if not engine.may_preempt(contenders, self._store):
+        if not foretells.may_preempt(contenders, self._store):
             unread = [one.workload_uid for one in contenders if one.workload_uid and one.manifest is None]
             if sentence := await self._read(unread[:_MOST_READS]):
                 self._unknown.append(sentence)
             return [(one, None) for one in contenders]  # nobody holds quota: each may start
-        found = await self._outlook(engine, contenders)
+        found = await self._outlook(foretells, contenders)
         if found.unknown:
             self._unknown.append(found.unknown)
         for uid in found.victims:
@@ -180,18 +180,14 @@ class _Weighing:
         names = {one.name: one for one in contenders}
         return [(names[one.name], one) for one in found.starts if one.name in names]
 
-    async def _outlook(self, engine: Engine, contenders: Sequence[Contender]) -> QuotaOutlook:
+    async def _outlook(self, foretells: Foretells, contenders: Sequence[Contender]) -> QuotaOutlook:
         lists = dict(
-            zip(
-                engine.outlook_lists,
-                await asyncio.gather(*map(self._list, engine.outlook_lists)),
-                strict=True,
-            )
+            zip(foretells.lists, await asyncio.gather(*map(self._list, foretells.lists)), strict=True)
         )
         now_seconds = self._planning.pools.at_seconds or self._planning.at_seconds
         while True:
             facts = OutlookFacts(lists, self._workloads)
-            found = engine.outlook(contenders, self._store, facts, now_seconds)
+            found = foretells.outlook(contenders, self._store, facts, now_seconds)
             wants = [uid for uid in found.wants if uid not in self._workloads]
             if not wants or found.unknown:
                 return found
@@ -234,7 +230,8 @@ class _Weighing:
         """Why it cannot be told whom such an engine preempts; "" where there is none that it could."""
         own = {one.uid for one in contenders if one.uid}
         others = [one for one in self._planning.jobs.values() if one.uid not in own and one.gpus_allocated]
-        if engine.takes_by_share:
+        scheduling = engine.scheduling
+        if scheduling.takes_by_share:
             others = [one for one in others if one.engine == engine.name]
         else:
             ranks = [self._rank(one) for one in contenders]
@@ -243,10 +240,11 @@ class _Weighing:
         status = self._store.status(Kind.POD)
         if not others:
             return "" if status is not None and status.is_whole else "not all pods may be listed"
-        namespace, name = engine.scheduler_config
-        if name and engine.never_preempts(await self._config(namespace, name)):
+        if scheduling.never_preempts is not None and scheduling.never_preempts(
+            await self._config(*scheduling.config)
+        ):
             return ""
-        return f"{engine.name} {engine.preempts_by}"
+        return f"{engine.name} {scheduling.preempts_by}"
 
     async def _config(self, namespace: str, name: str) -> Mapping[str, Any]:
         """`data` of a ConfigMap; nothing where it may not be read."""
@@ -338,8 +336,7 @@ class _Weighing:
             if uid in jobs:
                 hit[jobs[uid].key] = jobs[uid]
                 continue
-            owner = record.owner.name if record.owner is not None else record.name
-            rest.append(PreemptedJob(name=f"{record.namespace}/{owner}", gpus=gpus_asked(record.pod_sets)))
+            rest.append(PreemptedJob(name=record.job_key, gpus=gpus_asked(record.pod_sets)))
         alone: dict[str, int] = {}
         for uid, pod in self._pods.items():
             job = by_pod.get(uid)

@@ -10,7 +10,6 @@ from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.read import read_tree
 from cockpit.actions.refusals import recreated
 from cockpit.actions.store_overlay import record_of
-from cockpit.errors import BadInput
 from cockpit.gangs import registry
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
@@ -118,9 +117,7 @@ async def workload_tree(planning: Planning, job: Job) -> dict[str, Any] | None:
 
 def workload_path(planning: Planning, workload: Workload) -> str:
     """Where the Workload lives below the API server."""
-    kind = registry.engine_of_workload(workload).workload_kind
-    if kind is None:
-        raise BadInput(f"no known engine admits jobs through workload {workload.key}")
+    kind = registry.admits_of(workload).workload_kind
     return object_path(*kind, workload.namespace, workload.name, lookup=planning.lookup)
 
 
@@ -138,7 +135,7 @@ async def with_workload(planning: Planning, job: Job) -> StoreReader:
 
 def pod_group(planning: Planning, job: Job) -> str:
     """The group that is touched to have a job tried again, "" where that is not how, or no pod tells it."""
-    if registry.engine_named(job.engine).retry_kind is None:
+    if registry.engine_named(job.engine).retries is None:
         return ""
     pods = (planning.store.get(Kind.POD, uid) for uid in job.pod_uids)
     return next((name for one in pods if isinstance(one, Pod) and (name := registry.group_of_pod(one))), "")

@@ -41,7 +41,7 @@ def plan_prioritise(
         raise BadInput(f"{target}: give a priority class or a queue")
     if ended := ended_as(tree):
         raise BadInput(f"{target} has {ended}; its priority no longer matters")
-    if registry.engine_named(job.engine).priority_label:
+    if registry.engine_named(job.engine).priority is not None:
         change, lines = _by_label(job, tree, priority, queue, target)
     else:
         change, lines = _by_class(job, tree, priority, queue, target)
@@ -60,7 +60,7 @@ def plan_prioritise(
 
 def _contends(job: Job, tree: Mapping[str, Any], priority: str, queue: str) -> tuple[Contender, ...]:
     """A job that waits in line asks with another priority, or elsewhere; a suspended one asks for nothing."""
-    is_by_label = bool(registry.engine_named(job.engine).priority_label)
+    is_by_label = registry.engine_named(job.engine).priority is not None
     if not is_by_label or job.state == JobState.SUSPENDED:
         return ()
     asks = contender(job, tree)
@@ -75,8 +75,8 @@ def _by_label(
     wanted: dict[str, str] = {}
     lines: list[str] = []
     for what, label, value in (
-        ("priority", engine.priority_label, priority),
-        ("queue", engine.queue_label, queue),
+        ("priority", engine.priority.label if engine.priority else "", priority),
+        ("queue", engine.marks.queue_label, queue),
     ):
         if not value:
             continue

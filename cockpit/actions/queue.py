@@ -1,8 +1,5 @@
 """Stop and resume a queue, with what that takes off its nodes."""
 
-from collections.abc import Iterable
-from typing import Any
-
 import msgspec
 
 from cockpit.actions.address import Lookup
@@ -12,7 +9,7 @@ from cockpit.actions.store_overlay import record_of
 from cockpit.actions.suspend import served_version
 from cockpit.errors import BadInput, NotFound
 from cockpit.gangs import registry
-from cockpit.gangs.engine import Engine, Queue
+from cockpit.gangs.engine import Queue, QuotaQueues
 from cockpit.gangs.queue_line import waiting
 from cockpit.model.contender import Contender
 from cockpit.model.gang import ClusterQueue, LocalQueue
@@ -57,12 +54,12 @@ def _within(queue: Queue, wanted: str, namespaces: Namespaces) -> bool:
 
 def full_name(queue: Queue) -> str:
     """`localqueue/team-a/main`, `clusterqueue/research`, `ENGINE:NAME`: as no other queue is called."""
-    return registry.engine_of_queue(queue).queue_name(queue)
+    return registry.queue_name(queue)
 
 
 def no_verbs(queue: Queue) -> str:
     """Why the queue is neither stopped nor resumed here, "" where it is."""
-    why = registry.engine_of_queue(queue).no_queue_verbs
+    why = registry.engine_of_queue(queue).queues.no_verbs
     return f"queue {full_name(queue)}: {why}" if why else ""
 
 
@@ -70,15 +67,28 @@ def behind(queue: Queue, store: StoreReader) -> tuple[Queue, ...]:
     """The queue, and the cluster queue behind it where that is known."""
     if isinstance(queue, ClusterQueue):
         return (queue,)
-    table = registry.engine_of_queue(queue).cluster_queues
+    table = registry.engine_of_queue(queue).queues.cluster
     every = store.records(table).values() if table else ()
     return (queue, *(one for one in every if one.name == queue.cluster_queue))
 
 
 def table_of(queue: Queue) -> str:
     """The store's table with the queue, "" where no engine has such queues."""
-    engine = registry.engine_of_queue(queue)
-    return engine.local_queues if isinstance(queue, LocalQueue) else engine.cluster_queues
+    queues = registry.engine_of_queue(queue).queues
+    return queues.local if isinstance(queue, LocalQueue) else queues.cluster
+
+
+def queue_path(queue: Queue, lookup: Lookup | None = None) -> str:
+    """Where the queue lives below the API server. Raises BadInput for one that is not stopped here."""
+    quota = _quota(queue)
+    return quota.path(queue, served_version(quota.kind, lookup))
+
+
+def _quota(queue: Queue) -> QuotaQueues:
+    quota = registry.engine_of_queue(queue).quota_queues
+    if quota is None:
+        raise BadInput(no_verbs(queue))
+    return quota
 
 
 async def queue_as_read(session: Reader, queue: Queue, lookup: Lookup | None = None) -> Queue:
@@ -87,26 +97,19 @@ async def queue_as_read(session: Reader, queue: Queue, lookup: Lookup | None = N
 
     target = f"{full_name(queue).partition('/')[0]} {queue.key}"
     engine = registry.engine_of_queue(queue)
-    tree = await read_tree(session, engine.queue_path(queue, _version(engine, lookup)), target)
+    tree = await read_tree(session, queue_path(queue, lookup), target)
     kind = next(one for one in engine.watched if one.kind == table_of(queue))
     found: Queue = record_of(engine_decoder(kind), tree, queue.uid, target)
     return found
-
-
-def is_stopped(queue: Queue) -> bool:
-    """True where resuming it would change something."""
-    return queue.is_stopped
 
 
 def plan_queue_stop(
     queue: Queue, store: StoreReader, *, drain: bool = False, lookup: Lookup | None = None, context: str = ""
 ) -> Plan:
     """Stop the queue for new jobs; with `drain` take off what it admitted. Raises BadInput when it is so."""
-    if why := no_verbs(queue):
-        raise BadInput(why)
-    engine = registry.engine_of_queue(queue)
-    plan = engine.plan_stop_queue(
-        queue, drain=drain, version=_version(engine, lookup), workloads=_workloads(store)
+    quota = _quota(queue)
+    plan = quota.plan_stop(
+        queue, drain, served_version(quota.kind, lookup), store.records(Kind.WORKLOAD).values()
     )
     shell = queue_line("stop", full_name(queue), context, *(["--drain"] if drain else []))
     return msgspec.structs.replace(plan, shell=shell)
@@ -116,22 +119,17 @@ def plan_queue_resume(
     queue: Queue, store: StoreReader, *, lookup: Lookup | None = None, context: str = ""
 ) -> Plan:
     """Let the stopped queue admit again. Raises BadInput when it is not stopped."""
-    if why := no_verbs(queue):
-        raise BadInput(why)
-    engine = registry.engine_of_queue(queue)
-    plan = engine.plan_resume_queue(queue, _version(engine, lookup))
+    quota, engine = _quota(queue), registry.engine_of_queue(queue)
+    plan = quota.plan_resume(queue, served_version(quota.kind, lookup))
     contends = tuple(
-        Contender(name=one.job, engine=engine.name, workload_uid=one.workload_uid, opens=queue.uid)
+        Contender(
+            name=one.job,
+            engine=engine.name,
+            workload_uid=one.workload_uid,
+            opens=queue.uid,
+        )
         for one in waiting(store, queue)
     )
     return msgspec.structs.replace(
         plan, shell=queue_line("resume", full_name(queue), context), contends=contends
     )
-
-
-def _version(engine: Engine, lookup: Lookup | None) -> str:
-    return served_version(engine.queue_kind, lookup)
-
-
-def _workloads(store: StoreReader) -> Iterable[Any]:
-    return store.records(Kind.WORKLOAD).values()

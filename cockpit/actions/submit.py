@@ -137,7 +137,8 @@ def _binding(
 ) -> tuple[str, ...]:
     """How a gang in a queue binds; () for others, whose engine tells it."""
     engine, _queue = registry.admitting(manifest)
-    return engine.submit_lines(manifest, where, store, findings.topologies)
+    topology = engine.topology
+    return () if topology is None else topology.submit_lines(manifest, where, store, findings.topologies)
 
 
 def group_call(tree: dict[str, Any], where: str, lookup: Lookup | None) -> Call:
@@ -178,7 +179,7 @@ def _refuse_taken(store: StoreReader, template: Template, key: str) -> None:
 
 def _queue_warning(store: StoreReader, manifest: Mapping[str, Any], namespace: str) -> list[str]:
     engine, queue = registry.admitting(manifest)
-    table = engine.local_queues
+    table = engine.queues.local
     if not queue or not table or store.by_key(table, f"{namespace}/{queue}") is not None:
         return []
     return [f"namespace {namespace} has no queue {queue}: the job would wait forever"]
@@ -192,7 +193,8 @@ def _engine_warnings(
     if gpus is None:
         return ()
     engine, _queue = registry.admitting(manifest)
-    return engine.submit_warnings(manifest, namespace, gpus, store, topologies)
+    topology = engine.topology
+    return () if topology is None else topology.submit_warnings(manifest, namespace, gpus, store, topologies)
 
 
 def _lines(manifest: Mapping[str, Any], target: str) -> tuple[str, ...]:

@@ -32,8 +32,10 @@ def is_through_workload(job: Job, store: StoreReader, lookup: Lookup | None = No
     engine = registry.engine_named(job.engine)
     found = store.get(Kind.WORKLOAD, job.workload_uid)
     workload = found if isinstance(found, Workload) else None
-    is_served = lookup is None or engine.workload_kind is None or lookup(*engine.workload_kind) is not None
-    return engine.suspends_apart(workload, is_served=is_served, target=_target(job))
+    if engine.suspends_workload is None or engine.admits is None:
+        return False
+    is_served = lookup is None or lookup(*engine.admits.workload_kind) is not None
+    return engine.suspends_workload.is_through(workload, is_served, _target(job))
 
 
 def plan_suspend(
@@ -97,10 +99,10 @@ def suspend_path(job: Job, store: StoreReader, lookup: Lookup | None = None) -> 
     """(verb, path) of the call that suspends and resumes the job; ("", "") where its object has the field."""
     engine = registry.engine_named(job.engine)
     found = store.get(Kind.WORKLOAD, job.workload_uid)
-    if engine.workload_kind is not None and isinstance(found, Workload):
-        return "patch", object_path(*engine.workload_kind, found.namespace, found.name, lookup=lookup)
-    own = registry.engine_with_own(job.api_version, job.kind)
-    return (own or engine).suspend_path(job.api_version, job.namespace)
+    if engine.admits is not None and isinstance(found, Workload):
+        return "patch", object_path(*engine.admits.workload_kind, found.namespace, found.name, lookup=lookup)
+    suspends = (registry.engine_with_own(job.api_version, job.kind) or engine).suspends_job
+    return ("", "") if suspends is None else suspends.path(job.api_version, job.namespace)
 
 
 def _by_engine(
@@ -109,17 +111,17 @@ def _by_engine(
     """How the engine does it; None where it leaves it to the object's own field."""
     if tree is None and isinstance(workload, Workload):
         engine = registry.engine_of_workload(workload)
-        version = served_version(engine.workload_kind, lookup)
-        return engine.suspend_workload(workload, suspend=suspend, version=version)
+        if engine.suspends_workload is not None and engine.admits is not None:
+            version = served_version(engine.admits.workload_kind, lookup)
+            return engine.suspends_workload.plan(workload, suspend, version)
     tree = tree or {}
     own = registry.engine_with_own(str(tree.get("apiVersion") or ""), str(tree.get("kind") or ""))
-    return (own or registry.engine_named(job.engine)).suspend(tree, suspend=suspend)
+    suspends = (own or registry.engine_named(job.engine)).suspends_job
+    return None if suspends is None else suspends.plan(tree, suspend)
 
 
-def served_version(kind: ApiKind | None, lookup: Lookup | None) -> str:
-    """The version in which the cluster serves a kind, else that of `kind`; "" for no kind."""
-    if kind is None:
-        return ""
+def served_version(kind: ApiKind, lookup: Lookup | None) -> str:
+    """The version in which the cluster serves a kind, else that of `kind`."""
     served = lookup(*kind) if lookup is not None else None
     return served.path("n", "w").split("/")[3] if served is not None else kind[0].rpartition("/")[2]
 

@@ -181,10 +181,10 @@ def _engine_lists(job: Job, view: ClusterView) -> Iterator[ApiKind]:
     object_ = None if job.workload_uid or job.pod_uids else owner_record(view.store, job.uid)
     labels = () if object_ is None else object_.labels
     for engine in registry.engines_by_quota():
-        if job.workload_uid and not job.pod_uids:
-            yield from engine.outlook_lists
-        if engine.priority_label and label(labels, engine.priority_label):
-            yield engine.priority_kind
+        if job.workload_uid and not job.pod_uids and engine.foretells is not None:
+            yield from engine.foretells.lists
+        if engine.priority is not None and label(labels, engine.priority.label):
+            yield engine.priority.kind
 
 
 async def _composed(session: ApiSession, lookup: Lookup, subject: Subject, view: ClusterView) -> Trees:
@@ -217,9 +217,8 @@ def _own(job: Job, lookup: Lookup, view: ClusterView) -> Iterator[tuple[Resource
         named += [(*one, job.namespace, job.name) for one in COMPOSED if one[1] != job.kind]
     workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     if workload is not None:
-        engine = registry.engine_of_workload(workload)
-        if engine.workload_kind is not None:
-            named.append((*engine.workload_kind, workload.namespace, workload.name))
+        own = registry.admits_of(workload).workload_kind
+        named.append((*own, workload.namespace, workload.name))
     for api_version, kind, namespace, name in named:
         resource = lookup(api_version, kind)
         if resource is not None:

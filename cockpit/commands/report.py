@@ -126,6 +126,6 @@ def _asked(attachment: Attachment, subject: Subject) -> Iterator[tuple[Resource,
 
 def _public_keys() -> set[str]:
     """Labels that the engines gave a meaning, by their domain."""
-    keys = [key for one in registry.engines() for key in (one.queue_label, one.group_label)]
+    keys = [key for one in registry.engines() for key in (one.marks.queue_label, one.marks.group_label)]
     domains = {key.partition("/")[0] for key in (*keys, *registry.written_labels()) if key}
     return domains | {".".join(one.group.split(".")[-2:]) for one in registry.watched() if one.group}

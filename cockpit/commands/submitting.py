@@ -81,7 +81,7 @@ async def planned(wish: Wish, session: "ApiSession", served: "Served", store: St
     asked = Findings(present, told)
     engine, queue = registry.admitting(plan(asked).calls[0].body)
     topologies = await ask_topologies(session, lookup) if queue else None
-    if engine.queue_kind is not None and lookup(*engine.queue_kind) is None:
+    if engine.quota_queues is not None and lookup(*engine.quota_queues.kind) is None:
         raise BadInput(f"queue {queue}: {engine.name} is not installed here; leave the queue empty")
     made = plan(asked._replace(topologies=topologies), store)
     await refuse_absent(session, lookup, made.calls[0].body, wish.where)
@@ -144,7 +144,7 @@ async def _with_engine(
 
 async def _queue_names(session: "ApiSession", lookup: Lookup, namespace: str) -> tuple[str, ...]:
     """Queues of the namespace; () also where they may not be listed: nothing is guessed then."""
-    kinds = (one.queue_kind for one in registry.engines() if one.queue_kind is not None)
+    kinds = (one.quota_queues.kind for one in registry.engines() if one.quota_queues is not None)
     served = next((found for kind in kinds if (found := lookup(*kind)) is not None), None)
     if served is None:
         return ()

@@ -27,5 +27,5 @@ def attach(word: str, manifest: Mapping[str, Any], *, queue: str = "", scheduler
 
 def _refuse_named(manifest: Mapping[str, Any]) -> None:
     for engine in conflicts.engines_named(manifest):
-        remedy = "leave the queue empty" if engine.queue_named(manifest) else "choose another template"
+        remedy = "leave the queue empty" if engine.admits is not None else "choose another template"
         raise BadInput(f"engine none, and the manifest names {engine.name}: {remedy}, or choose that engine")

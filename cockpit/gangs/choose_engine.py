@@ -56,7 +56,11 @@ def choose_engine(
     apart = ""
     for engine in registry.engines():
         installed = told.get(engine.name)
-        suited = engine.suits(job, installed) if installed is not None and installed.is_served else None
+        suited = (
+            engine.suits(job, installed)
+            if engine.suits is not None and installed is not None and installed.is_served
+            else None
+        )
         if suited is not None and suited.is_sure:
             return Detected(engine.word, suited.because, suited.queue, suited.scheduler)
         apart = apart or (suited.because if suited is not None else "")

@@ -18,7 +18,12 @@ Templates = Sequence[Mapping[str, Any]]
 def refusals(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     """One sentence for each conflict that cannot work, () when none."""
     pods = tuple(templates(manifest))
-    own = (sentence for one in registry.engines() for sentence in one.conflicts(manifest, pods))
+    own = (
+        sentence
+        for one in registry.engines()
+        if one.groups is not None
+        for sentence in one.groups.conflicts(manifest, pods)
+    )
     found = (*_two_engines(manifest, pods), *own, *_schedulers(pods), *_deadlocks(manifest))
     return tuple(dict.fromkeys(found))
 
@@ -29,16 +34,26 @@ def engines_named(manifest: Mapping[str, Any]) -> tuple[Engine, ...]:
 
 
 def _named(manifest: Mapping[str, Any], pods: Templates) -> tuple[Engine, ...]:
-    found = (one for one in registry.engines() if one.is_named_by(manifest, pods))
+    found = (one for one in registry.engines() if _is_named(one, manifest, pods))
     return tuple(sorted(found, key=lambda one: one.name))
+
+
+def _is_named(engine: Engine, manifest: Mapping[str, Any], pods: Templates) -> bool:
+    key, scheduler = engine.marks.queue_label, engine.scheduling.scheduler
+    if key and mapping(mapping(manifest.get("metadata")).get("labels")).get(key):
+        return True
+    if scheduler and any(mapping(one.get("spec")).get("schedulerName") == scheduler for one in pods):
+        return True
+    return engine.groups is not None and engine.groups.is_named_by(manifest, pods)
 
 
 def _two_engines(manifest: Mapping[str, Any], pods: Templates) -> Iterator[str]:
     named = _named(manifest, pods)
-    placing = [one for one in named if one.places_pods]
+    placing = [one for one in named if one.admits is None]
     for quota in named:
-        if not quota.places_pods:
-            yield from filter(None, (one.conflict_with(quota) for one in placing))
+        if quota.admits is not None:
+            conflicts = (one.scheduling.conflict for one in placing)
+            yield from (one.format(quota=quota.name) for one in conflicts if one)
     if len(placing) > 1:
         yield f"{' and '.join(one.name for one in placing)} would both schedule its pods; keep one of them"
 

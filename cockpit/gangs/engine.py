@@ -1,25 +1,27 @@
-"""What is asked of a queueing or gang engine. Each engine is a package beside this file that answers.
+"""What a queueing or gang engine can do. Each engine is a package beside this file.
 
-An engine overrides what it does otherwise than the plain scheduler; facts are attributes, reasoning is
-methods. `cockpit.gangs.registry` lists the engines, and nobody else names one.
+A capability is a record of facts and functions. A package lists the capabilities that its engine has and
+fills each of them whole; where it has none of a kind, the plain scheduler's way is taken.
+`cockpit.gangs.registry` lists the engines, and no other file names one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from cockpit.gangs.manifests import ApiKind, Attached, mapping
+from cockpit.gangs.manifests import ApiKind, Attached
 from cockpit.gangs.offers import Offers
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook
-from cockpit.gangs.standing import NOT_HELD, GangStanding, QueueState, WaitingView
+from cockpit.gangs.standing import GangStanding, QueueState, WaitingView
 from cockpit.model.contender import Contender
 from cockpit.model.finding import Finding
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, SchedulerQueue, Workload
 from cockpit.model.job import JobObject
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
-from cockpit.model.record import Kind, Labels, label
+from cockpit.model.record import Labels
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 
@@ -76,13 +78,6 @@ class OwnJob(msgspec.Struct, frozen=True):
         return self.api_version.rpartition("/")[0]
 
 
-class PlacesApi(msgspec.Struct, frozen=True):
-    """Where an engine tells the places of its line: `path` has {version} and {queue}."""
-
-    path: str
-    versions: tuple[str, ...]
-
-
 class SuspendChange(msgspec.Struct, frozen=True):
     """The part of a plan that an engine knows: calls, what they do in words, whether pods end by them."""
 
@@ -136,308 +131,261 @@ class NewJob(msgspec.Struct, frozen=True):
     schedulers: frozenset[str] = frozenset()  # names that belong to one engine
 
 
-class Engine:
-    """One engine. What is not overridden is how the plain scheduler does it."""
+Manifest = Mapping[str, Any]
+Templates = Sequence[Mapping[str, Any]]
+"""The pod templates of a manifest."""
 
-    name: ClassVar[str]
-    """As people write it: the one spelling. The word on the command line is made of it."""
-    meaning: ClassVar[str] = ""
-    """What all or nothing means with it, in one or two sentences."""
-    option: ClassVar[str] = ""
-    """What follows the word on the command line: `[:QUEUE]`."""
-    controller: ClassVar[ControllerSigns]
-    watched: ClassVar[tuple[Watched, ...]] = ()
-    kinds: ClassVar[Mapping[ApiKind, str]] = {}
-    """Kinds that are written or read by their path, with their plurals; all are namespaced."""
-    own_job: ClassVar[OwnJob | None] = None
-    form_lists: ClassVar[Mapping[str, tuple[ClusterList, ...]]] = {}
-    """Lists for fields of a form, by the name that `choices-from` of a template has."""
-    quota_offers: ClassVar[Offers | None] = None
-    flavor_kind: ClassVar[ApiKind | None] = None
-    """Kind of its flavors of nodes, which may name a topology; None where it knows none."""
-    queue_offer: ClassVar[str] = ""
-    """The list with its queues, "" where queues are not named by who submits."""
 
-    # ---- whose job it is
+class Attach(Protocol):
+    """Puts a manifest under the engine."""
 
-    scheduler: ClassVar[str] = ""
-    """schedulerName of its pods, "" where that is not fixed."""
-    queue_label: ClassVar[str] = ""
-    """Label of a job that names its queue."""
-    priority_label: ClassVar[str] = ""
-    """Label of a job that names its priority class; where it is "" the class is that of the pods."""
-    priority_offer: ClassVar[str] = ""
-    """The list with the classes of that label."""
-    priority_kind: ClassVar[ApiKind] = ("scheduling.k8s.io/v1", "PriorityClass")
-    group_label: ClassVar[str] = ""
-    """Label of a pod that names its group, where the decoder does not read it as `Pod.gang` already."""
-    written_labels: ClassVar[tuple[str, ...]] = ()
-    """Labels, annotations and scheduling gates that it writes itself: what is made from an object that has
-    them is made without them. One that ends with `/` stands for all keys that begin with it."""
+    def __call__(self, manifest: Manifest, *, queue: str = "", scheduler: str = "") -> Attached:
+        """The manifest under this engine. Raises BadInput with one sentence."""
 
-    def take_out_written(self, manifest: dict[str, Any], workload: Mapping[str, Any] | None) -> None:
-        """Take out of a manifest what else it wrote into the job. `workload` is the tree of what it admits
-        the job by, None where there is none or it was not read."""
 
-    def regroup(self, manifest: Mapping[str, Any]) -> Attached | None:
-        """The manifest with its pods in a group of its own name, where they name one that the cockpit makes
-        beside a job; None where they do not."""
-        return None
+class Marks(NamedTuple):
+    """What of a job or a pod names its engine.
+
+    `queue_label` of a job names its queue, `group_label` of a pod its group where the decoder does not read
+    it as `Pod.gang` already. `written` are labels, annotations and scheduling gates that the engine writes
+    itself (one that ends with `/` stands for all keys that begin with it); `take_out` removes from a manifest
+    what else it wrote, given the tree of the workload (None: none, or not read). `queue_of_job` (labels,
+    workload, whether the job has pods) and `queue_of_pod` (pod, labels of its job) give the queue (""
+    unknown), None where neither says that the job is this engine's.
+    """
+
+    queue_label: str = ""
+    group_label: str = ""
+    written: tuple[str, ...] = ()
+    take_out: Callable[[dict[str, Any], Mapping[str, Any] | None], None] | None = None
+    queue_of_job: Callable[[Labels, Workload | None, bool], str | None] | None = None
+    queue_of_pod: Callable[[Pod, Labels], str | None] | None = None
+
+
+class Scheduling(NamedTuple):
+    """Of an engine with its own scheduler, or its own way to place a gang.
+
+    `scheduler` is the schedulerName of its pods, "" where that is not fixed. `preempts_by` says how it takes
+    nodes from jobs that run, for a sentence that begins with its name; with `takes_by_share` from any job
+    whose queue has more than its share, not only from lower priorities. `never_preempts` tells from `data` of
+    the ConfigMap `config` (namespace, name) that it takes none. `conflict` says why a job cannot also have a
+    queue of {quota}. `is_set_aside`: a sentence of the scheduler means that the pod is not tried again by
+    itself.
+    """
+
+    scheduler: str = ""
+    preempts_by: str = ""
+    takes_by_share: bool = False
+    config: tuple[str, str] = ("", "")
+    never_preempts: Callable[[Mapping[str, Any]], bool] | None = None
+    conflict: str = ""
+    is_set_aside: Callable[[str], bool] | None = None
+
+
+class Priority(NamedTuple):
+    """The label of a job that names its priority class, the list of a form with the classes, their kind."""
+
+    label: str
+    source: str
+    kind: ApiKind
+
+
+POD_PRIORITY: Final[ApiKind] = ("scheduling.k8s.io/v1", "PriorityClass")
+
+
+class Groups(NamedTuple):
+    """Of an engine whose groups of pods the cockpit makes beside a job.
+
+    `is_named_by`: a manifest with these pod templates asks for the engine otherwise than by queue label and
+    scheduler. `regroup`: the manifest with its pods in a group of its own name, None where they name none.
+    `conflicts`: a sentence for each thing in the manifest that cannot work. `spec` is that of a group of so
+    many pods; `minimum` the field of a group's spec with that number, "" where it may not be changed.
+    """
+
+    is_named_by: Callable[[Manifest, Templates], bool]
+    regroup: Callable[[Manifest], Attached | None]
+    conflicts: Callable[[Manifest, Templates], Iterator[str]]
+    api_version: str
+    spec: Callable[[int], dict[str, Any]]
+    minimum: str
+
+
+class Enqueues(NamedTuple):
+    """Of an engine whose queue lets a group in before it has pods: why it does not, told by an event's
+    message or by the queue (None: it does not exist); None where nothing is told."""
+
+    reason_of_event: Callable[[PodGroup, str], Finding | None]
+    reason_of_queue: Callable[[PodGroup, SchedulerQueue | None], Finding | None]
+
+
+class Admits(NamedTuple):
+    """Of an engine that admits whole jobs by quota, each by a workload; another scheduler places their pods.
+
+    `admission` (workload, store, places in line by uid or None where they are estimated, whether the engine
+    gave the places) is where the job stands before it may have pods. `is_in_line`: it stands in its queue and
+    was not admitted. `finished_early`: why a job that has not ended never starts. `quarrel`: what the engine
+    and the job's controller undo of each other's work, and the remedy, "" nothing. `queue_named`: the queue
+    by which the job of a manifest is admitted, "" for none.
+    """
+
+    workload_type: type[Workload]
+    workload_kind: ApiKind
+    admission: Callable[[Workload, StoreReader, Mapping[str, int] | None, bool], GangStanding]
+    is_in_line: Callable[[Workload], bool]
+    finished_early: Callable[[Workload], Finding | None]
+    quarrel: Callable[[JobObject, Workload, StoreReader], str]
+    queue_named: Callable[[Manifest], str]
+
+
+class QueueOrder(NamedTuple):
+    """The order of workloads in their queues. `path` is where the engine tells it, with {version} (one of
+    `versions`) and {queue}.
+
+    `follows_others`: what holds a workload can be read only from another in its line. `estimate`: place (1 is
+    next) by uid, of these workloads. `lines`: by queue, (namespace, name) of a workload to its uid.
+    """
+
+    path: str
+    versions: tuple[str, ...]
+    follows_others: Callable[[Workload, StoreReader], bool]
+    estimate: Callable[[StoreReader, Iterable[Workload]], dict[str, int]]
+    lines: Callable[[StoreReader], dict[str, dict[tuple[str, str], str]]]
+
+
+class SuspendsWorkload(NamedTuple):
+    """Of an engine that suspends a job through its workload, so that the job's object needs not be read.
+
+    `is_through` (workload or None, whether their kind is served, how to name the job) raises BadInput where
+    the engine has yet to make the workload. `plan` is (workload, suspend or resume, version of the API).
+    """
+
+    is_through: Callable[[Workload | None, bool, str], bool]
+    plan: Callable[[Workload, bool, str], SuspendChange]
+
+
+class SuspendsJob(NamedTuple):
+    """Of an engine that suspends a job by a call of its own. `plan` (the job's tree, suspend or resume)
+    raises BadInput where it is so already; None: by the object's own suspend field. `path` (apiVersion,
+    namespace) is (verb, path) of the call, ("", "") where it patches the job."""
+
+    plan: Callable[[Manifest, bool], SuspendChange | None]
+    path: Callable[[str, str], tuple[str, str]]
+
+
+class Retries(NamedTuple):
+    """Of an engine that tries a gang again only when its group, of this kind, is touched: `plan` (the group's
+    tree, its path, the time as text)."""
+
+    kind: ApiKind
+    plan: Callable[[Mapping[str, Any], str, str], Plan]
+
+
+class Foretells(NamedTuple):
+    """Who gets quota and who loses it once contenders ask. `lists` of the cluster are what `outlook` rests on
+    beside the store; `may_preempt` False: no other job holds quota that it could take."""
+
+    lists: tuple[ApiKind, ...]
+    outlook: Callable[[Sequence[Contender], StoreReader, OutlookFacts, float], QuotaOutlook]
+    may_preempt: Callable[[Sequence[Contender], StoreReader], bool]
+
+
+class PlacesByTopology(NamedTuple):
+    """Of an engine whose flavors of nodes, of this kind, may name a topology.
+
+    `flavor_topology` is the one that a flavor's tree names, "" for none. `required_levels`: the level that
+    each pod template has to stay inside, "" for one without. `submit_lines` (manifest, namespace, store,
+    topologies) says how the gang binds; `submit_warnings` (manifest, namespace, its GPUs, store, topologies)
+    what may go wrong as the cluster stands. `topologies` None: not known.
+    """
+
+    flavor_kind: ApiKind
+    flavor_topology: Callable[[Mapping[str, Any]], str]
+    required_levels: Callable[[Manifest], tuple[str, ...]]
+    submit_lines: Callable[[Manifest, str, StoreReader | None, Topologies | None], tuple[str, ...]]
+    submit_warnings: Callable[[Manifest, str, int, StoreReader, Topologies | None], tuple[str, ...]]
+
+
+class Queues(NamedTuple):
+    """The queues of an engine. `local` and `cluster` are the store's tables of those that jobs are submitted
+    to and of those behind them, "" where there are none; `types` their records where no other engine has
+    them.
+
+    `source` is the list of a form with their names. `default` is the queue of groups that name none.
+    `no_verbs`: why they are not stopped and resumed here, and what does it instead.
+    """
+
+    state: Callable[[Queue], QueueState] | None = None
+    local: str = ""
+    cluster: str = ""
+    types: tuple[type[LocalQueue] | type[ClusterQueue], ...] = ()
+    source: str = ""
+    default: str = ""
+    no_verbs: str = ""
+
+
+class QuotaQueues(NamedTuple):
+    """Queues with quota, which are stopped and resumed. `kind` is the one that jobs are submitted to.
+
+    `name` is as no other queue is called. `held_in_vain`: what holds quota of a queue that takes jobs and can
+    never use it. `waiting`: what waits in it, next first. `path` and `plan_resume` take the API's version,
+    `plan_stop` (queue, whether what it admitted is taken off, version, workloads) raises BadInput if it is
+    so.
+    """
+
+    kind: ApiKind
+    name: Callable[[Queue], str]
+    held_in_vain: Callable[[Queue, StoreReader], Finding | None]
+    waiting: Callable[[StoreReader, Queue], tuple[WaitingView, ...]]
+    path: Callable[[Queue, str], str]
+    plan_stop: Callable[[Queue, bool, str, Iterable[Workload]], Plan]
+    plan_resume: Callable[[Queue, str], Plan]
+
+
+class Engine(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """One engine: how it is called and seen, and its capabilities. None: it has none of that kind.
+
+    `name` is as people write it, `option` what follows it on the command line (`[:QUEUE]`), `meaning` what
+    all or nothing means with it. `kinds` are those that are written or read by their path, with their
+    plurals; all are namespaced. `form_lists` are lists for fields of a form, by the name that `choices-from`
+    of a template has. `suits`: whether a new job is given to it where no engine is chosen; None: no, without
+    a word. `reason`: why a group of pods waits, without a sentence where the members' own hold the cause.
+    """
+
+    name: str
+    meaning: str
+    attach: Attach
+    option: str = ""
+    controller: ControllerSigns = ControllerSigns("", "", ())
+    watched: tuple[Watched, ...] = ()
+    kinds: Mapping[ApiKind, str] = MappingProxyType({})
+    form_lists: Mapping[str, tuple[ClusterList, ...]] = MappingProxyType({})
+    marks: Marks = Marks()
+    suits: Callable[[NewJob, InstalledEngine], Suited | None] | None = None
+    own_job: OwnJob | None = None
+    priority: Priority | None = None
+    queues: Queues = Queues()
+    # engines that place pods
+    scheduling: Scheduling = Scheduling()
+    groups: Groups | None = None
+    reason: Callable[[PodGroup, tuple[Pod, ...]], Finding] | None = None
+    enqueues: Enqueues | None = None
+    suspends_job: SuspendsJob | None = None
+    retries: Retries | None = None
+    # engines that admit by quota
+    admits: Admits | None = None
+    line: QueueOrder | None = None
+    suspends_workload: SuspendsWorkload | None = None
+    foretells: Foretells | None = None
+    topology: PlacesByTopology | None = None
+    quota_queues: QuotaQueues | None = None
+    offers: Offers | None = None
 
     @property
     def word(self) -> str:
         """As `--engine` takes it."""
         return self.name.split()[0].lower()
 
-    def queue_of_job(self, labels: Labels, workload: Workload | None, *, has_pods: bool) -> str | None:
-        """Its queue ("" unknown) where the job itself says that it is this engine's, else None."""
-        return None
-
-    def queue_of_pod(self, pod: Pod, labels: Labels) -> str | None:
-        """Its queue ("" unknown) where a pod of the job, with those labels, is this engine's, else None.
-
-        Asked of pods that name a queue, a group or the scheduler of an engine.
-        """
-        if not self.scheduler or pod.scheduler != self.scheduler:
-            return None
-        return label(labels, self.queue_label) if self.queue_label else ""
-
-    def group_of_pod(self, pod: Pod) -> str:
-        """Name of the group that the pod belongs to, "" for none."""
-        return pod.gang or (label(pod.traits.labels, self.group_label) if self.group_label else "")
-
-    # ---- where it stands
-
-    workload_type: ClassVar[type[Workload] | None] = None
-    """The records by which it admits whole jobs, None where it has none."""
-    workload_kind: ClassVar[ApiKind | None] = None
-    places_api: ClassVar[PlacesApi | None] = None
-
-    def admission(
-        self,
-        workload: Workload,
-        store: StoreReader,
-        positions: Mapping[str, int] | None,
-        *,
-        is_told: bool = False,
-    ) -> GangStanding:
-        """Where the job of a workload stands before it may have pods; only asked where it has workloads.
-
-        `positions` maps uids of workloads to places in line, 1 is next; None: they are estimated. `is_told`
-        says that the engine gave them.
-        """
-        raise NotImplementedError
-
-    def is_in_line(self, workload: Workload) -> bool:
-        """True while it stands in its queue and was not admitted."""
-        return False
-
-    def quarrel(self, job: JobObject, workload: Workload, store: StoreReader) -> str:
-        """What this engine and the job's controller undo of each other's work, and the remedy; "" nothing."""
-        return ""
-
-    def finished_early(self, workload: Workload) -> Finding | None:
-        """Why a job that has not ended never starts: its workload is declared finished; None where it is
-        not."""
-        return None
-
-    def follows_others(self, workload: Workload, store: StoreReader) -> bool:
-        """True where what holds it can be read only from another in its line."""
-        return False
-
-    def estimate_positions(self, store: StoreReader, among: Iterable[Workload]) -> dict[str, int]:
-        """Place in line (1 is next) by uid, of these workloads."""
-        return {}
-
-    def lines(self, store: StoreReader) -> dict[str, dict[tuple[str, str], str]]:
-        """Who stands in which line that `places_api` tells of: (namespace, name) of a workload to its uid."""
-        return {}
-
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
-        """Why a group of pods waits; its sentence is "" where the members' own hold the cause."""
-        return NOT_HELD
-
-    def reason_of_event(self, group: PodGroup, message: str) -> Finding | None:
-        """What an event about the group tells of why it waits, None where it tells nothing of that."""
-        return None
-
-    def reason_of_queue(self, group: PodGroup, queue: SchedulerQueue | None) -> Finding | None:
-        """Why the queue of a group that it has not let in does not; `queue` None: it does not exist. None:
-        the queue says nothing."""
-        return None
-
-    def is_set_aside(self, message: str) -> bool:
-        """True where the scheduler's sentence means that the pod is not tried again by itself."""
-        return False
-
-    def status_records(self, store: StoreReader) -> Iterable[Workload | PodGroup]:
-        """Objects whose status only its controller writes."""
-        groups: Iterable[PodGroup] = store.records(Kind.POD_GROUP).values()
-        return (one for one in groups if one.engine == self.name)
-
-    # ---- a new job
-
-    places_pods: ClassVar[bool] = True
-    """False where it admits jobs by quota and another scheduler places their pods."""
-
-    def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
-        """Whether a new job is given to it where nobody says; None: no, and nothing is to be said of it."""
-        return None
-
-    def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
-        """The manifest under this engine. Raises BadInput with one sentence."""
-        raise NotImplementedError
-
-    def is_named_by(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
-        """True where the manifest, with those pod templates, asks for this engine."""
-        named = bool(
-            self.queue_label
-            and mapping(mapping(manifest.get("metadata")).get("labels")).get(self.queue_label)
-        )
-        return named or bool(
-            self.scheduler
-            and any(mapping(one.get("spec")).get("schedulerName") == self.scheduler for one in pods)
-        )
-
-    def conflicts(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-        """One sentence for each thing in the manifest that cannot work with it."""
-        yield from ()
-
-    def conflict_with(self, other: "Engine") -> str:
-        """A sentence where a job cannot be given to it and to `other`, which admits by quota; "" else."""
-        return ""
-
-    def required_levels(self, manifest: Mapping[str, Any]) -> tuple[str, ...]:
-        """The level of a topology that each pod template has to stay inside, "" for one without."""
-        return ()
-
-    def queue_named(self, manifest: Mapping[str, Any]) -> str:
-        """The queue by which the job is admitted, as its manifest names it; "" for none."""
-        return ""
-
-    def submit_lines(
-        self,
-        manifest: Mapping[str, Any],
-        namespace: str,
-        store: StoreReader | None,
-        topologies: Topologies | None,
-    ) -> tuple[str, ...]:
-        """How the gang binds, for a plan; () where `attach` said it. `topologies` None: not known."""
-        return ()
-
-    def submit_warnings(
-        self,
-        manifest: Mapping[str, Any],
-        namespace: str,
-        gpus: int,
-        store: StoreReader,
-        topologies: Topologies | None,
-    ) -> tuple[str, ...]:
-        """What may go wrong with a gang of that many GPUs as the cluster stands."""
-        return ()
-
-    # ---- suspend, resume, retry, resize
-
-    keeps_size: ClassVar[bool] = False
-    """True where a job is admitted at its size: another size has to be admitted anew."""
-    retry_kind: ClassVar[ApiKind | None] = None
-    """The group object that is touched for a gang to be tried again; None where it is tried by itself."""
-
-    def suspends_apart(self, workload: Workload | None, *, is_served: bool, target: str) -> bool:
-        """True where the job is suspended through its workload, so that its own object needs not be read.
-
-        `is_served` says that the kind of workloads is. Raises BadInput, which names `target`, where the
-        engine has yet to make it.
-        """
-        return False
-
-    def suspend_workload(self, workload: Workload, *, suspend: bool, version: str) -> SuspendChange:
-        """Suspend or resume a job through its workload; only asked where it `suspends_apart`."""
-        raise NotImplementedError
-
-    def suspend(self, tree: Mapping[str, Any], *, suspend: bool) -> SuspendChange | None:
-        """Suspend or resume the job whose object is `tree`; None: by the object's own suspend field.
-
-        Raises BadInput where it is so already.
-        """
-        return None
-
-    def suspend_path(self, api_version: str, namespace: str) -> tuple[str, str]:
-        """(verb, path) of the call of `suspend` for a job of that kind; ("", "") where it patches the job."""
-        return "", ""
-
-    def plan_retry(self, group: Mapping[str, Any], path: str, at: str) -> Plan:
-        """Have the gang of `group` (a tree of `retry_kind`) tried again; `at` is the time as text."""
-        raise NotImplementedError
-
-    # ---- what a change does to others
-
-    outlook_lists: ClassVar[tuple[ApiKind, ...]] = ()
-    """Lists of the cluster that an outlook rests on beside the store; () where it admits nothing by quota."""
-    preempts_by: ClassVar[str] = ""
-    """Of one with its own scheduler: how it takes nodes from jobs that run, for a sentence that begins with
-    its name."""
-    takes_by_share: ClassVar[bool] = False
-    """It takes nodes from any job whose queue has more than its share, not only from lower priorities."""
-    scheduler_config: ClassVar[tuple[str, str]] = ("", "")
-    """Namespace and name of the ConfigMap that its scheduler is started with, as it is installed."""
-
-    def never_preempts(self, config: Mapping[str, Any]) -> bool:
-        """Whether `data` of its scheduler's ConfigMap says that no job that runs loses its nodes."""
-        return False
-
-    def outlook(
-        self, contenders: Sequence[Contender], store: StoreReader, facts: OutlookFacts, now_seconds: float
-    ) -> QuotaOutlook:
-        """Who gets quota and who loses it once the contenders ask; only asked where it admits by quota."""
-        raise NotImplementedError
-
-    def may_preempt(self, contenders: Sequence[Contender], store: StoreReader) -> bool:
-        """False where no other job holds quota that an outlook could take: nothing has to be read."""
-        return False
-
-    # ---- queues
-
-    queue_types: ClassVar[tuple[type[LocalQueue] | type[ClusterQueue], ...]] = ()
-    """The records of its queues."""
-    queue_kind: ClassVar[ApiKind | None] = None
-    """The queue that a job is submitted to."""
-    local_queues: ClassVar[str] = ""
-    """The store's table of queues that jobs are submitted to, "" where its queues are not shown."""
-    cluster_queues: ClassVar[str] = ""
-    """The store's table of the queues behind them, "" where there are none."""
-
-    no_queue_verbs: ClassVar[str] = ""
-    """Of an engine whose queues are not stopped and resumed here: why, and what does it instead."""
-    default_queue: ClassVar[str] = ""
-    """The queue of groups that name none."""
-
-    def queue_name(self, queue: Queue) -> str:
-        """The queue's name as no other engine has it: `ENGINE:NAME`, as `--engine` takes it."""
-        return f"{self.word}:{queue.key}"
-
-    def queue_state(self, queue: Queue) -> QueueState:
-        """Whether the queue takes jobs, and why not."""
-        return QueueState("unknown", "")
-
-    def held_in_vain(self, queue: Queue, store: StoreReader) -> Finding | None:
-        """What holds quota of a queue that takes jobs and can never use it; None where nothing does."""
-        return None
-
-    def waiting(self, store: StoreReader, queue: Queue) -> tuple[WaitingView, ...]:
-        """What waits in the queue, next first."""
-        return ()
-
-    def queue_path(self, queue: Queue, version: str) -> str:
-        """Where the queue lives below the API server."""
-        raise NotImplementedError
-
-    def plan_stop_queue(
-        self, queue: Queue, *, drain: bool, version: str, workloads: Iterable[Workload]
-    ) -> Plan:
-        """Stop a queue for new jobs; with `drain` take off what it admitted. Raises BadInput if it is so."""
-        raise NotImplementedError
-
-    def plan_resume_queue(self, queue: Queue, version: str) -> Plan:
-        """Let a stopped queue admit again. Raises BadInput when it is not stopped."""
-        raise NotImplementedError
+    @property
+    def priority_kind(self) -> ApiKind:
+        """Of the priority classes that its jobs name, in a label or in their pods."""
+        return POD_PRIORITY if self.priority is None else self.priority.kind

@@ -46,11 +46,11 @@ def engine_word(engine: str, values: Mapping[str, str], found: Detected) -> tupl
     given = dict(values)
     queue = given.get("queue", "").strip()
     chosen = registry.engine_called(engine) or registry.NONE
-    if chosen.places_pods and chosen.queue_offer and queue:
+    if chosen.admits is None and chosen.queues.source and queue:
         given["queue"] = ""
         return f"{engine}:{queue}", given
     if found.scheduler and found.engine == engine:
         return found.word, given
-    if (queue and not chosen.places_pods) or (engine == found.engine == _NONE and not queue):
+    if (queue and chosen.admits is not None) or (engine == found.engine == _NONE and not queue):
         return "", given
     return engine, given

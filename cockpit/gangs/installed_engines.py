@@ -50,7 +50,16 @@ def _life(engine: Engine, store: StoreReader) -> tuple[bool | None, str, str]:
         return True, f"pod {running[0].key}", running[0].key
     if pods:
         return False, f"pod {pods[0].key} is not ready", ""
-    return *_by_status(engine.status_records(store)), ""
+    return *_by_status(_status_records(engine, store)), ""
+
+
+def _status_records(engine: Engine, store: StoreReader) -> Iterable[Workload | PodGroup]:
+    """Objects whose status only its controller writes."""
+    if engine.admits is not None:
+        workloads: Iterable[Workload] = store.records(Kind.WORKLOAD).values()
+        return workloads
+    groups: Iterable[PodGroup] = store.records(Kind.POD_GROUP).values()
+    return (one for one in groups if one.engine == engine.name)
 
 
 def _has_status(one: Workload | PodGroup) -> bool:

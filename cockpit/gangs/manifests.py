@@ -8,7 +8,6 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.fit.pod_sets import pod_sets, pods_asked
-from cockpit.gangs.sentence import counted
 
 
 class Attached(msgspec.Struct, frozen=True):
@@ -58,20 +57,6 @@ def members_for(tree: Mapping[str, Any], engine: str) -> int:
     return found
 
 
-def least_members(tree: Mapping[str, Any], engine: str, field: str, minimum: int | None) -> int:
-    """How many pods a group waits for: all that the manifest makes, or `minimum` of them.
-
-    `field` is what the group calls that number. Raises BadInput where nobody knows it, or where fewer exist.
-    """
-    members = members_for(tree, engine)
-    least = members if minimum is None else minimum
-    if least > members:
-        raise BadInput(
-            f"{field} {least} is more than the job's {counted(members, 'pod')}: it would wait forever"
-        )
-    return least
-
-
 def group_beside(tree: Mapping[str, Any], api_version: str, spec: dict[str, Any]) -> dict[str, Any]:
     """The PodGroup of the job's name, which the cockpit makes beside it."""
     metadata = mapping(tree.get("metadata"))
@@ -113,9 +98,3 @@ def annotate_pods(tree: Mapping[str, Any], key: str, value: str) -> None:
     """An annotation on all pods."""
     for template in templates(tree):
         template.setdefault("metadata", {}).setdefault("annotations", {})[key] = value
-
-
-def group_pods(tree: Mapping[str, Any], name: str) -> None:
-    """`spec.schedulingGroup` of all pods (Kubernetes 1.36)."""
-    for template in templates(tree):
-        template.setdefault("spec", {})["schedulingGroup"] = {"podGroupName": name}

@@ -1,8 +1,8 @@
 """Changes of an engine's own objects that would let a job in, as data. What of them is offered is decided by
 `cockpit.triage.changes`, which tries each at every gate."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from cockpit.fit.quota import Cohorts
 from cockpit.k8s.admission.admission_specs import FlavorSpec
@@ -44,20 +44,16 @@ class EngineChange(NamedTuple):
     amount: int = 0
 
 
-class Offers(Protocol):
-    """What an engine with quota knows of changes that would let a job in."""
+class Offers(NamedTuple):
+    """What an engine with quota knows of changes that would let a job in.
 
-    def changes(self, blocker: Finding, case: QueueCase) -> Iterator[EngineChange]:
-        """Those that mend the cause of `blocker`."""
+    `changes` are those that mend the cause of a finding. `unmet` is what the queue asks of a job beside quota
+    and the job does not meet. `quota_command` gives a queue the nominal quota of these rows. `flavors` and
+    `cohorts` are those that were read, by name.
+    """
 
-    def unmet(self, case: QueueCase) -> Iterator[Finding]:
-        """What the queue asks of a job beside quota and the job does not meet."""
-
-    def quota_command(self, queue: ClusterQueue, rows: Sequence[QuotaRow], trees: Trees) -> tuple[str, ...]:
-        """The command that gives the queue the nominal quota of these rows."""
-
-    def flavors(self, trees: Trees) -> dict[str, FlavorSpec]:
-        """Flavors that were read, by name."""
-
-    def cohorts(self, trees: Trees) -> Cohorts:
-        """Cohorts that were read, by name."""
+    changes: Callable[[Finding, QueueCase], Iterator[EngineChange]]
+    unmet: Callable[[QueueCase], Iterator[Finding]]
+    quota_command: Callable[[ClusterQueue, Sequence[QuotaRow], Trees], tuple[str, ...]]
+    flavors: Callable[[Trees], dict[str, FlavorSpec]]
+    cohorts: Callable[[Trees], Cohorts]

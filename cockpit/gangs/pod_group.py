@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from cockpit.gangs import registry
 from cockpit.gangs.engine import OwnJob
 from cockpit.gangs.sentence import counted, one_line
-from cockpit.gangs.standing import GangStanding, GangState
+from cockpit.gangs.standing import NOT_HELD, GangStanding, GangState
 from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import Pod
@@ -60,7 +60,13 @@ def standing(group: PodGroup, pods: tuple[Pod, ...], position: int | None = None
         return GangStanding(state=state, queue=group.queue) if placed >= (group.min_member or 1) else None
     if not is_in_line(group, placed):
         return None
-    return held_by(registry.engine_named(group.engine).reason(group, pods), group, position)
+    return held_by(reason_of(group, pods), group, position)
+
+
+def reason_of(group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
+    """Why the group waits, as its engine tells it."""
+    reason = registry.engine_named(group.engine).reason
+    return NOT_HELD if reason is None else reason(group, pods)
 
 
 def held_by(why: Finding, group: PodGroup, position: int | None) -> GangStanding:

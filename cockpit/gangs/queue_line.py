@@ -56,10 +56,11 @@ def waiting(store: StoreReader, queue: Queue) -> tuple[WaitingView, ...]:
     """What waits in the queue, next first."""
     engine = registry.engine_of_queue(queue)
     if not isinstance(queue, SchedulerQueue):
-        return engine.waiting(store, queue)
+        quota = engine.quota_queues
+        return () if quota is None else quota.waiting(store, queue)
     inside = [one for one in _groups(engine, store).get(queue.name, ()) if one.is_waiting]
     ordered = sorted(inside, key=_turn)
-    return tuple(_view(one, engine, store, place) for place, one in enumerate(ordered, start=1))
+    return tuple(_view(one, store, place) for place, one in enumerate(ordered, start=1))
 
 
 def running(store: StoreReader, queue: Queue) -> tuple[str, ...]:
@@ -73,7 +74,7 @@ def running(store: StoreReader, queue: Queue) -> tuple[str, ...]:
 def counted_queues(engine: Engine, store: StoreReader) -> list[ClusterQueue]:
     """The queues behind those that jobs are submitted to; with their jobs counted where the engine does not
     count them itself and where all groups and pods are known."""
-    queues: list[ClusterQueue] = list(store.records(engine.cluster_queues).values())
+    queues: list[ClusterQueue] = list(store.records(engine.queues.cluster).values())
     if not any(isinstance(queue, SchedulerQueue) for queue in queues):
         return queues
     if not (listing(store, Kind.POD_GROUP).has_all and listing(store, Kind.POD).has_all):
@@ -103,14 +104,15 @@ def _groups(engine: Engine, store: StoreReader) -> dict[str, list[QueuedGroup]]:
     if not mine:
         return {}
     pods: dict[str, list[Pod]] = {}
+    scheduler = engine.scheduling.scheduler
     for pod, name in registry.groups_named(store.records(Kind.POD).values()):
-        if not engine.scheduler or pod.scheduler == engine.scheduler:
+        if not scheduler or pod.scheduler == scheduler:
             pods.setdefault(f"{pod.namespace}/{name}", []).append(pod)
     found: dict[str, list[QueuedGroup]] = {}
     is_counted = listing(store, Kind.POD).has_all
     for group in mine:
         members = tuple(pods.get(group.key, ()))
-        queue = group.queue or engine.default_queue
+        queue = group.queue or engine.queues.default
         found.setdefault(queue, []).append(QueuedGroup(group, members, is_counted))
     return found
 
@@ -129,7 +131,7 @@ def _priority(pods: Sequence[Pod]) -> int | None:
     return max((pod.priority for pod in pods if pod.priority is not None), default=None)
 
 
-def _view(one: QueuedGroup, engine: Engine, store: StoreReader, place: int) -> WaitingView:
+def _view(one: QueuedGroup, store: StoreReader, place: int) -> WaitingView:
     group = one.group
     return WaitingView(
         workload_uid=group.uid,
@@ -140,7 +142,7 @@ def _view(one: QueuedGroup, engine: Engine, store: StoreReader, place: int) -> W
         gpus=_gpus(one, store),
         priority=_priority(one.pods),
         created_seconds=group.created_seconds,
-        reason=engine.reason(group, one.pods).sentence,
+        reason=pod_group.reason_of(group, one.pods).sentence,
     )
 
 

@@ -7,25 +7,32 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from cockpit.gangs.coscheduling import Coscheduling
-from cockpit.gangs.engine import Engine, OwnJob, Queue
-from cockpit.gangs.kai import Kai
-from cockpit.gangs.kueue import Kueue
+from cockpit.gangs.coscheduling import COSCHEDULING
+from cockpit.gangs.engine import Admits, Engine, OwnJob, Queue
+from cockpit.gangs.kai import KAI
+from cockpit.gangs.kueue import KUEUE
 from cockpit.gangs.manifests import ApiKind, Attached
-from cockpit.gangs.native import NativeGang
-from cockpit.gangs.none import NoEngine
+from cockpit.gangs.native import NATIVE_GANG
 from cockpit.gangs.offers import Offers
+from cockpit.gangs.standing import QueueState
 from cockpit.gangs.suspend_field import suspend_field
-from cockpit.gangs.volcano import Volcano
+from cockpit.gangs.volcano import VOLCANO
 from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
 from cockpit.model.job import GANG, Job
 from cockpit.model.pod import Pod
-from cockpit.model.record import Kind
+from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 
-NONE = NoEngine()
-"""Stands for jobs that no engine queues."""
+
+def _as_it_is(manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
+    return Attached(dict(manifest))
+
+
+NONE = Engine(
+    name="none", meaning="Each pod starts when it fits; what started waits for the rest.", attach=_as_it_is
+)
+"""Stands for jobs that no engine queues: the scheduler takes their pods one by one."""
 
 
 class _OwnJobs(dict[ApiKind, "tuple[Engine, OwnJob] | None"]):
@@ -49,27 +56,26 @@ class _Catalogue:
     def __init__(self, engines: Sequence[Engine]) -> None:
         self.engines = tuple(engines)
         # what names the engine of a pod most plainly: a queue with quota, a scheduler of its own, a group
-        self.by_plainness = tuple(sorted(engines, key=lambda one: (one.places_pods, not one.scheduler)))
+        self.by_plainness = tuple(
+            sorted(engines, key=lambda one: (one.admits is None, not one.scheduling.scheduler))
+        )
         self.by_name: Mapping[str, Engine] = {one.name: one for one in engines}
         self.by_word: Mapping[str, Engine] = {one.word: one for one in engines}
-        self.by_type: Mapping[type, Engine] = {
-            kind: one
-            for one in engines
-            for kind in (*one.queue_types, *((one.workload_type,) if one.workload_type else ()))
-        }
+        self.of_queues = {kind: one for one in engines for kind in one.queues.types}
+        self.of_workloads = {one.admits.workload_type: one for one in engines if one.admits}
         self.own_jobs = _OwnJobs(engines)
         self.controllers = (Kind.MPIJOB, Kind.JOB, *self.own_jobs.tables, Kind.OTHER_JOB, Kind.OWNER)
-        self.by_quota = tuple(one for one in engines if not one.places_pods)
+        self.by_quota = tuple(one for one in engines if one.admits)
         # asked of every row, so only those that have an answer
-        self.telling = tuple(one for one in engines if type(one).queue_of_job is not Engine.queue_of_job)
+        self.telling = tuple(one for one in engines if one.marks.queue_of_job)
         self.queue_tables = tuple(
-            table for one in engines for table in (one.local_queues, one.cluster_queues) if table
+            table for one in engines for table in (one.queues.local, one.queues.cluster) if table
         )
-        self.schedulers = frozenset(one.scheduler for one in engines) - {""}
-        self.labelled = tuple(one for one in engines if one.group_label)
+        self.schedulers = frozenset(one.scheduling.scheduler for one in engines) - {""}
+        self.group_labels = tuple(one.marks.group_label for one in engines if one.marks.group_label)
 
 
-_all = _Catalogue((Kueue(), Coscheduling(), Volcano(), NativeGang(), Kai()))
+_all = _Catalogue((KUEUE, COSCHEDULING, VOLCANO, NATIVE_GANG, KAI))
 
 
 @contextmanager
@@ -119,7 +125,7 @@ def engines_by_quota() -> tuple[Engine, ...]:
 
 def quota_offers() -> tuple[Offers, ...]:
     """What engines with quota know of changes that would let a job in."""
-    return tuple(one.quota_offers for one in _all.engines if one.quota_offers is not None)
+    return tuple(one.offers for one in _all.engines if one.offers is not None)
 
 
 def engines_that_tell() -> tuple[Engine, ...]:
@@ -134,14 +140,33 @@ def engines_by_plainness() -> tuple[Engine, ...]:
 
 def engine_of_workload(workload: Workload) -> Engine:
     """The engine that admits jobs by such records."""
-    return _all.by_type.get(type(workload), NONE)
+    return _all.of_workloads[type(workload)]
+
+
+def admits_of(workload: Workload) -> Admits:
+    """How such records admit jobs."""
+    admits = engine_of_workload(workload).admits
+    assert admits is not None
+    return admits
 
 
 def engine_of_queue(queue: Queue) -> Engine:
     """The engine that has such queues."""
     if isinstance(queue, SchedulerQueue):
         return engine_named(queue.engine)
-    return _all.by_type.get(type(queue), NONE)
+    return _all.of_queues.get(type(queue), NONE)
+
+
+def queue_state(queue: Queue) -> QueueState:
+    """Whether the queue takes jobs, and why not."""
+    state = engine_of_queue(queue).queues.state
+    return QueueState("unknown", "") if state is None else state(queue)
+
+
+def queue_name(queue: Queue) -> str:
+    """As no other queue is called: `ENGINE:NAME`, as `--engine` takes it, where its engine has no other."""
+    engine = engine_of_queue(queue)
+    return f"{engine.word}:{queue.key}" if engine.quota_queues is None else engine.quota_queues.name(queue)
 
 
 def engine_with_own(api_version: str, kind: str) -> Engine | None:
@@ -157,10 +182,10 @@ def can_suspend(job: Job, store: StoreReader) -> bool:
     if suspend_field(job.api_version, job.kind):
         return True
     engine = engine_named(job.engine)
-    if engine.workload_kind is not None and isinstance(store.get(Kind.WORKLOAD, job.workload_uid), Workload):
+    if engine.admits is not None and isinstance(store.get(Kind.WORKLOAD, job.workload_uid), Workload):
         return True
-    own = engine_with_own(job.api_version, job.kind)
-    return bool((own or engine).suspend_path(job.api_version, job.namespace)[0])
+    suspends = (engine_with_own(job.api_version, job.kind) or engine).suspends_job
+    return suspends is not None and bool(suspends.path(job.api_version, job.namespace)[0])
 
 
 def own_job(api_version: str, kind: str) -> OwnJob | None:
@@ -181,7 +206,7 @@ def own_job_tables() -> tuple[str, ...]:
 
 def queues_of(engine: Engine, store: StoreReader) -> list[Queue]:
     """All queues of an engine."""
-    tables = (engine.local_queues, engine.cluster_queues)
+    tables = (engine.queues.local, engine.queues.cluster)
     return [queue for table in tables if table for queue in store.records(table).values()]
 
 
@@ -208,10 +233,10 @@ def queue_tables() -> tuple[str, ...]:
 def estimate_positions(store: StoreReader, among: Sequence[Workload]) -> dict[str, int]:
     """Place in line (1 is next) by uid, of these workloads, each as its engine orders them."""
     found: dict[str, int] = {}
-    for one in _all.engines:
-        own = [each for each in among if type(each) is one.workload_type] if one.workload_type else []
-        if own:
-            found.update(one.estimate_positions(store, own))
+    for kind, one in _all.of_workloads.items():
+        own = [workload for workload in among if type(workload) is kind]
+        if own and one.line is not None:
+            found.update(one.line.estimate(store, own))
     return found
 
 
@@ -222,21 +247,21 @@ def schedulers() -> frozenset[str]:
 
 def group_of_pod(pod: Pod) -> str:
     """Name of the group of pods that the pod says it is in, "" for none."""
-    if pod.gang or not _all.labelled:
+    if pod.gang or not _all.group_labels:
         return pod.gang
-    return next((name for one in _all.labelled if (name := one.group_of_pod(pod))), "")
+    return next((name for key in _all.group_labels if (name := label(pod.traits.labels, key))), "")
 
 
 def groups_named(pods: Iterable[Pod]) -> Iterable[tuple[Pod, str]]:
     """Those of the pods that say which group they are in, each with the group's name."""
-    if not _all.labelled:  # every pod of every row comes by here
+    if not _all.group_labels:  # every pod of every row comes by here
         return ((pod, pod.gang) for pod in pods if pod.gang)
     return ((pod, name) for pod in pods if (name := group_of_pod(pod)))
 
 
 def telling_pods(pods: Iterable[Pod]) -> Iterable[Pod]:
     """Those of the pods by which an engine may know a job: with a queue, a group or an engine's scheduler."""
-    if _all.labelled:
+    if _all.group_labels:
         return pods
     schedulers = _all.schedulers
     return (pod for pod in pods if pod.queue or pod.gang or pod.scheduler in schedulers)
@@ -244,13 +269,14 @@ def telling_pods(pods: Iterable[Pod]) -> Iterable[Pod]:
 
 def is_of_group(pod: Pod, group: PodGroup) -> bool:
     """Names may be the same in two engines: the scheduler of the pod tells them apart where it is known."""
-    wanted = engine_named(group.engine).scheduler
+    wanted = engine_named(group.engine).scheduling.scheduler
     return pod.scheduler == wanted if wanted else pod.scheduler not in _all.schedulers
 
 
 def is_set_aside(message: str) -> bool:
     """True where a scheduler's sentence means that it does not try the pod again by itself."""
-    return any(one.is_set_aside(message) for one in _all.engines)
+    tells = (one.scheduling.is_set_aside for one in _all.engines)
+    return any(is_set_aside(message) for is_set_aside in tells if is_set_aside is not None)
 
 
 # ---- what goes to the server and comes from it
@@ -268,24 +294,25 @@ def plurals() -> dict[ApiKind, str]:
 
 def offer_names() -> tuple[str, ...]:
     """Names of the lists that a form may offer of the engines."""
-    names = (name for one in _all.engines for name in (one.queue_offer, *one.form_lists))
+    names = (name for one in _all.engines for name in (one.queues.source, *one.form_lists))
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def written_labels() -> tuple[str, ...]:
     """Labels, annotations and scheduling gates that engines write themselves."""
-    return tuple(key for one in _all.engines for key in one.written_labels)
+    return tuple(key for one in _all.engines for key in one.marks.written)
 
 
 def engine_of_gate(gate: str) -> Engine | None:
     """The engine that puts the scheduling gate on pods, and takes it off; None for any other gate."""
-    return next((one for one in _all.engines if gate in one.written_labels), None)
+    return next((one for one in _all.engines if gate in one.marks.written), None)
 
 
 def take_out_written(manifest: dict[str, Any], workload: Mapping[str, Any] | None) -> None:
     """Take out of a manifest what engines wrote into the job that it comes from, but for `written_labels`."""
     for engine in _all.engines:
-        engine.take_out_written(manifest, workload)
+        if engine.marks.take_out is not None:
+            engine.marks.take_out(manifest, workload)
 
 
 # ---- a manifest
@@ -293,17 +320,19 @@ def take_out_written(manifest: dict[str, Any], workload: Mapping[str, Any] | Non
 
 def regrouped(manifest: Mapping[str, Any]) -> Attached | None:
     """The manifest with its pods in a group of its own name, and that group; None where they name none."""
-    return next((found for one in _all.engines if (found := one.regroup(manifest)) is not None), None)
+    groups = (one.groups for one in _all.engines if one.groups is not None)
+    return next((found for one in groups if (found := one.regroup(manifest)) is not None), None)
 
 
 def admitting(manifest: Mapping[str, Any]) -> tuple[Engine, str]:
     """The engine that admits the job, and the queue that its manifest names; (the one for none, "") else."""
-    for one in _all.engines:
-        if queue := one.queue_named(manifest):
+    for one in _all.by_quota:
+        if one.admits is not None and (queue := one.admits.queue_named(manifest)):
             return one, queue
     return NONE, ""
 
 
 def required_levels(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     """The level of a topology that each pod template has to stay inside, "" for one without; () for none."""
-    return next((found for one in _all.engines if any(found := one.required_levels(manifest))), ())
+    asked = (one.topology.required_levels(manifest) for one in _all.engines if one.topology is not None)
+    return next(filter(any, asked), ())

@@ -131,11 +131,18 @@ class _Making:
     def queue(self) -> None:
         labels = mapping(self._tree["metadata"].get("labels"))
         for engine in registry.engines():
-            if engine.priority_label:
+            priority = engine.priority
+            if priority is not None:
                 self._by_labels(
                     labels,
-                    (engine.queue_label, "queue", "Queue", engine.queue_offer, "dns-label"),
-                    (engine.priority_label, "priority", "Priority", engine.priority_offer, "text"),
+                    (
+                        engine.marks.queue_label,
+                        "queue",
+                        "Queue",
+                        engine.queues.source,
+                        "dns-label",
+                    ),
+                    (priority.label, "priority", "Priority", priority.source, "text"),
                 )
 
     def _by_labels(self, labels: dict[str, Any], *found: tuple[str, str, str, str, str]) -> None:

@@ -321,7 +321,7 @@ class JobIndex:
             self._in_line.discard(uid)
         for uid in delta.changed.get(Kind.WORKLOAD, ()):
             workload: Workload | None = self._store.get(Kind.WORKLOAD, uid)
-            is_waiting = workload is not None and registry.engine_of_workload(workload).is_in_line(workload)
+            is_waiting = workload is not None and registry.admits_of(workload).is_in_line(workload)
             has_line_moved |= is_waiting or uid in self._in_line
             has_leader_moved |= uid in self._in_line or (is_waiting and not self._follows_others(workload))
             if is_waiting:
@@ -359,7 +359,8 @@ class JobIndex:
     def _follows_others(self, workload: Workload | None) -> bool:
         if workload is None:
             return False
-        return registry.engine_of_workload(workload).follows_others(workload, self._store)
+        line = registry.engine_of_workload(workload).line
+        return line is not None and line.follows_others(workload, self._store)
 
     def _has_moved(self, job: Job) -> bool:
         place = self._positions.get(job.workload_uid)

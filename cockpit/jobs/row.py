@@ -74,10 +74,10 @@ def growth_of(store: StoreReader, uid: str) -> SliceGrowth | None:
 
 def _next_slice(alive: Sequence[Workload]) -> SliceGrowth | None:
     then = alive[-1] if alive else None
-    if then is None or not then.replaces or not registry.engine_of_workload(then).is_in_line(then):
+    if then is None or not then.replaces or not registry.admits_of(then).is_in_line(then):
         return None
     now = next((one for one in alive if one.key == then.replaces), None)
-    return None if now is None or registry.engine_of_workload(now).is_in_line(now) else SliceGrowth(now, then)
+    return None if now is None or registry.admits_of(now).is_in_line(now) else SliceGrowth(now, then)
 
 
 def gang_of(
@@ -88,8 +88,8 @@ def gang_of(
     if workload is not None:
         place = positions.get(workload.uid)
         told = {} if place is None else {workload.uid: place.number}
-        admits = registry.engine_of_workload(workload)
-        queued = admits.admission(workload, store, told, is_told=place is not None and place.is_told)
+        admits = registry.admits_of(workload)
+        queued = admits.admission(workload, store, told, place is not None and place.is_told)
         if queued.is_waiting:
             return queued
     group = pod_group.group_of(pods, store)

@@ -53,6 +53,11 @@ class Workload(Record, frozen=True, gc=False, kw_only=True):
     shape: int = 0  # alike for workloads whose pods ask for the same; 0: not known
 
     @property
+    def job_key(self) -> str:
+        """ "namespace/name" of the job that it stands for, else its own."""
+        return f"{self.namespace}/{self.owner.name}" if self.owner is not None else self.key
+
+    @property
     def is_finished(self) -> bool:
         """True once its job has ended."""
         told = condition(self.conditions, "Finished")

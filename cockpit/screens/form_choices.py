@@ -103,7 +103,7 @@ class FormChoices:
         """Where choices of a parameter come from; queues are those of the engine."""
         chosen = registry.engine_called(engine)
         if one.name == "queue" and one.choices_from in queue_sources() and chosen is not None:
-            return chosen.queue_offer or one.choices_from
+            return chosen.queues.source or one.choices_from
         return one.choices_from
 
     def offer(self, one: Parameter, engine: str) -> Offer:

@@ -84,12 +84,12 @@ async def _priorities(place: "Place", jobs: "Sequence[Job]") -> list[ChoiceItem]
     from cockpit.gangs import registry
 
     engines = [registry.engine_named(one.engine) for one in jobs]
-    engine = next((one for one in engines if one.priority_label), registry.NONE)
+    engine = next((one for one in engines if one.priority is not None), registry.NONE)
     found = await priority_classes(place.cockpit.planner()(), engine)
     items = [ChoiceItem(f"priority {name}", f"priority {name}", str(value)) for name, value in found]
     spaces, here = {one.namespace for one in jobs}, {one.queue for one in jobs}
-    if engine.local_queues and len(spaces) == 1:
-        queues = place.cockpit.cluster.store.records(engine.local_queues).values()
+    if engine.queues.local and len(spaces) == 1:
+        queues = place.cockpit.cluster.store.records(engine.queues.local).values()
         names = sorted({one.name for one in queues if one.namespace in spaces} - here)
         items += [
             ChoiceItem(f"queue {name}", f"queue {name}", "move the job to this queue") for name in names
@@ -220,12 +220,11 @@ async def _stop_queue(place: "Place", queues: "Sequence[LocalQueue | ClusterQueu
 
 
 def _queue_choices(at: int, one: "LocalQueue | ClusterQueue") -> list[ChoiceItem]:
-    from cockpit.actions.queue import is_stopped
     from cockpit.model.gang import LocalQueue
 
     title = "LocalQueue" if isinstance(one, LocalQueue) else f"ClusterQueue {one.name}"
     items = []
-    if is_stopped(one):
+    if one.is_stopped:
         items.append(ChoiceItem(f"resume {at}", f"resume {title}", f"it is stopped ({one.stop_policy})"))
     if one.stop_policy != "Hold":
         items.append(ChoiceItem(f"stop {at}", f"stop {title}", "running jobs continue"))

@@ -224,10 +224,9 @@ class WhyScreen(Place):
             return
         job: Job | None = job_behind(subject, self._view())
         for workload in cluster.store.workloads_of(job.uid) if job else ():
-            admitted = registry.engine_of_workload(workload).workload_kind
-            if admitted is not None:
-                self.app.push_screen(YamlScreen(*admitted, workload.namespace, workload.name))
-                return
+            admitted = registry.admits_of(workload).workload_kind
+            self.app.push_screen(YamlScreen(*admitted, workload.namespace, workload.name))
+            return
         if job is not None:
             self.app.push_screen(YamlScreen(job.api_version, job.kind, job.namespace, job.name))
         else:

@@ -307,7 +307,7 @@ def _suspended_below(job: Job, store: StoreReader) -> Finding | None:
         root=Subject(first.kind, first.namespace, first.name),
     )
     for workload in store.workloads_of(first.uid):
-        standing = registry.engine_of_workload(workload).admission(workload, store, None)
+        standing = registry.admits_of(workload).admission(workload, store, None, False)
         if standing.is_waiting and standing.why.sentence:
             held = joined(standing.why, "its {kind} {part} is suspended: ", **names)
             return replace(held, also=(*held.also, Cause.PART_SUSPENDED))
@@ -363,7 +363,7 @@ def _finished_early(walk: Walk, said: Evidence) -> Finding | None:
         workload = _finished_of_its_name(job, store)
     if not isinstance(workload, Workload):
         return None
-    found = registry.engine_of_workload(workload).finished_early(workload)
+    found = registry.admits_of(workload).finished_early(workload)
     return None if found is None else replace(found, evidence=(*found.evidence, said))
 
 

@@ -22,8 +22,8 @@ def standing(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> GangStandin
     workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     if workload is not None:
         told = {} if job.position is None else {workload.uid: job.position}
-        admits = registry.engine_of_workload(workload)
-        queued = admits.admission(workload, store, told or None, is_told=not job.is_position_estimate)
+        admits = registry.admits_of(workload)
+        queued = admits.admission(workload, store, told or None, not job.is_position_estimate)
         if queued.is_waiting:
             return queued
     group = pod_group.group_of(pods, store)
@@ -48,21 +48,24 @@ def standing(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> GangStandin
 def _of_queue(group: PodGroup, store: StoreReader) -> Finding | None:
     """What the queue that has yet to let the group in tells itself."""
     engine = registry.engine_named(group.engine)
-    if not group.queue or not engine.cluster_queues:
+    if not group.queue or engine.enqueues is None:
         return None
-    queue: SchedulerQueue | None = store.by_key(engine.cluster_queues, group.queue)
+    table, reason_of_queue = engine.queues.cluster, engine.enqueues.reason_of_queue
+    queue: SchedulerQueue | None = store.by_key(table, group.queue)
     if queue is not None:
-        return engine.reason_of_queue(group, queue)
-    status, known = store.status(engine.cluster_queues), listing(store, engine.cluster_queues)
+        return reason_of_queue(group, queue)
+    status, known = store.status(table), listing(store, table)
     is_served = status is not None and status.phase is not Phase.ABSENT
-    return engine.reason_of_queue(group, None) if is_served and isinstance(known, Complete) else None
+    return reason_of_queue(group, None) if is_served and isinstance(known, Complete) else None
 
 
 def _of_events(group: PodGroup, store: StoreReader) -> Finding | None:
     """The newest word about the group that its engine understands."""
-    engine = registry.engine_named(group.engine)
+    enqueues = registry.engine_named(group.engine).enqueues
+    if enqueues is None:
+        return None
     for event in store.events_of(group.uid):
-        why = engine.reason_of_event(group, event.message)
+        why = enqueues.reason_of_event(group, event.message)
         if why is not None:
             return replace(why, evidence=(of_event(event),), since_seconds=event.first_seconds)
     return None

@@ -11,6 +11,6 @@ from cockpit.model.store_reader import StoreReader
 
 def why_not_grown(growth: SliceGrowth, store: StoreReader) -> Finding:
     """The cause of the slice that waits, and how many pods run meanwhile."""
-    held = registry.engine_of_workload(growth.then).admission(growth.then, store, {}).why
+    held = registry.admits_of(growth.then).admission(growth.then, store, {}, False).why
     text = f"{growth.pods_now} of {growth.pods_then} pods admitted; the others: {{why}}"
     return replace(held, sentence=say(text, why=held.sentence), words="")

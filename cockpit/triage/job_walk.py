@@ -185,7 +185,7 @@ def _fought_over(walk: Walk, found: Finding) -> Finding:
     workload = _workload(walk)
     if workload is None or not isinstance(object_, JobObject):
         return found
-    words = registry.engine_of_workload(workload).quarrel(object_, workload, walk.store)
+    words = registry.admits_of(workload).quarrel(object_, workload, walk.store)
     if not words:
         return found
     return msgspec.structs.replace(found, sentence=say("{why}; " + words, why=found.sentence))

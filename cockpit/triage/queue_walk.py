@@ -19,11 +19,12 @@ def of_queue(subject: Subject, view: ClusterView) -> Finding:
     if queue is None:
         return not_found(subject, view.store, registry.queue_tables())
     engine = registry.engine_of_queue(queue)
-    state = engine.queue_state(queue)
-    held = engine.held_in_vain(queue, view.store) if state.takes_jobs else None
+    state, quota = registry.queue_state(queue), engine.quota_queues
+    held = quota.held_in_vain(queue, view.store) if quota is not None and state.takes_jobs else None
     if held is not None:
         return finished(held, subject)
-    lists = tuple(ListOf(one, is_wide=True) for one in (engine.local_queues, engine.cluster_queues) if one)
+    tables = (engine.queues.local, engine.queues.cluster)
+    lists = tuple(ListOf(one, is_wide=True) for one in tables if one)
     if state.takes_jobs or state.state == "unknown":
         return Finding(subject=subject, sentence=nothing_seen(view.store, lists), sureness=Sureness.SAID)
     waits = len(waiting(view.store, queue))
@@ -42,5 +43,5 @@ def _named(subject: Subject, view: ClusterView) -> Queue | None:
 def queue_subject(queue: Queue) -> Subject:
     """The queue as verdicts are about it: a scheduler's by the name that no other engine's queue has."""
     if isinstance(queue, SchedulerQueue):
-        return Subject("queue", "", registry.engine_of_queue(queue).queue_name(queue))
+        return Subject("queue", "", registry.queue_name(queue))
     return Subject("queue", queue.namespace, queue.name)

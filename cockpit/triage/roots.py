@@ -78,7 +78,7 @@ def _queue(namespace: str, name: str, store: StoreReader) -> Subject:
 
 
 def _takes_jobs(queue: LocalQueue | ClusterQueue) -> bool:
-    return registry.engine_of_queue(queue).queue_state(queue).takes_jobs
+    return registry.queue_state(queue).takes_jobs
 
 
 class Membership(NamedTuple):

@@ -45,7 +45,7 @@ class QueueRow:
     def name(self) -> str:
         record = self.local or self.cluster
         if isinstance(record, SchedulerQueue):
-            return self.engine.queue_name(record)
+            return registry.queue_name(record)
         return record.key if record else ""
 
     @property
@@ -105,18 +105,18 @@ class QueueRow:
     def standing(self) -> QueueState:
         """Whether it takes jobs, and why not; a LocalQueue is no better than the ClusterQueue behind it."""
         if self.local is None:
-            return self.engine.queue_state(self.cluster) if self.cluster else QueueState("unknown", "")
-        own = self.engine.queue_state(self.local)
+            return registry.queue_state(self.cluster) if self.cluster else QueueState("unknown", "")
+        own = registry.queue_state(self.local)
         if own.state not in ("active", "inactive"):
             return own
-        if not self.engine.cluster_queues:
+        if not self.engine.queues.cluster:
             return own
         if self.cluster is None and self.not_told:
             # its own condition is what the engine made of the queue behind it
             return own._replace(why=own.why or f"quota unknown: {self.not_told}")
         if self.cluster is None:
             return QueueState("inactive", f"ClusterQueue {self.cluster_name} does not exist")
-        behind = self.engine.queue_state(self.cluster)
+        behind = registry.queue_state(self.cluster)
         if behind.state != "active":
             return QueueState(behind.state, f"ClusterQueue {self.cluster.name}: {behind.why or behind.state}")
         return own
@@ -143,14 +143,13 @@ def rows(store: StoreReader) -> list[QueueRow]:
 
 
 def _rows(engine: Engine, store: StoreReader) -> list[QueueRow]:
-    locals_: list[LocalQueue] = (
-        list(store.records(engine.local_queues).values()) if engine.local_queues else []
-    )
-    if not engine.cluster_queues:
+    queues = engine.queues
+    locals_: list[LocalQueue] = list(store.records(queues.local).values()) if queues.local else []
+    if not queues.cluster:
         return [QueueRow(one, None) for one in locals_]
     clusters: dict[str, ClusterQueue] = {one.name: one for one in counted_queues(engine, store)}
-    status = store.status(engine.cluster_queues)
-    known = listing(store, engine.cluster_queues)
+    status = store.status(queues.cluster)
+    known = listing(store, queues.cluster)
     if status is None or status.phase is Phase.ABSENT:
         not_told = why_empty("cluster queues", status)
     else:

@@ -201,14 +201,14 @@ async def _ask_on_demand(live: Live, space: str) -> None:
         await api.ask_verdict(subject, view, {})
     await _objects(one, Subject("job", space, "k-run"))
     for engine in registry.engines():
-        for version, kind in engine.outlook_lists:
+        for version, kind in engine.foretells.lists if engine.foretells else ():
             asked = one.served.find(version.rpartition("/")[0], kind)
             assert asked is not None, kind
             await list_trees(session, asked)
-        if engine.places_api is not None:
+        if engine.line is not None:
             places = QueuePlaces(
                 session, lambda: {"k-cluster": {}}, lambda _batch: None, one.clock,
-                path=engine.places_api.path, versions=engine.places_api.versions,
+                path=engine.line.path, versions=engine.line.versions,
             )  # fmt: skip
             await places.step()
 

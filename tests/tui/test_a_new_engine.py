@@ -18,11 +18,12 @@ from cockpit.gangs import registry
 from cockpit.gangs.engine import (
     ControllerSigns,
     Engine,
-    InstalledEngine,
-    NewJob,
+    Marks,
     Queue,
-    Suited,
+    Queues,
+    Scheduling,
     SuspendChange,
+    SuspendsJob,
 )
 from cockpit.gangs.manifests import Attached, copied, label_pods, set_scheduler
 from cockpit.gangs.standing import QueueState
@@ -81,56 +82,63 @@ def read_gang(tree: Mapping[str, Any]) -> PodGroup:
     """The record of one troupe."""
     spec = tree["spec"]
     size, queue = spec["size"], spec["lane"]
-    return PodGroup(**_identity(tree), engine=Tiny.name, min_member=size, phase="Pending", queue=queue)
+    return PodGroup(**_identity(tree), engine=NAME, min_member=size, phase="Pending", queue=queue)
 
 
-class Tiny(Engine):
-    """Everybody or nobody, by lanes."""
+NAME = "Tiny"
+MEANING = "All of a troupe or none of it."
+SCHEDULER = "tiny-scheduler"
+QUEUE_LABEL, GROUP_LABEL = f"{GROUP}/lane", f"{GROUP}/troupe"
 
-    name = "Tiny"
-    meaning = "All of a troupe or none of it."
-    option = "[:LANE]"
-    controller = ControllerSigns(GROUP, "troupes", ("tiny-scheduler",))
-    watched = (
+
+def attach(manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
+    if not queue:
+        raise BadInput("queue: Tiny needs a lane")
+    tree = copied(manifest)
+    tree["metadata"].setdefault("labels", {})[QUEUE_LABEL] = queue
+    label_pods(tree, GROUP_LABEL, tree["metadata"]["name"])
+    set_scheduler(tree, SCHEDULER)
+    return Attached(tree, (), (MEANING,))
+
+
+def reason(group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
+    return Finding(sentence=f"lane {group.queue} waits for {group.min_member} at once")
+
+
+def queue_state(queue: Queue) -> QueueState:
+    is_open = isinstance(queue, TinyQueue) and queue.is_open
+    return QueueState("active", "") if is_open else QueueState("stopped", "the lane is closed")
+
+
+def suspend(tree: Mapping[str, Any], suspend: bool) -> SuspendChange | None:
+    name = tree["metadata"]["name"]
+    path = f"/apis/{GROUP}/v1/namespaces/{tree['metadata']['namespace']}/troupes/{name}/rest"
+    call = Call(method="PUT", path=path, body={"resting": suspend}, target=f"troupe {name}")
+    return SuspendChange((call,), (f"Tiny lets troupe {name} {'rest' if suspend else 'go on'}",), suspend)
+
+
+TINY = Engine(
+    name=NAME,
+    meaning=MEANING,
+    attach=attach,
+    option="[:LANE]",
+    controller=ControllerSigns(GROUP, "troupes", (SCHEDULER,)),
+    watched=(
         Watched(QUEUES, GROUP, "lanes", ("v1",), record=read_queue),
-        Watched(Kind.POD_GROUP, GROUP, "troupes", ("v1",), name, record=read_gang),
-    )
-    scheduler = "tiny-scheduler"
-    queue_label = f"{GROUP}/lane"
-    group_label = f"{GROUP}/troupe"
-    queue_offer = "tiny-lanes"
-    queue_types = (TinyQueue,)
-    local_queues = QUEUES
-
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
-        return Finding(sentence=f"lane {group.queue} waits for {group.min_member} at once")
-
-    def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
-        return None
-
-    def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
-        if not queue:
-            raise BadInput("queue: Tiny needs a lane")
-        tree = copied(manifest)
-        tree["metadata"].setdefault("labels", {})[self.queue_label] = queue
-        label_pods(tree, self.group_label, tree["metadata"]["name"])
-        set_scheduler(tree, self.scheduler)
-        return Attached(tree, (), (self.meaning,))
-
-    def queue_state(self, queue: Queue) -> QueueState:
-        is_open = isinstance(queue, TinyQueue) and queue.is_open
-        return QueueState("active", "") if is_open else QueueState("stopped", "the lane is closed")
-
-    def suspend(self, tree: Mapping[str, Any], *, suspend: bool) -> SuspendChange | None:
-        name = tree["metadata"]["name"]
-        path = f"/apis/{GROUP}/v1/namespaces/{tree['metadata']['namespace']}/troupes/{name}/rest"
-        call = Call(method="PUT", path=path, body={"resting": suspend}, target=f"troupe {name}")
-        return SuspendChange((call,), (f"Tiny lets troupe {name} {'rest' if suspend else 'go on'}",), suspend)
+        Watched(Kind.POD_GROUP, GROUP, "troupes", ("v1",), NAME, record=read_gang),
+    ),
+    marks=Marks(queue_label=QUEUE_LABEL, group_label=GROUP_LABEL),
+    queues=Queues(queue_state, local=QUEUES, types=(TinyQueue,), source="tiny-lanes"),
+    scheduling=Scheduling(SCHEDULER),
+    reason=reason,
+    suspends_job=SuspendsJob(suspend, path=lambda api_version, namespace: ("", "")),
+)
+"""Everybody or nobody, by lanes."""
 
 
 @pytest.fixture(autouse=True)
 def tiny() -> Iterator[None]:
-    with registry.registered(Tiny()):
+    with registry.registered(TINY):
         yield
     assert registry.engine_called("tiny") is None, "it is forgotten again"
 
@@ -150,7 +158,7 @@ TREES: dict[str, list[dict[str, Any]]] = {
     f"/apis/{GROUP}/v1/troupes": [{"metadata": meta("hamlet"), "spec": {"size": 2, "lane": "fast"}}],
     "/apis/batch/v1/jobs": [
         {
-            "metadata": meta("hamlet", uid="uid-job", labels={Tiny.queue_label: "fast"}),
+            "metadata": meta("hamlet", uid="uid-job", labels={QUEUE_LABEL: "fast"}),
             "spec": {"parallelism": 2, "template": {"spec": {"containers": [gpu_container()]}}},
         }
     ],
@@ -158,7 +166,7 @@ TREES: dict[str, list[dict[str, Any]]] = {
         {
             "metadata": meta(
                 f"hamlet-{rank}",
-                labels={Tiny.group_label: "hamlet"},
+                labels={GROUP_LABEL: "hamlet"},
                 ownerReferences=[
                     {
                         "apiVersion": "batch/v1",
@@ -169,7 +177,7 @@ TREES: dict[str, list[dict[str, Any]]] = {
                     }
                 ],
             ),
-            "spec": {"schedulerName": Tiny.scheduler, "containers": [gpu_container()]},
+            "spec": {"schedulerName": SCHEDULER, "containers": [gpu_container()]},
             "status": {"phase": "Pending"},
         }
         for rank in (0, 1)
@@ -240,10 +248,10 @@ async def test_it_is_a_row_in_queues_and_a_choice_of_the_form(
         await settle(pilot)
         plan = plan_of(app)
         body = plan.calls[0].body
-        assert body["metadata"]["labels"][Tiny.queue_label] == "slow"
+        assert body["metadata"]["labels"][QUEUE_LABEL] == "slow"
         worker = body["spec"]["mpiReplicaSpecs"]["Worker"]["template"]
-        assert worker["spec"]["schedulerName"] == Tiny.scheduler
-        assert "--engine tiny:slow" in plan.shell and Tiny.meaning in plan.lines
+        assert worker["spec"]["schedulerName"] == SCHEDULER
+        assert "--engine tiny:slow" in plan.shell and MEANING in plan.lines
 
 
 def test_its_jobs_are_suspended_and_resumed_its_way() -> None:

@@ -243,9 +243,10 @@ async def plan_to_retry(planning: "Planning", job: "Job", options: RetryOptions)
     from cockpit.gangs.registry import engine_named
     from cockpit.jobs.contending import contender
 
-    if path := _group_path(planning, job, options.memory):
+    retries = engine_named(job.engine).retries
+    if retries is not None and (path := _group_path(planning, job, options.memory)):
         tree = await read_tree(planning.session, path, f"podgroup {job.namespace}/{path.rpartition('/')[2]}")
-        plan = engine_named(job.engine).plan_retry(tree, path, planning.at)
+        plan = retries.plan(tree, path, planning.at)
         return msgspec.structs.replace(
             plan, shell=job_line("retry", job, planning.context), contends=(contender(job),)
         )
@@ -270,10 +271,10 @@ def _group_path(planning: "Planning", job: "Job", memory: str = "") -> str:
     from cockpit.gangs.registry import engine_named
     from cockpit.model.job import JobState
 
-    group, kind = pod_group(planning, job), engine_named(job.engine).retry_kind
-    if not group or kind is None or job.state not in JobState.WAITING or memory:
+    group, retries = pod_group(planning, job), engine_named(job.engine).retries
+    if not group or retries is None or job.state not in JobState.WAITING or memory:
         return ""
-    return object_path(*kind, job.namespace, group, lookup=planning.lookup)
+    return object_path(*retries.kind, job.namespace, group, lookup=planning.lookup)
 
 
 def _needs_to_retry(planning: "Planning", job: "Job") -> "tuple[Right, ...]":

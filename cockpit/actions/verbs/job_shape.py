@@ -182,7 +182,7 @@ async def plan_to_prioritise(planning: "Planning", job: "Job", options: Priority
     from cockpit.gangs.registry import NONE, engine_named
 
     own = engine_named(job.engine)
-    engine = own if own.priority_label else NONE
+    engine = own if own.priority is not None else NONE
     await refuse_absent_priority(planning.session, planning.lookup, engine, options.priority)
     await refuse_closed_queue(planning.session, planning.lookup, own, job.namespace, options.queue)
     return plan_prioritise(

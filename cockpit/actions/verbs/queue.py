@@ -58,16 +58,12 @@ def _no_verbs(queue: "LocalQueue | ClusterQueue") -> str:
 
 
 def _needs(planning: "Planning", queue: "LocalQueue | ClusterQueue") -> "tuple[Right, ...]":
-    from cockpit.actions.suspend import served_version
+    from cockpit.actions.queue import queue_path
     from cockpit.actions.verbs.rights import right_on
-    from cockpit.gangs import registry
 
     if _no_verbs(queue):
         return ()
-
-    engine = registry.engine_of_queue(queue)
-    version = served_version(engine.queue_kind, planning.lookup)
-    return (right_on("patch", engine.queue_path(queue, version)),)
+    return (right_on("patch", queue_path(queue, planning.lookup)),)
 
 
 def _needs_any(planning: "Planning", queues: "Sequence[LocalQueue | ClusterQueue]") -> "Ways":

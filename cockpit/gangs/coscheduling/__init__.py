@@ -1,4 +1,5 @@
-"""Coscheduling of scheduler-plugins: a second scheduler that binds a PodGroup together, through Permit.
+"""Coscheduling of scheduler-plugins: a second scheduler that binds a PodGroup together, through Permit. The
+cluster chooses its name.
 
 Source: scheduler-plugins apis/scheduling/v1alpha1, pkg/coscheduling.
 """
@@ -10,15 +11,24 @@ from typing import Any
 from cockpit.errors import BadInput
 from cockpit.gangs.coscheduling.retry import plan_retry_now
 from cockpit.gangs.draft import members_missing
-from cockpit.gangs.engine import ControllerSigns, Engine, InstalledEngine, NewJob, Suited
+from cockpit.gangs.engine import (
+    ControllerSigns,
+    Engine,
+    Groups,
+    InstalledEngine,
+    Marks,
+    NewJob,
+    Retries,
+    Scheduling,
+    Suited,
+)
 from cockpit.gangs.manifests import (
     Attached,
     copied,
     group_beside,
     label_pods,
-    least_members,
     mapping,
-    members_of,
+    members_for,
     refuse_without_pods,
     set_scheduler,
     templates,
@@ -26,7 +36,6 @@ from cockpit.gangs.manifests import (
 from cockpit.gangs.standing import NOT_HELD
 from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup
-from cockpit.model.plan import Plan
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind, Labels
 from cockpit.model.watched import Watched
@@ -39,61 +48,51 @@ SCHEDULER = "scheduler-plugins-scheduler"
 _SET_ASIDE = re.compile(r"podGroup \S+ failed recently|optimistic rejection in PostFilter")
 
 
-class Coscheduling(Engine):
-    """All or nothing in a second scheduler, whose name the cluster chooses."""
+NAME = "Coscheduling"
+_MEANING = (
+    "Binds all pods together or none. A rejected group is not retried when capacity becomes free, only"
+    " when it is touched: retry now does that."
+)
 
-    name = "Coscheduling"
-    meaning = (
-        "Binds all pods together or none. A rejected group is not retried when capacity becomes free, only"
-        " when it is touched: retry now does that."
-    )
-    option = "[:SCHEDULER]"
-    preempts_by = "preempts for a gang, which is not computed here"
-    controller = ControllerSigns(GROUP, "podgroups", (SCHEDULER, "scheduler-plugins"))
-    watched = (Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1alpha1",), name),)
-    kinds = {(API_VERSION, "PodGroup"): "podgroups"}  # noqa: RUF012 - a fact, never changed
-    retry_kind = (API_VERSION, "PodGroup")
 
-    def regroup(self, manifest: Mapping[str, Any]) -> Attached | None:
-        grouped = [one for one in templates(manifest) if LABEL in _labels(one)]
-        names = {str(mapping(one.get("spec")).get("schedulerName") or "") for one in grouped} - {""}
-        return attach(manifest, scheduler=min(names, default=SCHEDULER)) if grouped else None
+def _regroup(manifest: Mapping[str, Any]) -> Attached | None:
+    grouped = [one for one in templates(manifest) if LABEL in _labels(one)]
+    names = {str(mapping(one.get("spec")).get("schedulerName") or "") for one in grouped} - {""}
+    return attach(manifest, scheduler=min(names, default=SCHEDULER)) if grouped else None
 
-    def queue_of_pod(self, pod: Pod, labels: Labels) -> str | None:
-        is_named = pod.gang and pod.gang_by in ("", LABEL, _OLD_LABEL)
-        return "" if is_named and pod.scheduler not in DEFAULT_SCHEDULERS else None
 
-    def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
-        """Where it is seen at work, and the name of its scheduler is known."""
-        if installed.is_alive is not True or not job.has_pods:
-            return None
-        scheduler = _scheduler(job, installed)
-        return None if scheduler is None else Suited(installed.sentence, scheduler=scheduler)
+def _queue_of_pod(pod: Pod, labels: Labels) -> str | None:
+    is_named = pod.gang and pod.gang_by in ("", LABEL, _OLD_LABEL)
+    return "" if is_named and pod.scheduler not in DEFAULT_SCHEDULERS else None
 
-    def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
-        return attach(manifest, scheduler=scheduler or SCHEDULER)
 
-    def is_named_by(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
-        return any(LABEL in _labels(one) for one in pods)
+def _suits(job: NewJob, installed: InstalledEngine) -> Suited | None:
+    """Where it is seen at work, and the name of its scheduler is known."""
+    if installed.is_alive is not True or not job.has_pods:
+        return None
+    scheduler = _scheduler(job, installed)
+    return None if scheduler is None else Suited(installed.sentence, scheduler=scheduler)
 
-    def conflicts(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-        for one in pods:
-            scheduler = str(mapping(one.get("spec")).get("schedulerName") or "")
-            if LABEL in _labels(one) and scheduler in DEFAULT_SCHEDULERS:
-                yield (
-                    "a pod group of scheduler-plugins without schedulerName: its pods would start one by one"
-                )
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
-        """What the group itself tells: members that are missing. The rest stands on its pods only."""
-        return members_missing(group, pods) or NOT_HELD
+def _is_named_by(manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
+    return any(LABEL in _labels(one) for one in pods)
 
-    def is_set_aside(self, message: str) -> bool:
-        """True where a pod was refused for its group: only a touch of the group wakes it, room does not."""
-        return _SET_ASIDE.search(message) is not None
 
-    def plan_retry(self, group: Mapping[str, Any], path: str, at: str) -> Plan:
-        return plan_retry_now(group, path, at)
+def _conflicts(manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for one in pods:
+        scheduler = str(mapping(one.get("spec")).get("schedulerName") or "")
+        if LABEL in _labels(one) and scheduler in DEFAULT_SCHEDULERS:
+            yield "a pod group of scheduler-plugins without schedulerName: its pods would start one by one"
+
+
+def _reason(group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
+    """What the group itself tells: members that are missing. The rest stands on its pods only."""
+    return members_missing(group, pods) or NOT_HELD
+
+
+def _is_set_aside(message: str) -> bool:
+    """True where a pod was refused for its group: only a touch of the group wakes it, room does not."""
+    return _SET_ASIDE.search(message) is not None
 
 
 def _scheduler(job: NewJob, installed: InstalledEngine) -> str | None:
@@ -116,27 +115,49 @@ def _labels(template: Mapping[str, Any]) -> Mapping[str, Any]:
 def attach(
     manifest: Mapping[str, Any],
     *,
-    scheduler: str = SCHEDULER,
-    minimum: int | None = None,
-    timeout_seconds: int = 120,
+    queue: str = "",
+    scheduler: str = "",
 ) -> Attached:
     """The manifest with its pods in a PodGroup of its name, and that PodGroup, which comes first.
 
-    Raises BadInput where fewer pods exist than `minimum`, and for a job whose last pod waits for the others.
+    Raises BadInput for a job whose last pod waits for the others.
     """
-    least = least_members(manifest, Coscheduling.name, "minMember", minimum)
+    least = members_for(manifest, NAME)
     tree = copied(manifest)
-    if least == members_of(tree) and _launcher_waits(tree):
+    if _launcher_waits(tree):
         raise BadInput(
             "launcherCreationPolicy WaitForWorkersReady creates the launcher only when the workers run, but"
             f" the group waits for all {least}: use AtStartup, or a minMember of {least - 1}"
         )
-    refuse_without_pods(tree, Coscheduling.name)
-    set_scheduler(tree, scheduler)
+    refuse_without_pods(tree, NAME)
+    set_scheduler(tree, scheduler or SCHEDULER)
     label_pods(tree, LABEL, tree["metadata"]["name"])
-    group = group_beside(tree, API_VERSION, {"minMember": least, "scheduleTimeoutSeconds": timeout_seconds})
-    return Attached(tree, (group,), (Coscheduling.meaning,))
+    group = group_beside(tree, API_VERSION, _group_spec(least))
+    return Attached(tree, (group,), (_MEANING,))
 
 
 def _launcher_waits(tree: Mapping[str, Any]) -> bool:
     return (tree.get("spec") or {}).get("launcherCreationPolicy") == "WaitForWorkersReady"
+
+
+def _group_spec(members: int) -> dict[str, Any]:
+    return {"minMember": members, "scheduleTimeoutSeconds": 120}
+
+
+COSCHEDULING = Engine(
+    name=NAME,
+    meaning=_MEANING,
+    attach=attach,
+    option="[:SCHEDULER]",
+    controller=ControllerSigns(GROUP, "podgroups", (SCHEDULER, "scheduler-plugins")),
+    watched=(Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1alpha1",), NAME),),
+    kinds={(API_VERSION, "PodGroup"): "podgroups"},
+    marks=Marks(queue_of_pod=_queue_of_pod),
+    suits=_suits,
+    scheduling=Scheduling(
+        preempts_by="preempts for a gang, which is not computed here", is_set_aside=_is_set_aside
+    ),
+    groups=Groups(_is_named_by, _regroup, _conflicts, API_VERSION, _group_spec, minimum="minMember"),
+    reason=_reason,
+    retries=Retries((API_VERSION, "PodGroup"), plan_retry_now),
+)

@@ -10,12 +10,12 @@ from typing import Any, Final
 from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
 from cockpit.gangs.draft import by_condition, draft
-from cockpit.gangs.engine import ClusterList, ControllerSigns, Engine, Queue
+from cockpit.gangs.engine import ClusterList, ControllerSigns, Engine, Marks, Queues, Scheduling
 from cockpit.gangs.kai.queues import queue_state, read_queue
 from cockpit.gangs.manifests import Attached, copied, label_pods, refuse_without_pods, set_scheduler
-from cockpit.gangs.standing import NOT_HELD, QueueState
+from cockpit.gangs.standing import NOT_HELD
 from cockpit.model.finding import Finding
-from cockpit.model.gang import PodGroup, SchedulerQueue
+from cockpit.model.gang import PodGroup
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
 from cockpit.model.sureness import Sureness
@@ -38,49 +38,32 @@ _AMOUNTS = re.compile(
 _PLACES = re.compile(r"Resources were found for (?P<some>\d+) pods? while (?P<all>\d+) are required")
 
 
-class Kai(Engine):
-    """A scheduler with queues of its own."""
+_NAME: Final = "KAI"
+_MEANING: Final = (
+    "Binds all pods together or none; the group is created by the pod grouper, from the job's kind."
+)
+_SCHEDULER: Final = "kai-scheduler"
+_QUEUE_LABEL: Final = "kai.scheduler/queue"
 
-    name = "KAI"
-    meaning = "Binds all pods together or none; the group is created by the pod grouper, from the job's kind."
-    option = ":QUEUE"
-    controller = ControllerSigns(_GROUP, "podgroups", ("kai-scheduler", "scheduler"), ("kai-scheduler",))
-    watched = (
-        Watched(Kind.POD_GROUP, _GROUP, "podgroups", ("v2alpha2",), name),
-        Watched(QUEUES, _GROUP, "queues", ("v2",), record=read_queue),
-    )
-    form_lists = {"kai-queues": (ClusterList((f"{_GROUP}/v2", "Queue"), "KAI queue"),)}  # noqa: RUF012
-    queue_offer = "kai-queues"
-    cluster_queues = QUEUES
-    no_queue_verbs = "KAI's queues are not stopped or resumed here: KAI has no such state; change its limit"
-    scheduler = "kai-scheduler"
-    preempts_by = "reclaims by the shares of its queues, which is not computed here"
-    takes_by_share = True
-    queue_label = "kai.scheduler/queue"
 
-    def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
-        """The manifest for KAI's scheduler and queue. Raises BadInput without a queue."""
-        if not queue:
-            raise BadInput("queue: KAI schedules nothing without a queue; give a leaf queue")
-        tree = copied(manifest)
-        refuse_without_pods(tree, self.name)
-        set_scheduler(tree, self.scheduler)
-        tree.setdefault("metadata", {}).setdefault("labels", {})[self.queue_label] = queue
-        label_pods(tree, self.queue_label, queue)
-        return Attached(tree, (), (self.meaning,))
+def attach(manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
+    """The manifest for KAI's scheduler and queue. Raises BadInput without a queue."""
+    if not queue:
+        raise BadInput("queue: KAI schedules nothing without a queue; give a leaf queue")
+    tree = copied(manifest)
+    refuse_without_pods(tree, _NAME)
+    set_scheduler(tree, _SCHEDULER)
+    tree.setdefault("metadata", {}).setdefault("labels", {})[_QUEUE_LABEL] = queue
+    label_pods(tree, _QUEUE_LABEL, queue)
+    return Attached(tree, (), (_MEANING,))
 
-    def conflict_with(self, other: Engine) -> str:
-        return f"a {other.name} queue and {self.name}'s queue count the same GPUs twice; keep one of them"
 
-    def queue_state(self, queue: Queue) -> QueueState:
-        return queue_state(queue) if isinstance(queue, SchedulerQueue) else super().queue_state(queue)
-
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
-        """The scheduler's reason in plain words and with its numbers, else its own sentence."""
-        mark = condition(group.conditions, "UnschedulableOnNodePool")
-        if mark is None or mark.status != "True":
-            return NOT_HELD
-        return by_condition(group, mark, _found(mark.reason, mark.message, group.queue))
+def _reason(group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
+    """The scheduler's reason in plain words and with its numbers, else its own sentence."""
+    mark = condition(group.conditions, "UnschedulableOnNodePool")
+    if mark is None or mark.status != "True":
+        return NOT_HELD
+    return by_condition(group, mark, _found(mark.reason, mark.message, group.queue))
 
 
 def _found(reason: str, message: str, queue: str) -> Finding:
@@ -97,3 +80,31 @@ def _found(reason: str, message: str, queue: str) -> Finding:
     text = "asks {asked} {resource}, the {bound} of queue {queue} is {most}" + tail
     names = {**amounts.groupdict(), "queue": queue or amounts["queue"]}
     return draft(Cause.QUEUE_OVER_LIMIT, text, names=names)
+
+
+KAI: Final = Engine(
+    name=_NAME,
+    meaning=_MEANING,
+    attach=attach,
+    option=":QUEUE",
+    controller=ControllerSigns(_GROUP, "podgroups", ("kai-scheduler", "scheduler"), ("kai-scheduler",)),
+    watched=(
+        Watched(Kind.POD_GROUP, _GROUP, "podgroups", ("v2alpha2",), _NAME),
+        Watched(QUEUES, _GROUP, "queues", ("v2",), record=read_queue),
+    ),
+    form_lists={"kai-queues": (ClusterList((f"{_GROUP}/v2", "Queue"), "KAI queue"),)},
+    marks=Marks(queue_label=_QUEUE_LABEL),
+    queues=Queues(
+        queue_state,
+        cluster=QUEUES,
+        source="kai-queues",
+        no_verbs="KAI's queues are not stopped or resumed here: KAI has no such state; change its limit",
+    ),
+    scheduling=Scheduling(
+        _SCHEDULER,
+        "reclaims by the shares of its queues, which is not computed here",
+        takes_by_share=True,
+        conflict="a {quota} queue and KAI's queue count the same GPUs twice; keep one of them",
+    ),
+    reason=_reason,
+)

@@ -7,6 +7,7 @@ memory in megabytes of 10^6 bytes, GPUs in parts; -1 is without bound. A queue h
 from collections.abc import Mapping
 from typing import Any, Final
 
+from cockpit.gangs.engine import Queue
 from cockpit.gangs.manifests import mapping
 from cockpit.gangs.queue_amounts import amounts, identity, shares, whole
 from cockpit.gangs.standing import QueueState
@@ -51,7 +52,7 @@ def _numbers(resources: Mapping[str, Any], field: str) -> dict[str, float]:
     return found
 
 
-def queue_state(queue: SchedulerQueue) -> QueueState:
+def queue_state(queue: Queue) -> QueueState:
     """Open as long as it exists: KAI closes no queue."""
     if queue.deleting_seconds is not None:
         return QueueState("ending", "being deleted, waits until nothing uses it")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cockpit.errors import BadInput
-from cockpit.gangs.engine import Topologies
+from cockpit.gangs.engine import InstalledEngine, NewJob, Suited, Topologies
 from cockpit.gangs.kueue.standing import cluster_queue_of
-from cockpit.gangs.kueue.topology import asks_for_topology, topology_of
+from cockpit.gangs.kueue.topology import asks_for_topology, binding_words, topology_of
 from cockpit.gangs.manifests import Attached, copied, mapping
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
@@ -18,6 +18,8 @@ from cockpit.model.store_reader import StoreReader
 
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
+_DEFAULT_QUEUE: Final = "default"
+"""The queue that Kueue itself takes for jobs without a label."""
 _POLICY: Final = ("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "PaddleJob")
 _MANAGED: Final = (*_POLICY, "Job", "JobSet", "TrainJob", "RayJob", "RayCluster")
 
@@ -27,7 +29,22 @@ def is_managed(api_version: str, kind: str) -> bool:
     return kind in _MANAGED and not api_version.startswith("batch.volcano.sh/")
 
 
-def attach(manifest: Mapping[str, Any], *, queue: str = "", priority: str = "") -> Attached:
+def suits(job: NewJob, installed: InstalledEngine) -> Suited | None:
+    """Unless it is known to be dead: where the namespace has one queue, or one that Kueue defaults to."""
+    if not installed.is_usable or not is_managed(job.api_version, job.kind) or job.queues is None:
+        return None
+    queues = job.queues
+    queue = queues[0] if len(queues) == 1 else _DEFAULT_QUEUE if _DEFAULT_QUEUE in queues else ""
+    if queue:
+        return Suited(f"{installed.sentence}; queue {queue} is there", queue=queue)
+    if queues:
+        why = f"Kueue has {counted(len(queues), 'queue')} here: choose one to start as a gang"
+    else:
+        why = "Kueue has no queue in this namespace: choose one where it has, to start as a gang"
+    return Suited(why, is_sure=False)
+
+
+def attach(manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
     """The manifest in a LocalQueue, suspended; "" leaves the queue that it names already.
 
     Raises BadInput without a queue and for what Kueue does not manage.
@@ -41,8 +58,6 @@ def attach(manifest: Mapping[str, Any], *, queue: str = "", priority: str = "") 
     if not queue:
         raise BadInput("queue: Kueue needs one; name a LocalQueue of the namespace, or take engine none")
     labels[QUEUE_LABEL] = queue
-    if priority:
-        labels[PRIORITY_LABEL] = priority
     spec = tree.setdefault("spec", {})
     if kind in _POLICY:
         spec.setdefault("runPolicy", {})["suspend"] = True
@@ -56,35 +71,45 @@ def queue_of(manifest: Mapping[str, Any]) -> str:
     return str(mapping(mapping(manifest.get("metadata")).get("labels")).get(QUEUE_LABEL) or "")
 
 
-def half_bind_warning(
+def submit_lines(
+    manifest: Mapping[str, Any], namespace: str, store: StoreReader | None, topologies: Topologies | None
+) -> tuple[str, ...]:
+    """How the gang binds; () where nothing is known of topologies and it asks for none."""
+    queue, found = queue_of(manifest), None
+    if store is not None:
+        found = topology_of(manifest, namespace, queue, store, topologies)
+    if found is None and topologies is None and not asks_for_topology(manifest):
+        return ()
+    return (binding_words(manifest, found),)
+
+
+def submit_warnings(
     manifest: Mapping[str, Any],
     namespace: str,
     gpus: int,
-    free: int | None,
     store: StoreReader,
-    *,
-    topologies: Topologies | None = None,
-) -> str:
-    """A sentence when Kueue would admit `gpus` although only `free` can be bound now; "" else.
+    topologies: Topologies | None,
+) -> tuple[str, ...]:
+    """A sentence when Kueue would admit `gpus` although fewer can be bound now, as far as pods are known.
 
-    `free` None: not known, nothing is said. The quota is that of the LocalQueue's ClusterQueue as it stands.
-    With `topologies` (None: not known) it is silent where the queue places what it admits.
+    The quota is that of the LocalQueue's ClusterQueue as it stands. It is silent where the queue places what
+    it admits.
     """
-    queue = queue_of(manifest)
+    queue, free = queue_of(manifest), free_gpus(store)
     if not queue or free is None or gpus <= free:
-        return ""
+        return ()
     topology = topology_of(manifest, namespace, queue, store, topologies)
     if topology or (topology is None and asks_for_topology(manifest)):
-        return ""
+        return ()
     name = cluster_queue_of(store, namespace, queue)
     target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, name) if name else None
     room = None if target is None else unused_quota(target)
     if room is not None and gpus > room:
-        return ""  # it waits for quota first, and nothing of it starts
+        return ()  # it waits for quota first, and nothing of it starts
     return (
         f"Kueue counts quota, not places: it may admit all {counted(gpus, 'GPU')} while {free} are free,"
         " so a part starts and holds its GPUs while the rest waits"
-        + (" (unless its flavor has a topology)" if topology is None else "")
+        + (" (unless its flavor has a topology)" if topology is None else ""),
     )
 
 

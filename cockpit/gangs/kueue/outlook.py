@@ -254,8 +254,7 @@ class _Play:
             node = self._forest.queues.get(cluster_queue_name(one, self._store))
             if one.uid in own or not is_in_line(one) or node is None or node.root not in roots:
                 continue
-            job = one.owner.name if one.owner is not None else one.name
-            info = self._info(Contender(name=f"{one.namespace}/{job}", workload_uid=one.uid), one)
+            info = self._info(Contender(name=one.job_key, workload_uid=one.uid), one)
             found += [] if info is None else [info]
         if len(found) > _MOST_WAITING:
             raise _UnknownError(f"more than {_MOST_WAITING} jobs wait beside it")

@@ -22,7 +22,17 @@ API = "/apis/kueue.x-k8s.io"
 _MERGE = "application/merge-patch+json"
 
 
-def suspend_workload(workload: Workload, *, suspend: bool, version: str) -> SuspendChange:
+def is_through_workload(workload: Workload | None, is_served: bool, target: str) -> bool:
+    """Whether the job is suspended through its Workload: not where its queue's label has no Kueue behind it.
+
+    Raises BadInput, which names `target`, where Kueue has yet to make the Workload.
+    """
+    if workload is None and is_served:
+        raise BadInput(f"{target}: Kueue has not made a Workload for it yet; look again in a moment")
+    return workload is not None
+
+
+def suspend_workload(workload: Workload, suspend: bool, version: str) -> SuspendChange:
     """Take the job off (its pods end) or out of the line, or let it queue again; `version` is the API's.
 
     Raises BadInput for a job that has finished, or is so already.
@@ -31,9 +41,9 @@ def suspend_workload(workload: Workload, *, suspend: bool, version: str) -> Susp
     if state == GangState.FINISHED:
         raise BadInput(_finished(workload))
     if suspend and not workload.is_active:
-        raise BadInput(f"job {_job(workload)} is suspended already; resume it to let it queue again")
+        raise BadInput(f"job {workload.job_key} is suspended already; resume it to let it queue again")
     if not suspend and workload.is_active:
-        raise BadInput(f"job {_job(workload)} is not suspended; there is nothing to resume")
+        raise BadInput(f"job {workload.job_key} is not suspended; there is nothing to resume")
     call = _patch_active(workload, not suspend, version)
     line = f"Workload {workload.key}: spec.active becomes {'false' if suspend else 'true'}"
     if not suspend:
@@ -47,8 +57,8 @@ def suspend_workload(workload: Workload, *, suspend: bool, version: str) -> Susp
 def _finished(workload: Workload) -> str:
     mark = condition(workload.conditions, "Finished")
     if mark is not None and mark.reason in FINISHED_WORDS:  # it has not run
-        return f"job {_job(workload)}: {FINISHED_WORDS[mark.reason]}: it never starts; clone or recreate it"
-    return f"job {_job(workload)} has finished; it can be neither suspended nor resumed"
+        return f"job {workload.job_key}: {FINISHED_WORDS[mark.reason]}: it never starts; clone or recreate it"
+    return f"job {workload.job_key} has finished; it can be neither suspended nor resumed"
 
 
 def admitted_through(queue: Queue, workloads: Iterable[Workload]) -> tuple[Workload, ...]:
@@ -64,10 +74,10 @@ def admitted_through(queue: Queue, workloads: Iterable[Workload]) -> tuple[Workl
             else one.cluster_queue == queue.name
         )
     )
-    return tuple(sorted(found, key=_job))
+    return tuple(sorted(found, key=lambda one: one.job_key))
 
 
-def plan_stop_queue(queue: Queue, *, drain: bool, version: str, workloads: Iterable[Workload]) -> Plan:
+def plan_stop_queue(queue: Queue, drain: bool, version: str, workloads: Iterable[Workload]) -> Plan:
     """Stop a queue for new jobs; with `drain` also take off what it admitted of `workloads`.
 
     Where none of those may be read, the queue's own count is told.
@@ -103,7 +113,7 @@ def _holders(holders: Sequence[Workload], *, drain: bool) -> tuple[str, ...]:
     if not holders:
         return ()
     gpus = sum(gpus_asked(one.pod_sets) for one in holders)
-    names = listed("taken off: " if drain else "they are: ", [_job(one) for one in holders])
+    names = listed("taken off: " if drain else "they are: ", [one.job_key for one in holders])
     stay = f"{counted(gpus, 'GPU')} {'stays' if gpus == 1 else 'stay'} allocated"
     return (freed(gpus) if drain else stay, names)
 
@@ -123,11 +133,6 @@ def plan_resume_queue(queue: Queue, version: str) -> Plan:
             one for one in (f"{_kind(queue)} {queue.key}: spec.stopPolicy becomes None", line) if one
         ),
     )
-
-
-def _job(workload: Workload) -> str:
-    name = workload.owner.name if workload.owner is not None else workload.name
-    return f"{workload.namespace}/{name}"
 
 
 def _patch_active(workload: Workload, active: bool, version: str) -> Call:

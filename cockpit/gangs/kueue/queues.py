@@ -1,7 +1,7 @@
 """What waits in a queue of Kueue."""
 
 from cockpit.gangs.engine import Queue
-from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, is_in_line, job_of
+from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, is_in_line
 from cockpit.gangs.kueue.verdict import verdict
 from cockpit.gangs.standing import WaitingView
 from cockpit.k8s.gpu_resources import gpus_asked
@@ -26,6 +26,11 @@ def waiting(store: StoreReader, queue: Queue) -> tuple[WaitingView, ...]:
     return tuple(sorted(views, key=lambda view: (view.position or 1_000_000, view.job)))
 
 
+def queue_name(queue: Queue) -> str:
+    """`localqueue/team-a/main`, `clusterqueue/research`."""
+    return f"{'localqueue' if isinstance(queue, LocalQueue) else 'clusterqueue'}/{queue.key}"
+
+
 def _is_in(workload: Workload, queue: Queue, store: StoreReader) -> bool:
     if isinstance(queue, LocalQueue):
         return (workload.namespace, workload.queue) == (queue.namespace, queue.name)
@@ -36,7 +41,7 @@ def _view(workload: Workload, store: StoreReader, place: int, *, is_told: bool) 
     return WaitingView(
         workload_uid=workload.uid,
         namespace=workload.namespace,
-        job=job_of(workload),
+        job=workload.job_key,
         position=place,
         is_estimate=not is_told,
         gpus=gpus_asked(workload.pod_sets),

@@ -27,11 +27,6 @@ def cluster_queue_of(store: StoreReader, namespace: str, queue: str) -> str:
     return "" if found is None else found.cluster_queue
 
 
-def job_of(workload: Workload) -> str:
-    """ "team-a/llm-70b": the job that it stands for, else its own name."""
-    return f"{workload.namespace}/{workload.owner.name if workload.owner is not None else workload.name}"
-
-
 def is_true(workload: Workload, type_: str) -> bool:
     found = condition(workload.conditions, type_)
     return found is not None and found.status == "True"
@@ -86,7 +81,7 @@ def lines(store: StoreReader) -> dict[str, dict[tuple[str, str], str]]:
 
 
 def estimate_positions(
-    store: StoreReader, cluster_queue: str | None = None, *, among: Iterable[Workload] | None = None
+    store: StoreReader, among: Iterable[Workload] | None = None, *, cluster_queue: str | None = None
 ) -> dict[str, int]:
     """Place in line (1 is next) by workload uid, for one ClusterQueue or for all: an estimate.
 

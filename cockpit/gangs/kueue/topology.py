@@ -22,6 +22,11 @@ UNCONSTRAINED: Final = "kueue.x-k8s.io/podset-unconstrained-topology"
 ANNOTATIONS: Final = (REQUIRED, PREFERRED, UNCONSTRAINED)
 
 
+def flavor_topology(flavor: Mapping[str, Any]) -> str:
+    """The topology that a ResourceFlavor names, "" for none."""
+    return str(mapping(flavor.get("spec")).get("topologyName") or "")
+
+
 def required_levels(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     """The required level of each pod template, "" for one without, in the order of `templates`."""
     return tuple(_note(template, REQUIRED) for template in templates(manifest))

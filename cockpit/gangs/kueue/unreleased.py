@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.draft import draft
-from cockpit.gangs.kueue.standing import cluster_queue_name, is_true, job_of
+from cockpit.gangs.kueue.standing import cluster_queue_name, is_true
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.finding import Finding, Subject
@@ -66,7 +66,7 @@ def of_queue(queue: LocalQueue | ClusterQueue, store: StoreReader) -> Finding | 
 
 
 def _drafted(text: str, holder: Workload, names: dict[str, str]) -> Finding:
-    used = {**names, "holder": job_of(holder)}
+    used = {**names, "holder": holder.job_key}
     return draft(
         Cause.QUOTA_NOT_RELEASED,
         text,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.draft import draft, plain
 from cockpit.gangs.kueue import texts, unreleased
-from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, gang_state, job_of
+from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, gang_state
 from cockpit.gangs.kueue.waiting import why_queued
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
 from cockpit.gangs.standing import NOT_HELD, GangStanding, GangState
@@ -29,7 +29,6 @@ def verdict(
     workload: Workload,
     store: StoreReader,
     positions: Mapping[str, int] | None = None,
-    *,
     is_told: bool = False,
 ) -> GangStanding:
     """Where the gang stands and why.
@@ -42,7 +41,7 @@ def verdict(
     position: int | None = None
     if state == GangState.QUEUED:
         if positions is None:
-            positions, is_told = estimate_positions(store, cluster_queue), False
+            positions, is_told = estimate_positions(store, cluster_queue=cluster_queue), False
         position = positions.get(workload.uid)
         why = why_queued(workload, store, cluster_queue)
         why = _with_past(workload, why, store)
@@ -258,5 +257,5 @@ def _past(evicted: Condition, store: StoreReader) -> Finding | None:
     named = texts.PREEMPTED_BY.search(evicted.message)
     for other in store.workloads_of(named["uid"]) if named is not None else ():
         if other.owner is not None:
-            return draft(Cause.PREEMPTED, "preempted by {preemptor}", names={"preemptor": job_of(other)})
+            return draft(Cause.PREEMPTED, "preempted by {preemptor}", names={"preemptor": other.job_key})
     return Finding(cause=Cause.PREEMPTED, sentence="preempted by a job that goes first")

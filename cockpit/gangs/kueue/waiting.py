@@ -12,7 +12,7 @@ from cockpit.gangs.draft import draft, plain
 from cockpit.gangs.kueue import quota, texts, unreleased
 from cockpit.gangs.kueue.line import head_before, is_unheard, lines_of, twin_of
 from cockpit.gangs.kueue.queue_state import queue_state
-from cockpit.gangs.kueue.standing import cluster_queue_name, is_true, job_of, local_queue_of
+from cockpit.gangs.kueue.standing import cluster_queue_name, is_true, local_queue_of
 from cockpit.gangs.sentence import counted, one_line
 from cockpit.model.finding import Finding, Permanence
 from cockpit.model.gang import ClusterQueue, Workload
@@ -138,14 +138,14 @@ def _like(
         return draft(
             Cause.QUOTA_IN_USE,
             "waits its turn behind {twin}, which asks for the same",
-            names={"twin": job_of(twin)},
+            names={"twin": twin.job_key},
         )
     found = _as_told(workload, store, cluster_queue, told_of_twin)
     is_said = reserved is not None and texts.PASSED_OVER.search(reserved.message) is not None
     sureness = Sureness.SAID if is_said else Sureness.INFERRED
     if found.sureness is Sureness.UNKNOWN:
         sureness = Sureness.UNKNOWN
-    return replace(found, sureness=sureness, facts=(*found.facts, ("twin", job_of(twin))))
+    return replace(found, sureness=sureness, facts=(*found.facts, ("twin", twin.job_key)))
 
 
 def _behind_head(workload: Workload, store: StoreReader, cluster_queue: str) -> Finding | None:
@@ -164,7 +164,7 @@ def _behind_head(workload: Workload, store: StoreReader, cluster_queue: str) -> 
     return draft(
         Cause.BEHIND_THE_HEAD,
         "behind {head} in StrictFIFO {queue}" + plain(_short_words(of_head)),
-        names={"head": job_of(head), "queue": cluster_queue},
+        names={"head": head.job_key, "queue": cluster_queue},
         permanence=None if lasts(of_head) is Permanence.PASSES else Permanence.ACTS,
         sureness=Sureness.INFERRED,
         facts=(("head's cause", of_head.cause), ("head's reason", of_head.sentence)),
@@ -201,7 +201,7 @@ def _until_ready(store: StoreReader) -> Finding:
         return Finding(cause=Cause.OTHERS_NOT_READY, sentence=words)
     first: Workload = min(late, key=lambda one: (one.created_seconds or 0.0, one.key))
     text = "waits until the pods of {other} are ready: nothing is admitted before"
-    return draft(Cause.OTHERS_NOT_READY, text, names={"other": job_of(first)})
+    return draft(Cause.OTHERS_NOT_READY, text, names={"other": first.job_key})
 
 
 def _backs_off(workload: Workload) -> bool:

@@ -12,14 +12,22 @@ from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
 from cockpit.gangs import scheduler as sentences
 from cockpit.gangs.draft import by_condition, draft, members_missing
-from cockpit.gangs.engine import ControllerSigns, Engine, InstalledEngine, NewJob, Suited
+from cockpit.gangs.engine import (
+    ControllerSigns,
+    Engine,
+    Groups,
+    InstalledEngine,
+    Marks,
+    NewJob,
+    Scheduling,
+    Suited,
+)
 from cockpit.gangs.manifests import (
     Attached,
     copied,
     group_beside,
-    group_pods,
-    least_members,
     mapping,
+    members_for,
     templates,
 )
 from cockpit.gangs.standing import NOT_HELD
@@ -31,6 +39,7 @@ from cockpit.model.watched import Watched
 
 GROUP: Final = "scheduling.k8s.io"
 VERSIONS: Final = ("v1beta1", "v1alpha2")
+_API_VERSION: Final = f"{GROUP}/v1alpha2"
 FIELD: Final = "schedulingGroup"
 DROPPED: Final = (
     "the server dropped schedulingGroup (feature gate GenericWorkload is off): the pods start one by one,"
@@ -42,73 +51,74 @@ _CONDITIONS: Final = ("PodGroupInitiallyScheduled", "PodGroupScheduled")
 _PRUNING: Final = ("MPIJob", "TrainJob")
 
 
-class NativeGang(Engine):
-    """All or nothing in the scheduler that is there anyway."""
-
-    name = "native gang"
-    meaning = "Binds minCount pods together or none; there is no queue and no quota."
-    preempts_by = "preempts for a gang, which is not computed here"
-    controller = ControllerSigns(GROUP, "podgroups", ("kube-scheduler",))
-    watched = (Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1beta1", "v1alpha3", "v1alpha2"), name),)
-    kinds = {(f"{GROUP}/{version}", "PodGroup"): "podgroups" for version in VERSIONS}  # noqa: RUF012
-
-    def regroup(self, manifest: Mapping[str, Any]) -> Attached | None:
-        named = (mapping(mapping(one.get("spec")).get(FIELD)) for one in templates(manifest))
-        return attach(manifest) if any(one.get("podGroupName") for one in named) else None
-
-    def queue_of_pod(self, pod: Pod, labels: Labels) -> str | None:
-        is_named = pod.gang and pod.gang_by in ("", FIELD)
-        return "" if is_named and pod.scheduler in DEFAULT_SCHEDULERS else None
-
-    def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
-        if installed.is_alive is not True or not job.has_pods or job.kind in _PRUNING:
-            return None
-        return Suited(installed.sentence)
-
-    def is_named_by(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
-        return any(mapping(one.get("spec")).get("schedulingGroup") for one in pods)
-
-    def conflicts(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-        if str(manifest.get("kind")) in _PRUNING and self.is_named_by(manifest, pods):
-            yield f"{manifest['kind']} drops the pods' schedulingGroup: its pods would start one by one"
-
-    def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
-        return attach(manifest)
-
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
-        """Several schedulers, or how many of its pods are missing, else the group's condition.
-
-        No sentence where that says no more than that the group is unschedulable (1.36 says only this): what
-        is missing stands on the member that found no node.
-        """
-        usual = DEFAULT_SCHEDULERS[-1]
-        schedulers = sorted({pod.scheduler or usual for pod in pods if not pod.is_finished})
-        if len(schedulers) > 1:
-            names = {"schedulers": " and ".join(schedulers)}
-            words = "pods of its group name several schedulers: {schedulers}"
-            return draft(Cause.SEVERAL_SCHEDULERS, words, names=names)
-        short = members_missing(group, pods)
-        if short is not None:
-            return short
-        for type_ in _CONDITIONS:
-            mark = condition(group.conditions, type_)
-            if mark is not None and mark.status == "False":
-                facts = (("all", str(group.min_member or len(pods))),)
-                why = sentences.told(mark.message, Cause.GANG_NOT_PLACED)
-                sentence = "" if sentences.is_consequence(mark.message) else why.sentence
-                made = Finding(
-                    cause=Cause.GANG_NOT_PLACED,
-                    sentence=sentence,
-                    sureness=why.sureness,
-                    facts=(*why.facts, *facts),
-                )
-                return by_condition(group, mark, made)
-        return NOT_HELD
+_NAME: Final = "native gang"
+_MEANING: Final = "Binds minCount pods together or none; there is no queue and no quota."
 
 
-def attach(manifest: Mapping[str, Any], *, version: str = "v1alpha2", minimum: int | None = None) -> Attached:
+def _regroup(manifest: Mapping[str, Any]) -> Attached | None:
+    named = (mapping(mapping(one.get("spec")).get(FIELD)) for one in templates(manifest))
+    return attach(manifest) if any(one.get("podGroupName") for one in named) else None
+
+
+def _queue_of_pod(pod: Pod, labels: Labels) -> str | None:
+    is_named = pod.gang and pod.gang_by in ("", FIELD)
+    return "" if is_named and pod.scheduler in DEFAULT_SCHEDULERS else None
+
+
+def _suits(job: NewJob, installed: InstalledEngine) -> Suited | None:
+    if installed.is_alive is not True or not job.has_pods or job.kind in _PRUNING:
+        return None
+    return Suited(installed.sentence)
+
+
+def _is_named_by(manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
+    return any(mapping(one.get("spec")).get(FIELD) for one in pods)
+
+
+def _conflicts(manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if str(manifest.get("kind")) in _PRUNING and _is_named_by(manifest, pods):
+        yield f"{manifest['kind']} drops the pods' schedulingGroup: its pods would start one by one"
+
+
+def _reason(group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
+    """Several schedulers, or how many of its pods are missing, else the group's condition.
+
+    No sentence where that says no more than that the group is unschedulable (1.36 says only this): what
+    is missing stands on the member that found no node.
+    """
+    usual = DEFAULT_SCHEDULERS[-1]
+    schedulers = sorted({pod.scheduler or usual for pod in pods if not pod.is_finished})
+    if len(schedulers) > 1:
+        names = {"schedulers": " and ".join(schedulers)}
+        words = "pods of its group name several schedulers: {schedulers}"
+        return draft(Cause.SEVERAL_SCHEDULERS, words, names=names)
+    short = members_missing(group, pods)
+    if short is not None:
+        return short
+    for type_ in _CONDITIONS:
+        mark = condition(group.conditions, type_)
+        if mark is not None and mark.status == "False":
+            facts = (("all", str(group.min_member or len(pods))),)
+            why = sentences.told(mark.message, Cause.GANG_NOT_PLACED)
+            sentence = "" if sentences.is_consequence(mark.message) else why.sentence
+            made = Finding(
+                cause=Cause.GANG_NOT_PLACED,
+                sentence=sentence,
+                sureness=why.sureness,
+                facts=(*why.facts, *facts),
+            )
+            return by_condition(group, mark, made)
+    return NOT_HELD
+
+
+def attach(
+    manifest: Mapping[str, Any],
+    *,
+    queue: str = "",
+    scheduler: str = "",
+) -> Attached:
     """The manifest with its pods in a PodGroup of its name, and that PodGroup, which comes first."""
-    least = least_members(manifest, NativeGang.name, "minCount", minimum)
+    least = members_for(manifest, _NAME)
     tree = copied(manifest)
     kind = str(tree.get("kind"))
     if kind in _PRUNING:
@@ -116,8 +126,26 @@ def attach(manifest: Mapping[str, Any], *, version: str = "v1alpha2", minimum: i
             f"{kind} drops the pods' spec.schedulingGroup: take another engine, a Job, or a JobSet of 0.12"
             " or newer"
         )
-    if version not in VERSIONS:
-        raise BadInput(f"{GROUP}/{version} has another form; known are {' and '.join(VERSIONS)}")
-    group_pods(tree, tree["metadata"]["name"])
-    group = group_beside(tree, f"{GROUP}/{version}", {"schedulingPolicy": {"gang": {"minCount": least}}})
-    return Attached(tree, (group,), (NativeGang.meaning,), ((FIELD, DROPPED),))
+    for template in templates(tree):
+        template.setdefault("spec", {})[FIELD] = {"podGroupName": tree["metadata"]["name"]}
+    group = group_beside(tree, _API_VERSION, _group_spec(least))
+    return Attached(tree, (group,), (_MEANING,), ((FIELD, DROPPED),))
+
+
+def _group_spec(members: int) -> dict[str, Any]:
+    return {"schedulingPolicy": {"gang": {"minCount": members}}}
+
+
+NATIVE_GANG: Final = Engine(
+    name=_NAME,
+    meaning=_MEANING,
+    attach=attach,
+    controller=ControllerSigns(GROUP, "podgroups", ("kube-scheduler",)),
+    watched=(Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1beta1", "v1alpha3", "v1alpha2"), _NAME),),
+    kinds={(f"{GROUP}/{version}", "PodGroup"): "podgroups" for version in VERSIONS},
+    marks=Marks(queue_of_pod=_queue_of_pod),
+    suits=_suits,
+    scheduling=Scheduling(preempts_by="preempts for a gang, which is not computed here"),
+    groups=Groups(_is_named_by, _regroup, _conflicts, _API_VERSION, _group_spec, minimum=""),
+    reason=_reason,
+)

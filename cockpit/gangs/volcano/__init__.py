@@ -18,27 +18,31 @@ from cockpit.gangs.engine import (
     ClusterList,
     ControllerSigns,
     Engine,
+    Enqueues,
+    Groups,
     InstalledEngine,
+    Marks,
     NewJob,
     OwnJob,
-    Queue,
+    Queues,
+    Scheduling,
     Suited,
     SuspendChange,
+    SuspendsJob,
 )
 from cockpit.gangs.manifests import (
     Attached,
     annotate_pods,
     copied,
     group_beside,
-    least_members,
     mapping,
+    members_for,
     members_of,
     refuse_without_pods,
     set_scheduler,
     templates,
 )
 from cockpit.gangs.sentence import counted
-from cockpit.gangs.standing import QueueState
 from cockpit.gangs.volcano.plans import JOB_API_VERSION, commands_path, suspend_by_command
 from cockpit.gangs.volcano.queues import queue_state, read_queue
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
@@ -92,132 +96,103 @@ _ACTIONS = re.compile(r"^\s*actions:\s*[\"']?([^\"'\n#]*)", re.MULTILINE)
 """The line of its configuration that names what it does in each cycle."""
 
 
-class Volcano(Engine):
-    """A scheduler with queues and a Job of its own."""
+NAME: Final = "Volcano"
+_MEANING: Final = (
+    "Binds at least minAvailable pods together or none; its queue first decides whether the pods are created."
+)
+_WRITTEN: Final = (
+    *("volcano.sh/job-name", "volcano.sh/job-namespace", "volcano.sh/job-version"),
+    *("volcano.sh/job-retry-count", "volcano.sh/task-spec", "volcano.sh/task-index"),
+    *("volcano.sh/template-uid", "volcano.sh/created-by-template", "volcano.sh/createdByJobTemplate"),
+    "volcano.sh/createdByJobFlow",
+)
 
-    name = "Volcano"
-    meaning = (
-        "Binds at least minAvailable pods together or none;"
-        " its queue first decides whether the pods are created."
-    )
-    option = "[:QUEUE]"
-    controller = ControllerSigns(GROUP, "podgroups", ("volcano-scheduler",))
-    watched = (
-        Watched(JOBS, "batch.volcano.sh", "jobs", ("v1alpha1",)),
-        Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1beta1",), name),
-        Watched(QUEUES, GROUP, "queues", ("v1beta1",), record=read_queue),
-    )
-    kinds = {(JOB_API_VERSION, "Job"): "jobs", (API_VERSION, "PodGroup"): "podgroups"}  # noqa: RUF012
-    own_job = OwnJob(JOB_API_VERSION, "Job", JOBS, _group_names, _pod_labels, _ended, ("volcano-controller",))
-    form_lists = {"volcano-queues": (ClusterList((API_VERSION, "Queue"), "Volcano queue"),)}  # noqa: RUF012
-    queue_offer = "volcano-queues"
-    cluster_queues = QUEUES
-    default_queue = "default"
-    no_queue_verbs = (
-        "Volcano's queues are not stopped or resumed here: use vcctl queue operate --action close, or open"
-    )
-    scheduler = SCHEDULER
-    preempts_by = "preempts and reclaims as its configuration says, which is not computed here"
-    takes_by_share = True
-    scheduler_config = ("volcano-system", "volcano-scheduler-configmap")
-    queue_label = _QUEUE_LABEL
-    written_labels = (
-        *("volcano.sh/job-name", "volcano.sh/job-namespace", "volcano.sh/job-version"),
-        *("volcano.sh/job-retry-count", "volcano.sh/task-spec", "volcano.sh/task-index"),
-        *("volcano.sh/template-uid", "volcano.sh/created-by-template", "volcano.sh/createdByJobTemplate"),
-        "volcano.sh/createdByJobFlow",
-    )
 
-    def regroup(self, manifest: Mapping[str, Any]) -> Attached | None:
-        notes = [mapping(mapping(one.get("metadata")).get("annotations")) for one in templates(manifest)]
-        if _is_own(manifest) or not any(GROUP_ANNOTATION in one for one in notes):
-            return None
-        queues = {str(one[QUEUE_ANNOTATION]) for one in notes if one.get(QUEUE_ANNOTATION)}
-        return attach(manifest, queue=min(queues, default="default"))
+def _regroup(manifest: Mapping[str, Any]) -> Attached | None:
+    notes = [mapping(mapping(one.get("metadata")).get("annotations")) for one in templates(manifest)]
+    if _is_own(manifest) or not any(GROUP_ANNOTATION in one for one in notes):
+        return None
+    queues = {str(one[QUEUE_ANNOTATION]) for one in notes if one.get(QUEUE_ANNOTATION)}
+    return attach(manifest, queue=min(queues, default="default"))
 
-    def queue_of_job(self, labels: Labels, workload: Workload | None, *, has_pods: bool) -> str | None:
-        """By its own Job, before its queue let it have pods."""
-        return None if has_pods else label(labels, self.queue_label) or None
 
-    def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
-        return Suited(installed.sentence) if installed.is_alive is True and job.has_pods else None
+def _queue_of_job(labels: Labels, workload: Workload | None, has_pods: bool) -> str | None:
+    """By its own Job, before its queue let it have pods."""
+    return None if has_pods else label(labels, _QUEUE_LABEL) or None
 
-    def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
-        own = mapping(manifest.get("spec")).get("queue") if _is_own(manifest) else ""
-        return attach(manifest, queue=queue or str(own or "") or "default")
 
-    def is_named_by(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
-        noted = (mapping(mapping(one.get("metadata")).get("annotations")) for one in pods)
-        return (
-            _is_own(manifest)
-            or super().is_named_by(manifest, pods)
-            or any(GROUP_ANNOTATION in one for one in noted)
+def _suits(job: NewJob, installed: InstalledEngine) -> Suited | None:
+    return Suited(installed.sentence) if installed.is_alive is True and job.has_pods else None
+
+
+def _is_named_by(manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
+    noted = (mapping(mapping(one.get("metadata")).get("annotations")) for one in pods)
+    return _is_own(manifest) or any(GROUP_ANNOTATION in one for one in noted)
+
+
+def _conflicts(manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    spec, members = mapping(manifest.get("spec")), members_of(manifest)
+    least = spec.get("minAvailable")
+    if not _is_own(manifest) or members is None or not isinstance(least, int):
+        return
+    if least > members:
+        yield f"minAvailable {least} is more than its {counted(members, 'pod')}: it would wait forever"
+    elif least == members and "mpi" in mapping(spec.get("plugins")):
+        yield (
+            f"the mpi plugin creates the master after the workers, but minAvailable {least} counts it:"
+            f" both wait forever; use {members - 1}"
         )
 
-    def conflicts(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-        spec, members = mapping(manifest.get("spec")), members_of(manifest)
-        least = spec.get("minAvailable")
-        if not _is_own(manifest) or members is None or not isinstance(least, int):
-            return
-        if least > members:
-            yield f"minAvailable {least} is more than its {counted(members, 'pod')}: it would wait forever"
-        elif least == members and "mpi" in mapping(spec.get("plugins")):
-            yield (
-                f"the mpi plugin creates the master after the workers, but minAvailable {least} counts it:"
-                f" both wait forever; use {members - 1}"
-            )
 
-    def conflict_with(self, other: Engine) -> str:
-        both = f"a {other.name} queue and {self.name}'s scheduler"
-        return f"{both}: each holds the job for the other; keep one of them"
+def _reason(group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
+    """Pending: its queue has not let it in. Inqueue: the gang plugin's own sentence."""
+    mark = condition(group.conditions, "Unschedulable")
+    if mark is not None and mark.status == "True" and mark.message:
+        why = _reason_of_event(group, mark.message)
+        why = why or sentences.told(mark.message, _CAUSES.get(mark.reason, Cause.GANG_FINDS_NO_ROOM))
+        return by_condition(group, mark, why)
+    if group.phase in ("", "Pending"):
+        names = {"queue": group.queue or "default"}
+        return draft(Cause.GROUP_NOT_LET_IN, "queue {queue} has not admitted it yet", names=names)
+    return Finding(cause=Cause.GANG_FINDS_NO_ROOM, sentence="in its queue, waits for nodes")
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
-        """Pending: its queue has not let it in. Inqueue: the gang plugin's own sentence."""
-        mark = condition(group.conditions, "Unschedulable")
-        if mark is not None and mark.status == "True" and mark.message:
-            why = self.reason_of_event(group, mark.message)
-            why = why or sentences.told(mark.message, _CAUSES.get(mark.reason, Cause.GANG_FINDS_NO_ROOM))
-            return by_condition(group, mark, why)
-        if group.phase in ("", "Pending"):
-            names = {"queue": group.queue or "default"}
-            return draft(Cause.GROUP_NOT_LET_IN, "queue {queue} has not admitted it yet", names=names)
-        return Finding(cause=Cause.GANG_FINDS_NO_ROOM, sentence="in its queue, waits for nodes")
 
-    def reason_of_event(self, group: PodGroup, message: str) -> Finding | None:
-        """Why its queue does not let it in: the plugin that said no."""
-        found = understand(TextPlace.CREATE, message)
-        if found is None or found.cause != Cause.GROUP_NOT_LET_IN:
-            return None
-        names = {"queue": group.queue or "default", **found.names}
-        words = found.wording.words if found.names.get("why") else found.wording.words.partition(":")[0]
-        used = {key: value for key, value in names.items() if f"{{{key}}}" in words}
-        return draft(Cause.GROUP_NOT_LET_IN, words, names=used)
+def _reason_of_event(group: PodGroup, message: str) -> Finding | None:
+    """Why its queue does not let it in: the plugin that said no."""
+    found = understand(TextPlace.CREATE, message)
+    if found is None or found.cause != Cause.GROUP_NOT_LET_IN:
+        return None
+    names = {"queue": group.queue or "default", **found.names}
+    words = found.wording.words if found.names.get("why") else found.wording.words.partition(":")[0]
+    used = {key: value for key, value in names.items() if f"{{{key}}}" in words}
+    return draft(Cause.GROUP_NOT_LET_IN, words, names=used)
 
-    def reason_of_queue(self, group: PodGroup, queue: SchedulerQueue | None) -> Finding | None:
-        """Closed, gone, or short of what the group needs at least."""
-        name = group.queue or "default"
-        if queue is None:
-            return draft(Cause.GROUP_QUEUE_CLOSED, "queue {queue} does not exist", names={"queue": name})
-        if queue.phase not in ("", "Open"):
-            text = "queue {queue} is {state}: it takes no jobs until it is opened"
-            names = {"queue": name, "state": queue.phase.lower()}
-            return draft(Cause.GROUP_QUEUE_CLOSED, text, names=names)
-        return _used_up(name, queue)
 
-    def queue_state(self, queue: Queue) -> QueueState:
-        return queue_state(queue) if isinstance(queue, SchedulerQueue) else super().queue_state(queue)
+def _reason_of_queue(group: PodGroup, queue: SchedulerQueue | None) -> Finding | None:
+    """Closed, gone, or short of what the group needs at least."""
+    name = group.queue or "default"
+    if queue is None:
+        return draft(Cause.GROUP_QUEUE_CLOSED, "queue {queue} does not exist", names={"queue": name})
+    if queue.phase not in ("", "Open"):
+        text = "queue {queue} is {state}: it takes no jobs until it is opened"
+        names = {"queue": name, "state": queue.phase.lower()}
+        return draft(Cause.GROUP_QUEUE_CLOSED, text, names=names)
+    return _used_up(name, queue)
 
-    def never_preempts(self, config: Mapping[str, Any]) -> bool:
-        """As it is installed, neither action that takes nodes from others is on."""
-        found = _ACTIONS.findall(str(config.get("volcano-scheduler.conf") or ""))
-        named = {word.strip() for line in found for word in line.split(",")}
-        return bool(named) and not any("preempt" in word or "reclaim" in word for word in named)
 
-    def suspend(self, tree: Mapping[str, Any], *, suspend: bool) -> SuspendChange | None:
-        return suspend_by_command(tree, suspend=suspend) if _is_own(tree) else None
+def _never_preempts(config: Mapping[str, Any]) -> bool:
+    """As it is installed, neither action that takes nodes from others is on."""
+    found = _ACTIONS.findall(str(config.get("volcano-scheduler.conf") or ""))
+    named = {word.strip() for line in found for word in line.split(",")}
+    return bool(named) and not any("preempt" in word or "reclaim" in word for word in named)
 
-    def suspend_path(self, api_version: str, namespace: str) -> tuple[str, str]:
-        return ("create", commands_path(namespace)) if api_version == JOB_API_VERSION else ("", "")
+
+def _suspend(tree: Mapping[str, Any], suspend: bool) -> SuspendChange | None:
+    return suspend_by_command(tree, suspend) if _is_own(tree) else None
+
+
+def _suspend_path(api_version: str, namespace: str) -> tuple[str, str]:
+    return ("create", commands_path(namespace)) if api_version == JOB_API_VERSION else ("", "")
 
 
 def _is_own(tree: Mapping[str, Any]) -> bool:
@@ -236,18 +211,64 @@ def _used_up(name: str, queue: SchedulerQueue) -> Finding | None:
     return None
 
 
-def attach(manifest: Mapping[str, Any], *, queue: str = "default", minimum: int | None = None) -> Attached:
+def attach(manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
     """The manifest for Volcano's scheduler. A Volcano Job makes its own group; others get one."""
-    least = least_members(manifest, Volcano.name, "minMember", minimum)
+    least = members_for(manifest, NAME)
     tree = copied(manifest)
     if _is_own(tree):
         spec = tree.setdefault("spec", {})
+        queue = queue or str(spec.get("queue") or "") or "default"
         spec.update({"schedulerName": SCHEDULER, "queue": queue})
         spec.setdefault("minAvailable", least)
-        return Attached(tree, (), (Volcano.meaning,))
-    refuse_without_pods(tree, Volcano.name)
+        return Attached(tree, (), (_MEANING,))
+    refuse_without_pods(tree, NAME)
+    queue = queue or "default"
     set_scheduler(tree, SCHEDULER)
     annotate_pods(tree, GROUP_ANNOTATION, tree["metadata"]["name"])
     annotate_pods(tree, QUEUE_ANNOTATION, queue)
-    group = group_beside(tree, API_VERSION, {"minMember": least, "queue": queue})
-    return Attached(tree, (group,), (Volcano.meaning,))
+    group = group_beside(tree, API_VERSION, {**_group_spec(least), "queue": queue})
+    return Attached(tree, (group,), (_MEANING,))
+
+
+def _group_spec(members: int) -> dict[str, Any]:
+    return {"minMember": members, "queue": "default"}
+
+
+VOLCANO: Final = Engine(
+    name=NAME,
+    meaning=_MEANING,
+    attach=attach,
+    option="[:QUEUE]",
+    controller=ControllerSigns(GROUP, "podgroups", ("volcano-scheduler",)),
+    watched=(
+        Watched(JOBS, "batch.volcano.sh", "jobs", ("v1alpha1",)),
+        Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1beta1",), NAME),
+        Watched(QUEUES, GROUP, "queues", ("v1beta1",), record=read_queue),
+    ),
+    kinds={(JOB_API_VERSION, "Job"): "jobs", (API_VERSION, "PodGroup"): "podgroups"},
+    form_lists={"volcano-queues": (ClusterList((API_VERSION, "Queue"), "Volcano queue"),)},
+    marks=Marks(queue_label=_QUEUE_LABEL, written=_WRITTEN, queue_of_job=_queue_of_job),
+    suits=_suits,
+    own_job=OwnJob(JOB_API_VERSION, "Job", JOBS, _group_names, _pod_labels, _ended, ("volcano-controller",)),
+    queues=Queues(
+        queue_state,
+        cluster=QUEUES,
+        source="volcano-queues",
+        default="default",
+        no_verbs="Volcano's queues are not stopped or resumed here:"
+        " use vcctl queue operate --action close, or open",
+    ),
+    scheduling=Scheduling(
+        SCHEDULER,
+        "preempts and reclaims as its configuration says, which is not computed here",
+        takes_by_share=True,
+        config=("volcano-system", "volcano-scheduler-configmap"),
+        never_preempts=_never_preempts,
+        conflict="a {quota} queue and Volcano's scheduler: each holds the job for the other;"
+        " keep one of them",
+    ),
+    groups=Groups(_is_named_by, _regroup, _conflicts, API_VERSION, _group_spec, minimum="minMember"),
+    reason=_reason,
+    enqueues=Enqueues(_reason_of_event, _reason_of_queue),
+    suspends_job=SuspendsJob(_suspend, _suspend_path),
+)

@@ -18,7 +18,7 @@ def commands_path(namespace: str) -> str:
     return f"/apis/{_COMMAND_API_VERSION}/namespaces/{namespace}/commands"
 
 
-def suspend_by_command(job: Mapping[str, Any], *, suspend: bool) -> SuspendChange:
+def suspend_by_command(job: Mapping[str, Any], suspend: bool) -> SuspendChange:
     """Suspend (`AbortJob`) or resume (`ResumeJob`) a Volcano Job.
 
     The Command is named after the version of the job that was read: sent twice, the second is refused.

@@ -7,6 +7,7 @@ With the plugin `proportion` what a queue deserves follows from its weight and i
 from collections.abc import Mapping
 from typing import Any
 
+from cockpit.gangs.engine import Queue
 from cockpit.gangs.manifests import mapping
 from cockpit.gangs.queue_amounts import amounts, identity, shares, whole
 from cockpit.gangs.standing import QueueState
@@ -44,9 +45,10 @@ def read_queue(tree: Mapping[str, Any]) -> SchedulerQueue:
     )
 
 
-def queue_state(queue: SchedulerQueue) -> QueueState:
+def queue_state(queue: Queue) -> QueueState:
     """Open, closed, closing, or unknown until its controller has looked at it."""
     if queue.deleting_seconds is not None:
         return QueueState("ending", "being deleted, waits until nothing uses it")
-    why = f"its state is {queue.phase}" if queue.phase else "Volcano has not looked at it yet"
-    return _STATES.get(queue.phase, QueueState("unknown", why))
+    phase = queue.phase if isinstance(queue, SchedulerQueue) else ""
+    why = f"its state is {phase}" if phase else "Volcano has not looked at it yet"
+    return _STATES.get(phase, QueueState("unknown", why))

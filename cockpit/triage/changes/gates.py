@@ -128,7 +128,7 @@ def _at_queue(
         yield draft(Cause.QUEUE_UNUSABLE, text, names=names)
         return
     for one in (local, queue):
-        state = registry.engine_of_queue(one).queue_state(one)
+        state = registry.queue_state(one)
         if one.is_stopped:
             yield draft(Cause.QUEUE_STOPPED, "queue {queue} is stopped", names={"queue": one.name})
         elif state.state == "ending" or (state.state == "inactive" and one is queue):
@@ -137,7 +137,7 @@ def _at_queue(
             )
     for lack in turn.lacks:
         yield _shortage(lack, turn)
-    offers = registry.engine_of_queue(queue).quota_offers
+    offers = registry.engine_of_queue(queue).offers
     if offers is not None:
         yield from offers.unmet(QueueCase(desk.wanted.namespace, trees, queue, workload))
     levels = registry.required_levels(offer.tree or desk.wanted.tree or {})
@@ -150,7 +150,7 @@ def _at_queue(
 
 def _of_engine(workload: Workload, queue: str, seen: StoreReader) -> Iterator[Finding]:
     """Of a workload in line as if its engine had not looked at it; its line is played elsewhere."""
-    engine = registry.engine_of_workload(workload)
+    engine = registry.admits_of(workload)
     if engine.is_in_line(workload):
         kept = tuple(one for one in workload.conditions if one.type != "QuotaReserved")
         others = [
@@ -164,7 +164,7 @@ def _of_engine(workload: Workload, queue: str, seen: StoreReader) -> Iterator[Fi
         ]
         workload = msgspec.structs.replace(workload, queue=queue or workload.queue, conditions=kept)
         seen = changed_store(seen, [(Kind.WORKLOAD, workload), *others, *free])
-    found = engine.admission(workload, seen, {})
+    found = engine.admission(workload, seen, {}, False)
     if found.is_waiting and found.why.cause and lift_of(found.why.cause) is Lift.COMPONENT:
         yield found.why
 

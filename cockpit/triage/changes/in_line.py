@@ -55,7 +55,7 @@ def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
         asked, parts = _asked(one), [*_parts(one)]
         given, lacks = ledger.flavors(queue, asked, lambda name: _suits(desk, queue, parts, name))  # noqa: B023
         if lacks and queue.strategy == STRICT:
-            return QueueTurn(then.parts, tuple(rivals), lacks, _job(one))
+            return QueueTurn(then.parts, tuple(rivals), lacks, one.job_key)
         if not lacks:
             ledger.take(queue, asked, given)
             rivals += parts
@@ -138,14 +138,14 @@ def ahead(desk: Desk, queue: ClusterQueue, seen: StoreReader, *, is_last: bool =
         turn = (turn[0], float("inf"))
     found: list[Workload] = []
     for one in seen.records(Kind.WORKLOAD).values():
-        engine = registry.engine_of_workload(one)
+        engine = registry.admits_of(one)
         # of the same second either may come first
         if one.cluster_queue or _order(one) > turn or (own is not None and one.uid == own.uid):
             continue
         local: LocalQueue | None = seen.by_key(Kind.LOCAL_QUEUE, f"{one.namespace}/{one.queue}")
         if local is None or local.cluster_queue != queue.name or not engine.is_in_line(one) or one.gated_by:
             continue
-        cause = "" if queue.strategy == STRICT else engine.admission(one, seen, None).why.cause
+        cause = "" if queue.strategy == STRICT else engine.admission(one, seen, None, False).why.cause
         is_out = local.is_stopped or cause == Cause.BACKS_OFF
         if not is_out and (not cause or lift_of(cause) is not Lift.COMPONENT):
             found.append(one)
@@ -154,10 +154,6 @@ def ahead(desk: Desk, queue: ClusterQueue, seen: StoreReader, *, is_last: bool =
 
 def _order(one: Workload) -> tuple[int, float]:
     return -one.priority, one.created_seconds or 0.0
-
-
-def _job(one: Workload) -> str:
-    return f"{one.namespace}/{one.name if one.owner is None else one.owner.name}"
 
 
 def _asked(one: Workload) -> dict[str, int]:

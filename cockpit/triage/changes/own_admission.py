@@ -1,14 +1,12 @@
 """What an engine waits for before it lets a job in, and who can give it: a flavor, a label, a check, a place
 at the head of the queue, a group of the right size."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from cockpit.catalogue.cause import Cause
-from cockpit.errors import BadInput
 from cockpit.fit.quota import asked_of
 from cockpit.gangs import registry
 from cockpit.gangs.offers import QueueCase
@@ -43,7 +41,6 @@ _COSTS: Final[Mapping[str, int]] = {
     "drop_gate": OTHERS,
 }
 """What a change of an engine's objects costs, by its kind."""
-_MINIMUM: Final = "minMember"
 
 
 def by_engine(desk: Desk, blocker: Finding) -> ChangeOffers:
@@ -53,11 +50,11 @@ def by_engine(desk: Desk, blocker: Finding) -> ChangeOffers:
         engine = registry.engine_of_workload(workload)
     else:
         engine = registry.NONE if queue is None else registry.engine_of_queue(queue)
-    if engine.quota_offers is None:
+    if engine.offers is None:
         return
     tree, asked = own_object(desk), asked_of(wanted.parts)
     case = QueueCase(wanted.namespace, desk.view.trees, queue, workload, wanted.job, tree, asked)
-    for one in engine.quota_offers.changes(blocker, case):
+    for one in engine.offers.changes(blocker, case):
         cost = _COSTS[one.kind] + one.amount
         if not one.command:
             yield from edit_offer(desk, cost, one.kind, one.words, one.operations, one.target)
@@ -132,43 +129,30 @@ def group_of_its_size(desk: Desk, blocker: Finding) -> ChangeOffers:
     names = {pod.gang for pod in pods}
     if job is None or len(names) != 1 or not (name := names.pop()):
         return
-    spec = _group_spec(job.engine, len(pods))
-    if spec is None:
+    groups = registry.engine_named(job.engine).groups
+    if groups is None:
         return
-    api_version, wanted = spec
+    wanted = groups.spec(len(pods))
     space = desk.wanted.namespace
     group: PodGroup | None = desk.view.store.by_key(Kind.POD_GROUP, f"{space}/{name}")
     target = Subject("gang", space, name)
     if group is None:
         metadata = {"name": name, "namespace": space}
-        manifest = {"apiVersion": api_version, "kind": "PodGroup", "metadata": metadata, "spec": wanted}
+        manifest = {
+            "apiVersion": groups.api_version,
+            "kind": "PodGroup",
+            "metadata": metadata,
+            "spec": wanted,
+        }
         words = f"create pod group {short(name)} of {len(pods)} in {short(space)}"
         yield made(desk, FREE + 2, "create", words, applied(manifest), target=target)
-    elif group.min_member is not None and group.min_member > len(pods) and _MINIMUM in wanted:
-        # where the minimum stands elsewhere (KEP-4671) the server lets nobody change it
+    elif group.min_member is not None and group.min_member > len(pods) and groups.minimum:
         resource = f"podgroups.{group.api_version.rpartition('/')[0]}"
         words = (
             f"let group {short(name)} start with {counted(len(pods), 'pod')} instead of {group.min_member}"
         )
-        command = merge_patch((resource, name, "-n", space), {"spec": {_MINIMUM: len(pods)}})
+        command = merge_patch((resource, name, "-n", space), {"spec": {groups.minimum: len(pods)}})
         yield made(desk, OWN_LINE, "smaller_group", words, command, target=target)
-
-
-def _group_spec(engine: str, members: int) -> tuple[str, dict[str, Any]] | None:
-    """(apiVersion, spec) of a group of so many pods, as the engine attaches one to a job."""
-    container = {"name": "main", "image": "none"}
-    pod = {"restartPolicy": "Never", "containers": [container]}
-    job = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "any"},
-        "spec": {"parallelism": members, "completions": members, "template": {"spec": pod}},
-    }
-    try:
-        before = registry.engine_named(engine).attach(job).before
-    except (BadInput, NotImplementedError):
-        return None
-    return (before[0]["apiVersion"], json.loads(json.dumps(before[0]["spec"]))) if before else None
 
 
 ADMISSIONS: Final[Mapping[str, Callable[[Desk, Finding], ChangeOffers]]] = {

@@ -115,17 +115,18 @@ def queue_priority(desk: Desk, blocker: Finding) -> ChangeOffers:
     kind, name = blocker.fact("kind"), blocker.fact("priority_class")
     job = desk.wanted.job
     for engine in registry.engines_by_quota():
-        if engine.priority_kind[1] != kind or not name or job is None or not engine.priority_label:
+        priority = engine.priority
+        if priority is None or priority.kind[1] != kind or not name or job is None:
             continue
-        version = engine.priority_kind[0]
+        version = priority.kind[0]
         manifest = {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "value": 0}
         words = f"create {kind} {short(name)} of priority 0"
         target = Subject(kind.lower(), "", name)
         yield made(desk, FREE + 2, "create", words, applied(manifest), target=target)
         labels = ((own_object(desk) or {}).get("metadata") or {}).get("labels") or {}
         gone: tuple[Operation, ...] = ()
-        if engine.priority_label in labels:  # off a job that is there its webhook takes no label
-            gone = ({"op": "remove", "path": "/metadata/labels" + pointed(engine.priority_label)},)
+        if priority.label in labels:  # off a job that is there its webhook takes no label
+            gone = ({"op": "remove", "path": "/metadata/labels" + pointed(priority.label)},)
         words = f"made anew without the {kind} {short(name)}"
         yield from edit_offer(desk, OWN_LINE, "drop_priority", words, gone)
 

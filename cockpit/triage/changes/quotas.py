@@ -68,7 +68,7 @@ def _resumed_queue(desk: Desk) -> ChangeOffers:
         yield _runs_again(desk, local.key, Kind.LOCAL_QUEUE, local, local.namespace)
     if queue.is_stopped:
         namesake = any(one.name == queue.name for one in desk.view.store.records(Kind.LOCAL_QUEUE).values())
-        name = registry.engine_of_queue(queue).queue_name(queue) if namesake else queue.name
+        name = registry.queue_name(queue) if namesake else queue.name
         yield _runs_again(desk, name, Kind.CLUSTER_QUEUE, queue, "")
 
 
@@ -176,7 +176,7 @@ def _raise(
         f" to {amount_text(row.resource, row.nominal)}"
         for row in rows
     )
-    offers = registry.engine_of_queue(queue).quota_offers
+    offers = registry.engine_of_queue(queue).offers
     command = () if offers is None else offers.quota_command(queue, rows, desk.view.trees)
     of_gpus = (more[row.flavor, row.resource] for row in rows if is_gpu_resource(row.resource))
     return made(

@@ -13,7 +13,7 @@ from cockpit.actions.scale import scale_as_now
 from cockpit.actions.verbs import job as verbs
 from cockpit.actions.verbs.job_shape import PRIORITISE, RESIZE, PriorityOptions, WorkersOptions
 from cockpit.actions.verbs.verb import Verb
-from cockpit.gangs.kueue import Kueue
+from cockpit.gangs.kueue import KUEUE
 from cockpit.jobs.render import render
 from cockpit.jobs.template import load_library
 from cockpit.kube.resource import Resource
@@ -147,7 +147,7 @@ def _kueue_job(**more: Any) -> tuple[Job, Store]:
     found = Workload(
         uid="uid-wl", name="mpijob-llm", namespace="team-a", resource_version="41", owner=owner, **more
     )
-    return msgspec.structs.replace(RUNNING, engine=Kueue.name, workload_uid="uid-wl"), tables(
+    return msgspec.structs.replace(RUNNING, engine=KUEUE.name, workload_uid="uid-wl"), tables(
         workloads=(found,)
     )
 

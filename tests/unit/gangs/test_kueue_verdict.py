@@ -320,7 +320,7 @@ def test_positions_are_counted_per_cluster_queue() -> None:
     lost = workload("b", pending("LocalQueue nowhere doesn't exist"), queue="nowhere")
     store = store_of(*QUEUES, one, lost)
     assert estimate_positions(store) == {"wl-a": 1}
-    assert estimate_positions(store, "other") == {}
+    assert estimate_positions(store, cluster_queue="other") == {}
     assert verdict(lost, store).position is None
 
 

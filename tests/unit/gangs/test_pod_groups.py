@@ -235,10 +235,10 @@ def names(tree: dict[str, Any]) -> tuple[str, ...]:
 def attached(engine: str, template: str = "mpijob") -> Attached:
     tree = manifest(template)
     return {
-        "Kueue": lambda: kueue_attach.attach(tree, queue="gpu-lq", priority="high"),
+        "Kueue": lambda: kueue_attach.attach(tree, queue="gpu-lq"),
         "Coscheduling": lambda: coscheduling.attach(tree, scheduler="gang-scheduler"),
         "Volcano": lambda: volcano.attach(tree, queue="gpu"),
-        "KAI": lambda: kai.Kai().attach(tree, queue="team-a"),
+        "KAI": lambda: kai.attach(tree, queue="team-a"),
         "native gang": lambda: native.attach(tree),
     }[engine]()
 
@@ -303,11 +303,8 @@ def test_bad_pairs_are_refused_in_words() -> None:
     assert any("the mpi plugin creates the master after" in one for one in refusals(job))
     with pytest.raises(BadInput, match=r"Kueue does not manage Job of batch\.volcano\.sh"):
         kueue_attach.attach(manifest("volcano"), queue="gpu-lq")
-    for attach in (coscheduling.attach, volcano.attach):
-        with pytest.raises(BadInput, match="more than the job's 5 pods"):
-            attach(manifest(), minimum=6)
     with pytest.raises(BadInput, match="give a leaf queue"):
-        kai.Kai().attach(manifest(), queue="")
+        kai.attach(manifest(), queue="")
 
 
 def test_a_volcano_job_is_suspended_by_a_command() -> None:
@@ -340,17 +337,23 @@ def test_a_volcano_job_is_suspended_by_a_command() -> None:
     ],
 )
 def test_a_gang_within_its_quota_but_beyond_the_free_gpus_is_warned_of(
-    gpus: int, free: int | None, used: int, topology: bool, is_warned: bool
+    monkeypatch: pytest.MonkeyPatch,
+    gpus: int,
+    free: int | None,
+    used: int,
+    topology: bool,
+    is_warned: bool,
 ) -> None:
     store = store_of(local_queue(), cluster_queue(nominal=8, used=used))
     tree = kueue_attach.attach(manifest(), queue="main").manifest
     if topology:
         worker = tree["spec"]["mpiReplicaSpecs"]["Worker"]["template"]
         worker["metadata"] = {"annotations": {"kueue.x-k8s.io/podset-required-topology": "rack"}}
-    said = kueue_attach.half_bind_warning(tree, "team-a", gpus, free, store)
+    monkeypatch.setattr(kueue_attach, "free_gpus", lambda _store: free)
+    said = kueue_attach.submit_warnings(tree, "team-a", gpus, store, None)
     assert bool(said) == is_warned
     if is_warned:
-        assert "Kueue counts quota, not places: it may admit all 8 GPUs while 4 are free" in said
+        assert "Kueue counts quota, not places: it may admit all 8 GPUs while 4 are free" in said[0]
 
 
 def test_a_kind_that_is_served_and_a_controller_that_lives_are_two_facts() -> None:

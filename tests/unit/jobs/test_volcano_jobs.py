@@ -7,7 +7,7 @@ import pytest
 
 from cockpit.actions.suspend import is_suspended, plan_resume
 from cockpit.errors import BadInput
-from cockpit.gangs.volcano import Volcano
+from cockpit.gangs.volcano import NAME
 from cockpit.kube.decode.decoders import VOLCANO_JOB, pod_group_decoder
 from cockpit.kube.resource import Resource
 from cockpit.model.gang import PodGroup
@@ -78,7 +78,7 @@ def group(phase: str = "Pending", message: str = "", name: str = f"llm-{UID}", u
         "spec": {"minMember": 5, "queue": "research"},
         "status": {"phase": phase, "conditions": conditions},
     }
-    made = pod_group_decoder(GROUPS, Volcano.name).from_json(json.dumps(raw).encode())
+    made = pod_group_decoder(GROUPS, NAME).from_json(json.dumps(raw).encode())
     assert isinstance(made, PodGroup)
     return made
 
