@@ -24,6 +24,7 @@ from textual.widget import Widget
 from textual.worker import Worker, WorkerFailed, WorkType
 
 from cockpit.gc_tuning import ClosedPages
+from cockpit.screens.toasts import Toasts
 from cockpit.screens.typed_ahead import TypedAhead
 from cockpit.supervise import Work, kept_up
 
@@ -43,6 +44,7 @@ class AppBase(FrugalApp[int]):
         self._shown: set[str] = set()
         self._typed_ahead = TypedAhead(self, super().on_event)
         self._closed_pages = ClosedPages(self.set_timer)
+        self._toasts = Toasts(super().notify, self.clear_notifications, time.monotonic)
 
     def on_mount(self) -> None:
         self.screen_change_signal.subscribe(self, lambda _: self._page_changed(), immediate=True)
@@ -54,6 +56,10 @@ class AppBase(FrugalApp[int]):
 
     async def on_event(self, event: Event) -> None:
         await self._typed_ahead.take(event)
+
+    def notify(self, message: str, *, timeout: float | None = None, **options: Any) -> None:
+        """Show a remark for some seconds."""
+        self._toasts.add(message, self.NOTIFICATION_TIMEOUT if timeout is None else timeout, options)
 
     def spawn_foreground(self, work: WorkType[None], name: str) -> None:
         """Run what a key opens in a worker. Later keys wait until it asks a question or ends."""

@@ -239,4 +239,4 @@ async def test_no_capital_key_opens_a_dialog_where_every_right_is_missing(
             await pilot.press(key)
             await settle(pilot)
             assert is_place(app), key
-        assert len(told(app)) == len(keys - free)
+            assert told(app), key
