@@ -52,7 +52,7 @@ TIME_LEFT = 0.06
 RESULTS = ROOT / "tests" / "RESULTS.md"
 
 
-WHOLE = {"GPU_COCKPIT_FIT_CASES": "300", "GPU_COCKPIT_SEQUENCES": "200"}
+WHOLE = {"GPU_COCKPIT_FIT_CASES": "300"}
 """What the heavy suites look for: without these they run a seeded part."""
 PART = "GPU_COCKPIT_PART"
 """Holds the seed by which a part of the comparisons is drawn (`tests/differential/conftest.py`)."""
