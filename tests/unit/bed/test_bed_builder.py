@@ -11,16 +11,12 @@ from tests.bed import builder, toolchain
 from tests.bed.binaries import (
     BINARIES,
     GENERATION_VARIABLE,
-    GENERATIONS,
     NEWER,
     OLDER,
-    REQUIRED,
     Binary,
-    binary_of,
     chosen_generation,
 )
 from tests.bed.cache import BedError, cache_root, content_key, locked
-from tests.bed.distro import parse_simulation
 
 
 def test_the_cache_folder_follows_the_environment() -> None:
@@ -48,28 +44,6 @@ def test_the_key_changes_with_flags_and_not_with_the_name() -> None:
     assert Binary(one.name, one.folder, one.package, ldflags="-s").key != one.key
 
 
-def test_the_api_server_is_built_before_the_slow_ones() -> None:
-    assert list(BINARIES)[:2] == ["etcd", "kube-apiserver"]
-    assert REQUIRED[-1] == "kueue-0.19"
-
-
-def test_the_optional_engines_are_built_only_when_they_are_named() -> None:
-    optional = {"kueue-0.15", "mpi-operator-0.6", "sp-scheduler", "sp-controller", "jobset", "karpenter"}
-    assert {name for name, binary in BINARIES.items() if binary.is_optional} == optional
-    assert set(REQUIRED) == set(BINARIES) - optional
-    assert list(BINARIES)[: len(REQUIRED)] == list(REQUIRED)
-
-
-def test_a_generation_of_engines_names_a_binary_for_each_program() -> None:
-    assert binary_of("kueue", OLDER) == "kueue-0.15"
-    assert binary_of("mpi-operator", NEWER) == "mpi-operator-0.8"
-    assert binary_of("kwok", OLDER) == binary_of("kwok", NEWER) == "kwok"
-    for programs in GENERATIONS.values():
-        assert {BINARIES[name].program for name in programs.values()} == {"kueue", "mpi-operator"}
-    assert all(not BINARIES[name].is_optional for name in GENERATIONS[NEWER].values())
-    assert all(BINARIES[name].is_optional for name in GENERATIONS[OLDER].values())
-
-
 def test_the_generation_comes_from_the_environment_and_a_wrong_one_is_named() -> None:
     assert chosen_generation({}) == NEWER
     assert chosen_generation({GENERATION_VARIABLE: OLDER}) == OLDER
@@ -92,17 +66,6 @@ def test_a_cached_program_is_found_without_building(tmp_path: Path) -> None:
     path.touch()
     built = builder.ensure("kwok", root=tmp_path)
     assert (built.path, built.how) == (path, "cached")
-
-
-def test_kubebuilder_assets_are_used_when_they_hold_the_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "etcd").write_text("#!/bin/sh\n")
-    (tmp_path / "etcd").chmod(0o755)
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
-    assert builder.ensure("etcd").path == tmp_path / "etcd"
-    assert builder.from_assets(BINARIES["kube-apiserver"]) is None  # not in the folder
-    assert builder.from_assets(BINARIES["kwok"]) is None  # envtest never has it
 
 
 def test_a_lock_is_dropped_when_its_holder_dies(tmp_path: Path) -> None:
@@ -158,8 +121,3 @@ def test_an_old_go_on_path_is_not_used(tmp_path: Path, monkeypatch: pytest.Monke
     assert toolchain.go_on_path() is None
     old.write_text("#!/bin/sh\necho go version go1.26.0 linux/amd64\n")
     assert toolchain.go_on_path() == str(old)
-
-
-def test_what_apt_would_install() -> None:
-    text = "NOTE: simulation\nInst libutempter0 (1.2 Debian)\nInst tmux (3.3a-3 Debian)\nConf tmux (3.3)\n"
-    assert parse_simulation(text) == ["libutempter0", "tmux"]
