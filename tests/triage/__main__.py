@@ -8,7 +8,7 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -238,8 +238,7 @@ SECOND_SHARE = 0.2
 """Of the plays that can have a second cause."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """0, or 1 where scripts came to nothing, or fresh cases miss the bars that the committed ones reach."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.triage")
     parser.add_argument("--table", type=Path, default=TABLE, help="where the table is written")
     commands = parser.add_subparsers(dest="command")
@@ -279,26 +278,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     took = commands.add_parser("take", help="take cases that were recorded elsewhere into the corpus")
     took.add_argument("place", type=Path, help="a folder of cases, or a file of cockpit why --report")
     took.add_argument("--top", default="", help="of a report: the row that was the cause in truth")
-    given = parser.parse_args(arguments)
-    assert ALL
-    if given.command == "record":
-        return _record(given)
-    if given.command == "fresh":
-        return _fresh(given.seed, given.count)
-    if given.command == "company":
-        return _company(given.seed, given.count, is_kept=given.keep)
-    if given.command == "absence":
-        return _absence()
-    if given.command == "offers":
-        return _offers(given)
-    if given.command == "nightshift":
-        return _nights(given.seed, given.seeds, given.terminals)
-    if given.command == "take":
-        if not given.place.is_dir() and given.top not in BY_CAUSE:
-            took.error(
-                f"--top {given.top!r}: give the row of the catalogue that was the cause, such as taint"
-            )
-        return _take(given.place, given.top)
+    return parser
+
+
+def _write_table(given: argparse.Namespace) -> int:
+    """Judge the committed cases, write the table, and take what is right off the list."""
     found = judge.judged(read_cases())
     watched = judge.judged(read_cases(), watched_view_of)
     before = given.table.read_text() if given.table.exists() else ""
@@ -309,6 +293,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(judge.figures(found))
     print(judge.offer_figures(found))
     return 0
+
+
+COMMANDS: dict[str | None, Callable[[argparse.Namespace], int]] = {
+    None: _write_table,
+    "record": _record,
+    "fresh": lambda given: _fresh(given.seed, given.count),
+    "company": lambda given: _company(given.seed, given.count, is_kept=given.keep),
+    "absence": lambda _: _absence(),
+    "offers": _offers,
+    "nightshift": lambda given: _nights(given.seed, given.seeds, given.terminals),
+    "take": lambda given: _take(given.place, given.top),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0, or 1 where scripts came to nothing, or fresh cases miss the bars that the committed ones reach."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    assert ALL
+    if given.command == "take" and not given.place.is_dir() and given.top not in BY_CAUSE:
+        parser.error(f"--top {given.top!r}: give the row of the catalogue that was the cause, such as taint")
+    return COMMANDS[given.command](given)
 
 
 if __name__ == "__main__":

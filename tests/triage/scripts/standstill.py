@@ -35,46 +35,51 @@ def _evicted(stage: FixtureStage, queue: str) -> tuple[Tree, int]:
             since,
         ),
     )
+    conditions = [
+        {
+            "type": type_,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": stage.ago(ago),
+            "observedGeneration": 1,
+        }
+        for type_, status, reason, message, ago in marks
+    ]
     part = {"name": "main", "count": pods}
     used = {"cpu": str(4 * pods), "memory": f"{16 * pods}Gi", GPU: str(held)}
     given = {**part, "flavors": dict.fromkeys(used, flavor), "resourceUsage": used}
+    status = {
+        "admission": {"clusterQueue": queue, "podSetAssignments": [given]},
+        "requeueState": {"count": 1, "requeueAt": stage.ago(since - 300)},
+        "conditions": conditions,
+    }
+    pod_set = {**part, "template": {"spec": pod_spec(gpus=each)}}
+    _make_workload(stage, name, holder, entry, pod_set, since + 3610, status)
+    total = [{"name": flavor, "resources": [{"name": GPU, "total": str(held), "borrowed": "0"}]}]
+    told = {"flavorsReservation": total, "flavorsUsage": total, "reservingWorkloads": 1}
+    stage.patch("clusterqueues.kueue.x-k8s.io", queue, {"status": {**told, "admittedWorkloads": 1}})
+    return holder, held
+
+
+def _make_workload(
+    stage: FixtureStage, name: str, holder: Tree, entry: str, pod_set: Tree, age_seconds: int, status: Tree
+) -> None:
+    """A Workload that keeps its quota, of a job in a local queue."""
     stage.make(
         {
             "apiVersion": API,
             "kind": "Workload",
             "metadata": {
                 "name": name,
-                "creationTimestamp": stage.ago(since + 3610),
+                "creationTimestamp": stage.ago(age_seconds),
                 "finalizers": ["kueue.x-k8s.io/resource-in-use"],
                 "ownerReferences": stage.owner(holder),
             },
-            "spec": {
-                "active": True,
-                "queueName": entry,
-                "podSets": [{**part, "template": {"spec": pod_spec(gpus=each)}}],
-                "priority": 0,
-            },
-            "status": {
-                "admission": {"clusterQueue": queue, "podSetAssignments": [given]},
-                "requeueState": {"count": 1, "requeueAt": stage.ago(since - 300)},
-                "conditions": [
-                    {
-                        "type": type_,
-                        "status": status,
-                        "reason": reason,
-                        "message": message,
-                        "lastTransitionTime": stage.ago(ago),
-                        "observedGeneration": 1,
-                    }
-                    for type_, status, reason, message, ago in marks
-                ],
-            },
+            "spec": {"active": True, "queueName": entry, "podSets": [pod_set], "priority": 0},
+            "status": status,
         }
     )
-    total = [{"name": flavor, "resources": [{"name": GPU, "total": str(held), "borrowed": "0"}]}]
-    told = {"flavorsReservation": total, "flavorsUsage": total, "reservingWorkloads": 1}
-    stage.patch("clusterqueues.kueue.x-k8s.io", queue, {"status": {**told, "admittedWorkloads": 1}})
-    return holder, held
 
 
 def _suspended(stage: FixtureStage, kind: str, entry: str, pods: int, spec: Tree) -> Tree:
