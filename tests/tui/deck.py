@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,7 +14,7 @@ from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.trust import Trust
-from tests.tui import scripted_logs
+from tests.tui import looking, scripted_logs
 from tests.tui.estate import NOW, Estate
 
 
@@ -113,3 +114,12 @@ async def settle(pilot: Any) -> None:
     for _ in range(3):
         await pilot.pause()
         await asyncio.sleep(0)
+
+
+async def until(app: CockpitApp, pilot: Any, holds: Callable[[], bool]) -> None:
+    """Let messages and workers run until it holds; fails with the screen."""
+    for _ in range(200):
+        await settle(pilot)
+        if holds():
+            return
+    raise AssertionError(f"it never came\n{looking.text(app).rstrip()}")

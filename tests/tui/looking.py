@@ -25,6 +25,11 @@ def text(app: App[Any]) -> str:
     return "\n".join(lines(app))
 
 
+def flat(app: App[Any]) -> str:
+    """The whole screen on one line, without the bars between columns: a sentence may be broken."""
+    return " ".join(text(app).replace("│", " ").split())
+
+
 def cells(line: str) -> list[str]:
     """One entry for each terminal cell: the second of a wide character is empty, marks join their base."""
     found: list[str] = []

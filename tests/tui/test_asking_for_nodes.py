@@ -1,6 +1,5 @@
 """`S` on a pool that grows by demand: the preview, yes, what the page tells then, and the same key back."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,19 +9,8 @@ from cockpit.screens.pool import PoolScreen
 from cockpit.screens.scale import AskScreen
 from tests.tui import looking
 from tests.tui.ask_app import JOBS, POOL, AskApp, AskEstate
-from tests.tui.deck import settle
-
-
-async def until(app: AskApp, pilot: object, what: Callable[[], bool]) -> None:
-    for _ in range(200):
-        await settle(pilot)
-        if what():
-            return
-    raise AssertionError(f"it never came\n{looking.text(app).rstrip()}")
-
-
-def flat(app: AskApp) -> str:
-    return " ".join(looking.text(app).replace("│", " ").split())
+from tests.tui.deck import settle, until
+from tests.tui.looking import flat
 
 
 @pytest.mark.parametrize("size", [(100, 40), (160, 45)], ids=["100x40", "160x45"])

@@ -16,8 +16,8 @@ from cockpit.model.record import Kind
 from cockpit.screens.one_number import OneNumberScreen
 from cockpit.screens.scale import LimitScreen
 from tests.tui import looking
-from tests.tui.deck import settle
-from tests.tui.test_growing_a_pool import flat, until
+from tests.tui.deck import settle, until
+from tests.tui.looking import flat
 from tests.tui.why_app import GrowingApp, WhyEstate
 
 IN_DIGITS = "is not a whole number of nodes: write it in digits, such as 4"

@@ -8,8 +8,9 @@ from cockpit_widgets import ConfirmDialog
 
 from cockpit.model.job import JobState
 from cockpit.screens.table_place import TablePlace
-from tests.tui.deck import ScriptedApp, settle
-from tests.tui.test_job_life import done, jobs, named, on, said, shown, until
+from tests.tui.deck import ScriptedApp, settle, until
+from tests.tui.looking import flat
+from tests.tui.test_job_life import done, jobs, named, on, shown
 
 SIZES = ((80, 24), (200, 60))
 IMMUTABLE = (
@@ -26,7 +27,7 @@ def stands(app: ScriptedApp) -> bool:
 
 def text_of(app: ScriptedApp) -> str:
     """What the dialog says, on one line and without its frame."""
-    return " ".join(said(app).replace("│", " ").split())
+    return " ".join(flat(app).replace("│", " ").split())
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -38,7 +39,7 @@ async def test_what_the_server_would_refuse_cannot_be_confirmed(
         wire.dry_answers[job.name] = (403, IMMUTABLE)
         await on(app, pilot, job)
         await pilot.press("K")
-        await until(app, pilot, lambda: "refused:" in said(app))
+        await until(app, pilot, lambda: "refused:" in flat(app))
         text = text_of(app)
         assert f"Kill mpijob {job.namespace}/{job.name}" in text and "cockpit job kill" in text
         assert "× server: refused: " in text and "denied by admission webhook vmpijob.kb.io" in text
@@ -98,7 +99,7 @@ async def test_what_could_not_be_tried_says_so_and_asks_once_more(tmp_path: Path
         await shown(app, pilot)
         await pilot.press("y")
         wire.dry_gate.set()
-        await until(app, pilot, lambda: "could not be tried" in said(app))
+        await until(app, pilot, lambda: "could not be tried" in flat(app))
         assert "▲ server: could not be tried: " in text_of(app)
         assert ("no answer from the cluster" if is_deaf else UNSUPPORTED.replace('"', "")) in text_of(app)
         assert stands(app) and wire.writes == [], "the yes was said before that was known"
@@ -122,7 +123,7 @@ async def test_of_many_marked_jobs_the_refused_are_left_out_before_yes(
         assert "asking the server for a dry run (30 s at most)" in text_of(app)
         await pilot.press("y")
         wire.dry_gate.set()
-        await until(app, pilot, lambda: "Kill 2 jobs" in said(app))
+        await until(app, pilot, lambda: "Kill 2 jobs" in flat(app))
         assert "1 job left out" in text_of(app) and "you cannot delete mpijobs" in text_of(app)
         assert stands(app) and wire.writes == [], "the yes was said to three"
         await done(app, pilot)
@@ -136,8 +137,8 @@ async def test_of_many_marked_jobs_none_is_left(tmp_path: Path) -> None:
         pods = app.attachment.store.records("pods").values()
         wire.dry_answers |= dict.fromkeys((*names, *(one.name for one in pods)), (403, "no"))
         await pilot.press("home", "space", "down", "space", "K")
-        await until(app, pilot, lambda: "refused:" in said(app))
-        assert "y kill" not in said(app)
+        await until(app, pilot, lambda: "refused:" in flat(app))
+        assert "y kill" not in flat(app)
         await pilot.press("y", "escape")
         await settle(pilot)
         assert wire.writes == []

@@ -1,6 +1,5 @@
 """A pool grown by key, from the pools and from *Why*: what is read before yes, at both ends of the sizes."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,24 +10,13 @@ from cockpit.screens.pools import PoolsScreen
 from cockpit.screens.scale import LimitScreen, ScaleScreen
 from cockpit.screens.why import WhyScreen
 from tests.tui import looking
-from tests.tui.deck import settle
+from tests.tui.deck import settle, until
+from tests.tui.looking import flat
 from tests.tui.why_app import GrowingApp, WhyEstate
 
 SIZES = [(80, 24), (200, 60)]
 EACH = pytest.mark.parametrize("size", SIZES, ids=["80x24", "200x60"])
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-
-
-async def until(app: GrowingApp, pilot: object, what: Callable[[], bool]) -> None:
-    for _ in range(120):
-        await settle(pilot)
-        if what():
-            return
-    raise AssertionError(f"it never came\n{looking.text(app).rstrip()}")
-
-
-def flat(app: GrowingApp) -> str:
-    return " ".join(looking.text(app).replace("│", " ").split())
 
 
 @EACH

@@ -5,7 +5,7 @@ import getpass
 import json
 import socket
 import string
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,9 @@ from cockpit.screens.results import ResultsScreen
 from cockpit.screens.table_place import TablePlace
 from tests.reliability.figures import Tell
 from tests.tui import looking
-from tests.tui.deck import ScriptedApp, settle
+from tests.tui.deck import ScriptedApp, settle, until
 from tests.tui.estate import Estate
+from tests.tui.looking import flat
 
 
 class Wire:
@@ -121,24 +122,10 @@ async def on(app: ScriptedApp, pilot: Pilot[Any], job: Job) -> None:
     await settle(pilot)
 
 
-async def until(app: ScriptedApp, pilot: Pilot[Any], what: Callable[[], bool]) -> None:
-    """Let messages and workers run until `what` holds. Fails with the screen."""
-    for _ in range(60):
-        await settle(pilot)
-        if what():
-            return
-    raise AssertionError(f"it never came\n{looking.text(app).rstrip()}")
-
-
 async def shown(app: ScriptedApp, pilot: Pilot[Any]) -> str:
     """The text of the confirmation that stands now."""
     await until(app, pilot, lambda: isinstance(app.screen, ConfirmDialog))
-    return said(app)
-
-
-def said(app: ScriptedApp) -> str:
-    """The screen on one line."""
-    return " ".join(looking.text(app).split())
+    return flat(app)
 
 
 async def done(app: ScriptedApp, pilot: Pilot[Any]) -> None:

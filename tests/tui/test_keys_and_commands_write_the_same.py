@@ -34,7 +34,7 @@ from cockpit.pools.drain_mark import DrainMark
 from cockpit.pools.idle import RECLAIM_AT
 from cockpit.screens.table_place import TablePlace
 from tests.tui import looking
-from tests.tui.deck import ScriptedApp, settle
+from tests.tui.deck import ScriptedApp, settle, until
 from tests.tui.estate import NOW, Estate
 from tests.unit.cli.builders import Cluster, Line, patch, run
 
@@ -126,11 +126,7 @@ class Keys:
         await settle(self.pilot)
 
     async def until(self, what: Callable[[], bool]) -> None:
-        for _ in range(60):
-            await settle(self.pilot)
-            if what():
-                return
-        raise AssertionError(f"it never came\n{looking.text(self.app).rstrip()}")
+        await until(self.app, self.pilot, what)
 
     async def on(self, key: str) -> None:
         assert isinstance(self.app.screen, TablePlace)

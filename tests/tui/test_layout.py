@@ -196,7 +196,7 @@ async def test_a_pending_job_says_why_with_most_of_the_room(width: int) -> None:
         assert room >= (width // 3 if width < 160 else 80), header
         whole = "no node has label nvidia.com/gpu.family=blackwell"
         # whole in its cell, or whole at the foot
-        assert whole in " ".join(looking.text(app).split()), looking.text(app)
+        assert whole in looking.flat(app), looking.text(app)
 
 
 async def test_folding_back_and_forth_leaves_nothing_behind() -> None:

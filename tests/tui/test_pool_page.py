@@ -214,7 +214,7 @@ async def test_who_asked_is_said_only_by_a_lease_that_was_read_since() -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while "asked 14:05:40" not in looking.text(app):
                 await pilot.pause(0.05)
-        drawn = " ".join(looking.text(app).split())
+        drawn = looking.flat(app)
         assert "alice@bastion is growing it from 2 to 6 nodes since 14:05:40" in drawn
 
         for one in app.readings[3:]:

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from tests.tui.deck import settle
+from tests.tui.deck import settle, until
 from tests.tui.estate import Estate
 from tests.tui.idle_app import IdleJobApp
-from tests.tui.test_growing_a_pool import EACH, flat, until
+from tests.tui.looking import flat
+from tests.tui.test_growing_a_pool import EACH
 
 FOUND = ("slash", *"asr-large", "enter", "R")
 

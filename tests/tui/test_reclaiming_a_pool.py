@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from tests.tui.deck import settle
+from tests.tui.deck import settle, until
 from tests.tui.idle_app import IdleApp, IdleEstate
-from tests.tui.test_growing_a_pool import EACH, flat, until
+from tests.tui.looking import flat
+from tests.tui.test_growing_a_pool import EACH
 
 
 @EACH

@@ -12,10 +12,10 @@ from cockpit.local_state.history import LocalHistory
 from cockpit.model.batch import Batch
 from cockpit.model.job import RECLAIM_AT, RECLAIM_BY, RECLAIM_DUE, ReclaimMark
 from cockpit.model.record import Kind
-from tests.tui.deck import settle
+from tests.tui.deck import settle, until
 from tests.tui.estate import NOW, Estate
 from tests.tui.idle_app import IdleJobApp
-from tests.tui.test_growing_a_pool import flat, until
+from tests.tui.looking import flat
 
 JOB = "/apis/kubeflow.org/v2beta1/namespaces/team-b/mpijobs/asr-large"
 NOTES = {RECLAIM_AT: "2026-09-21T13:30:00Z", RECLAIM_DUE: "2026-09-21T13:45:00Z", RECLAIM_BY: "bob@bastion"}

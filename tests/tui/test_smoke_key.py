@@ -45,7 +45,7 @@ async def test_a_node_without_room_is_told_as_it_is_and_no_other_node_is_offered
         app.screen.form.set_value("gpus", "8")
         for _ in range(20):
             await settle(pilot)
-        seen = " ".join(looking.text(app).split())
+        seen = looking.flat(app)
         advice = f"ask for at most {share}, or wait" if share else "wait until some are"
         assert f"node {node} has {share} of 8 GPUs free: {advice}" in seen, looking.text(app)
         assert "node selector" not in seen

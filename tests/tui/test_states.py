@@ -32,11 +32,6 @@ async def visit(pilot: Pilot[Any], *keys: str) -> None:
     await settle(pilot)
 
 
-def unwrapped(app: ScriptedApp) -> str:
-    """The text of the screen with lines joined: a sentence may be broken."""
-    return " ".join(looking.text(app).split())
-
-
 @pytest.mark.parametrize(
     ("phase", "message", "objects", "wanted"),
     [
@@ -59,7 +54,7 @@ async def test_an_empty_table_says_why(phase: Phase, message: str, objects: int,
     async with app.run_test(size=(80, 24)) as pilot:
         for key, name in PLACES.items():
             await visit(pilot, key)
-            said = unwrapped(app)
+            said = looking.flat(app)
             if key == "1":
                 expected = "Nothing needs a human." if phase is Phase.LIVE else wanted.format(kind=Kind.NODE)
             else:
@@ -95,7 +90,7 @@ async def test_without_a_server_the_sentence_stands_where_the_rows_would(
     async with app.run_test(size=(80, 24)) as pilot:
         for key, name in PLACES.items():
             await visit(pilot, key)
-            assert wanted in unwrapped(app), f"{name}\n{looking.text(app)}"
+            assert wanted in looking.flat(app), f"{name}\n{looking.text(app)}"
             assert looking.header_pieces(app)[:1] == ["no context"], name
             assert looking.size_fault(app) == "", name
 
@@ -137,7 +132,7 @@ async def test_a_filter_without_a_match_says_so_and_stays_in_sight() -> None:
     app = ScriptedApp(Estate())
     async with app.run_test(size=(80, 24)) as pilot:
         await visit(pilot, "2", "slash", *"nosuchjob", "enter")
-        assert "None of 9 jobs matches 'nosuchjob'; press / to change the filter." in unwrapped(app)
+        assert "None of 9 jobs matches 'nosuchjob'; press / to change the filter." in looking.flat(app)
         assert looking.lines(app)[-2].strip() == "/ nosuchjob"
         await visit(pilot, "3", "2")
         assert looking.lines(app)[-2].strip() == "/ nosuchjob", "a filter that hides rows is in sight"

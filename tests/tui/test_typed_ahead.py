@@ -19,9 +19,10 @@ from cockpit.screens.places import PLACES
 from cockpit.screens.submit import SubmitScreen
 from cockpit.screens.text import YamlScreen
 from tests.tui import looking
-from tests.tui.deck import ScriptedApp, settle
+from tests.tui.deck import ScriptedApp, settle, until
+from tests.tui.looking import flat
 from tests.tui.pools_estate import PoolsApp, PoolsEstate
-from tests.tui.test_job_life import done, jobs, named, on, said, shown, until
+from tests.tui.test_job_life import done, jobs, named, on, shown
 from tests.tui.test_typing import NAMES, burst
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
@@ -206,9 +207,9 @@ async def test_a_kill_is_not_confirmed_by_who_has_not_seen_it(
         await on(app, pilot, named(app, state=JobState.RUNNING))
         burst(app, "K" + answer)
         await shown(app, pilot)
-        await until(app, pilot, lambda: "the cluster would accept it" in said(app))
+        await until(app, pilot, lambda: "the cluster would accept it" in flat(app))
         assert isinstance(app.screen, ConfirmDialog)
-        assert IGNORED in said(app) and "after the check" not in said(app)
+        assert IGNORED in flat(app) and "after the check" not in flat(app)
         assert wire.writes == []
         await done(app, pilot)
         assert len(wire.writes) == 1, "it counts by who sees it"
@@ -230,7 +231,7 @@ async def test_the_number_of_a_form_may_be_typed_ahead_and_not_the_yes_to_its_pl
         burst(app, "5S16\ry")
         await shown(app, pilot)
         await at_rest(app, pilot)
-        assert "Grow pool a100 from 13 to 16" in said(app) and IGNORED in said(app)
+        assert "Grow pool a100 from 13 to 16" in flat(app) and IGNORED in flat(app)
 
 
 @pytest.mark.parametrize("is_pasted", [False, True], ids=["typed", "pasted"])
@@ -243,7 +244,7 @@ async def test_a_name_that_is_asked_for_is_not_typed_ahead(is_pasted: bool) -> N
             app.post_message(events.Paste("gpu-1"))
         burst(app, "\r" if is_pasted else "gpu-1\r")
         await at_rest(app, pilot)
-        assert app.screen is dialog and IGNORED in said(app)
+        assert app.screen is dialog and IGNORED in flat(app)
         burst(app, "gpu-1\r")
         await until(app, pilot, lambda: answers == [True])
 

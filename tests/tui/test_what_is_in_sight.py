@@ -95,7 +95,7 @@ async def test_cut_and_shared_cards_are_counted_once_and_named(size: tuple[int, 
         await settle(pilot)
         assert "/280 GPUs busy" in looking.text(app)
         await visit(pilot, "3", "slash", *"cut", "enter", "enter")
-        text = " ".join(looking.text(app).split())
+        text = looking.flat(app)
         assert "cut into MIG instances" in text
         assert "3g.20gb" in text
 
@@ -105,4 +105,4 @@ async def test_the_device_under_the_cursor_is_spoken_of() -> None:
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         await visit(pilot, "3", "enter", "down", "down")
-        assert "GPU 2: throttled: too hot: the hardware slows it" in " ".join(looking.text(app).split())
+        assert "GPU 2: throttled: too hot: the hardware slows it" in looking.flat(app)
