@@ -225,9 +225,6 @@ def triage_costs() -> list[Cost]:
     def whole() -> None:
         advised(explain(subject, view), view)
 
-    def fleet_needs() -> None:
-        fleet_use(fleet_load(store, jobs, IdleJobs(), NOW))
-
     return [
         Cost("why one job waits", best_seconds(lambda: explain(subject, view)), 0.050),
         Cost("why, what starts it, and when", best_seconds(whole), 0.050),

@@ -1,41 +1,22 @@
 """Drains among other gangs on the real control plane: two gangs that share a node, a gang whose budget lets
 nobody go, and a cockpit that ends while a drain waits for a job."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.bed.api import Api
 from tests.bed.bed import Bed
-from tests.bed.estate import gpu_node
-from tests.bed.fixtures import fresh
 from tests.tui.drain_play import ACCEPTED, GPU, at_node, cordoned, is_gone
 from tests.tui.on_the_bed import Opened, opened, quits, until
 from tests.tui.seat import Seat
-from tests.tui.test_drain_real import ends
+from tests.tui.test_drain_real import bed, ends
 
-__all__ = ["opened"]
+__all__ = ["bed", "opened"]
 pytestmark = pytest.mark.real
 
-NODES = tuple(f"gpu-{at}" for at in range(4))
 JOBS = "/apis/batch/v1/namespaces/team-a/jobs"
 BUDGETS = "/apis/policy/v1/namespaces/team-a/poddisruptionbudgets"
-
-
-@pytest.fixture
-def bed(request: pytest.FixtureRequest) -> Iterator[Bed]:
-    """API server, controllers, scheduler and kwok's kubelets, with four nodes that are ready."""
-    for made in fresh({"kcm", "scheduler", "kwok"}, request, namespace=False):
-        api = made.api()
-        for index, name in enumerate(NODES):
-            api.create("/api/v1/nodes", gpu_node(name, index))
-        until("the nodes are ready", lambda: _are_ready(api))  # noqa: B023
-        yield made
-
-
-def _are_ready(api: Api) -> bool | None:
-    return None if any(one["spec"].get("taints") for one in api.items("/api/v1/nodes")) else True
 
 
 def gang(api: Api, name: str, nodes: tuple[str, ...], gpus: int) -> list[dict[str, Any]]:

@@ -58,7 +58,7 @@ def test_each_file_and_symbol_to_change_is_there() -> None:
         "`jobspecs/scenarios/two-nodes.yaml` `machines_of_mars`",
     ],
 )
-def test_what_is_not_there_is_seen(change: str) -> None:
+def test_a_missing_file_or_symbol_in_how_to_add_is_found(change: str) -> None:
     text = f"\n## How to add\n\n| to add | change |\n| --- | --- |\n| a thing | {change} |\n"
     assert len(_missing(text)) == 1
 

@@ -25,7 +25,7 @@ def _restored() -> Iterator[None]:
     gc.set_threshold(*thresholds)
 
 
-def test_rounds_become_rare() -> None:
+def test_thresholds_of_the_collector_grow() -> None:
     gc_tuning.expect_many()
     assert gc.get_threshold()[0] >= 10_000
     assert gc.get_freeze_count() > 0

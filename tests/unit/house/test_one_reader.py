@@ -33,7 +33,7 @@ def test_there_is_one_protocol_of_the_store() -> None:
     assert found == {("cockpit/model/store_reader.py", "StoreReader")}
 
 
-def test_a_second_one_is_seen() -> None:
+def test_a_second_store_protocol_is_found() -> None:
     source = "class Truth(Protocol):\n    def by_key(self, kind: str) -> object: ...\n"
     assert list(protocols_of_the_store(source)) == ["Truth"]
 

@@ -32,11 +32,6 @@ def children(owner: OwnerObject, **fields: Any) -> tuple[JobObject, JobObject]:
     return leader, batch_job("llm-workers-0", 4, 2, owner=ref(owner), **fields)
 
 
-@pytest.fixture
-def cluster() -> Cluster:
-    return Cluster()
-
-
 def test_a_suspended_jobset_without_pods_is_a_row(cluster: Cluster) -> None:
     owner = jobset()
     cluster.put(*children(owner, is_suspended=True), owner)

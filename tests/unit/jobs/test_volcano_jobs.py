@@ -83,11 +83,6 @@ def group(phase: str = "Pending", message: str = "", name: str = f"llm-{UID}", u
     return made
 
 
-@pytest.fixture
-def cluster() -> Cluster:
-    return Cluster()
-
-
 def test_what_the_object_tells() -> None:
     made = job("Pending")
     assert [(role.role, role.replicas, role.gpus_each) for role in made.replicas] == [

@@ -301,6 +301,6 @@ async def test_secrets_are_not_shown(server: FakeServer, session: ApiSession) ->
     assert server.seen == []
 
 
-async def test_a_missing_object(server: FakeServer, session: ApiSession) -> None:
+async def test_reading_a_missing_object_is_refused(server: FakeServer, session: ApiSession) -> None:
     with pytest.raises(Refused, match="pods team-a/p: the server could not find"):
         await get_object(session, PODS, "team-a", "p")

@@ -1,14 +1,20 @@
 """Series of every exporter generation, as a Prometheus answers them, and the small cluster around them."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
 
 from cockpit.model.batch import Batch
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind
 from cockpit.store.store import Store
+from cockpit.telemetry.faults import Complaint
+from cockpit.telemetry.rows import Row as RowOfBytes
+from cockpit.telemetry.rows import vector
 
+T = TypeVar("T")
 NOW = 1_790_000_000.0
 Row = dict[str, Any]
 
@@ -111,3 +117,30 @@ class SmallCluster(Store):
         """All of a kind that there are from now on."""
         self.apply(Batch(kind=kind, removed=tuple(self.records(kind))))
         self.apply(Batch(kind=kind, changed=records))
+
+
+class PrometheusStub:
+    """A Prometheus without a past; `query` is what a test makes of it."""
+
+    who = "Prometheus at test"
+
+    async def query(self, promql: str, at_seconds: float | None = None) -> list[Any]:
+        raise NotImplementedError
+
+    async def series(self, promql: str, at_seconds: float | None = None) -> list[RowOfBytes]:
+        body = msgspec.json.encode({"data": {"result": await self.query(promql, at_seconds)}})
+        return vector(body).rows
+
+    async def query_range(
+        self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
+    ) -> list[Any]:
+        return []
+
+    async def apart(self, work: Callable[[], T]) -> T:
+        return work()
+
+    def take_complaint(self) -> Complaint:
+        return Complaint()
+
+    async def close(self) -> None:
+        """Nothing to let go of."""

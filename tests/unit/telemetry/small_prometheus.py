@@ -1,30 +1,23 @@
 """A Prometheus that answers the source's queries out of rows, and the ways in which it is read."""
 
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from cockpit.model.gpu import Gpu
 from cockpit.telemetry.cards.stamps import stamps_of
-from cockpit.telemetry.faults import Complaint, TelemetryError
+from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.names import FAMILY_LABEL, SAMPLED_AT
 from cockpit.telemetry.promql import PROBE
-from cockpit.telemetry.rows import Row as RowOfBytes
-from cockpit.telemetry.rows import vector
 from cockpit.telemetry.sample import from_prometheus
 from cockpit.telemetry.source import LAG_SECONDS, PrometheusSource, places_of
-from tests.unit.telemetry.builders import NOW, Row, SmallCluster, node
+from tests.unit.telemetry.builders import NOW, PrometheusStub, Row, SmallCluster, node
 from tests.unit.telemetry.oracle import gpus
 
-T = TypeVar("T")
 
-
-class SmallPrometheus:
+class SmallPrometheus(PrometheusStub):
     """Evaluates the queries that the source asks, as the real one does."""
-
-    who = "Prometheus at test"
 
     def __init__(self, rows: list[Row] = []) -> None:  # noqa: B006 - never changed
         self.rows = rows
@@ -42,10 +35,6 @@ class SmallPrometheus:
         found = [msgspec.json.decode(msgspec.json.encode(one)) for one in rows]
         self.bytes += len(msgspec.json.encode(found))
         return found
-
-    async def series(self, promql: str, at_seconds: float | None = None) -> list[RowOfBytes]:
-        body = msgspec.json.encode({"data": {"result": await self.query(promql, at_seconds)}})
-        return vector(body).rows
 
     def _rows(self, promql: str) -> list[Row]:
         if " == 1" in promql:
@@ -71,20 +60,6 @@ class SmallPrometheus:
 
     def _named(self, pattern: str) -> list[Row]:
         return [one for one in self.rows if re.fullmatch(pattern, one["metric"]["__name__"])]
-
-    async def query_range(
-        self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
-    ) -> list[Any]:
-        return []
-
-    async def apart(self, work: Callable[[], T]) -> T:
-        return work()
-
-    def take_complaint(self) -> Complaint:
-        return Complaint()
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 def stamped(rows: list[Row], usual_seconds: float) -> list[Row]:

@@ -1,10 +1,9 @@
 """The loop: rounds, ages, failures as status, back-off."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-import msgspec
 import pytest
 
 from cockpit.clock import ManualClock
@@ -12,23 +11,17 @@ from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Doubt, DoubtKind, Gpu, Mark
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
-from cockpit.telemetry.faults import Complaint, TelemetryError, Throttled
+from cockpit.telemetry.faults import TelemetryError, Throttled
 from cockpit.telemetry.focus import Focus, Looking
 from cockpit.telemetry.names import GpuMetric
 from cockpit.telemetry.poller import Poller
 from cockpit.telemetry.promql import PROBE
-from cockpit.telemetry.rows import Row as RowOfBytes
-from cockpit.telemetry.rows import vector
 from cockpit.telemetry.source import LAG_SECONDS, MANY_CARDS, PrometheusSource
-from tests.unit.telemetry.builders import NOW, A, Row, SmallCluster, card_a, family, node, pod
-
-T = TypeVar("T")
+from tests.unit.telemetry.builders import NOW, A, PrometheusStub, Row, SmallCluster, card_a, family, node, pod
 
 
-class Scripted:
+class Scripted(PrometheusStub):
     """A Prometheus that answers what it was told to."""
-
-    who = "Prometheus at test"
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -54,24 +47,6 @@ class Scripted:
                 raise self.times_fault
             return self.times
         return self.rows
-
-    async def series(self, promql: str, at_seconds: float | None = None) -> list[RowOfBytes]:
-        body = msgspec.json.encode({"data": {"result": await self.query(promql, at_seconds)}})
-        return vector(body).rows
-
-    async def query_range(
-        self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
-    ) -> list[Any]:
-        return []
-
-    async def apart(self, work: Callable[[], T]) -> T:
-        return work()
-
-    def take_complaint(self) -> Complaint:
-        return Complaint()
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 class Shown:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cockpit.views.order import Value, natural, natural_uncached, sort_rows
 
 
-def test_natural() -> None:
+def test_natural_order_compares_digits_as_numbers() -> None:
     names = ["gpu-10", "gpu-2", "GPU-1", "gpu-02", "a", "gpu-2-b", "gpu-2-a10", "gpu-2-a9"]
     assert sorted(names, key=natural) == [
         "a",
