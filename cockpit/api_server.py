@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cockpit.model.finding import Subject
     from cockpit.model.pool import Pool, StandingRead
     from cockpit.model.scaler import ScalersRead
-    from cockpit.triage.cluster_view import ClusterView
+    from cockpit.triage.context import ClusterView
 
 YAML_CELLS = 110
 """Longer values of a manifest are folded."""

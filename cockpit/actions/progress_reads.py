@@ -14,7 +14,7 @@ from cockpit.kube.session import ApiSession
 from cockpit.model.job import Job
 from cockpit.model.log import LogSource
 from cockpit.model.pod import Pod
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 
 MOST_JOBS: Final = 8
 """Logs that are read for one answer: of the jobs that hold most GPUs, for their ends free most."""

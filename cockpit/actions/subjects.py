@@ -17,9 +17,9 @@ from cockpit.model.pool import Machine
 from cockpit.model.record import Kind, OwnerRef
 from cockpit.nearest import nearest, nearest_words
 from cockpit.pools.index import pool_named, pools_of
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.queue_walk import queue_subject
+from cockpit.triage.pool_walk import queue_subject
 
 NAMINGS: Final = {
     "job": "job/NAME or job/NAMESPACE/NAME",

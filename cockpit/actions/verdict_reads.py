@@ -30,11 +30,10 @@ from cockpit.model.log import LogSource
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, label
-from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.composed import COMPOSED
-from cockpit.triage.context import NO_TREES
+from cockpit.triage.context import NO_TREES, ClusterView
 from cockpit.triage.engine import decided_by, job_behind
-from cockpit.triage.evidence import is_up
+from cockpit.triage.judgement import is_up
 from cockpit.triage.on_demand import Need, ObjectsRead
 from cockpit.triage.wanted import wanted_of
 

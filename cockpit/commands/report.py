@@ -20,7 +20,7 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.triage import operators
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.namespace_notes import is_confined
 
 MOST_LISTED: Final = 5_000

@@ -19,7 +19,7 @@ from cockpit.commands.why import NEEDS_A_HUMAN
 from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
 from cockpit.triage.attention import needs_human
-from cockpit.triage.known import quiet
+from cockpit.triage.judgement import quiet
 from cockpit.triage.on_demand import rows_of
 from cockpit.triage.remedies import remedy_text
 from cockpit.views import format as fmt

@@ -30,7 +30,7 @@ from cockpit.model.remembered import PastRun
 from cockpit.nearest import nearest_words
 from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.advice import advised
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.views.why import lines
 

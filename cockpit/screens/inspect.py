@@ -13,7 +13,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.screens.app_protocol import Inspection
-from cockpit.triage.queue_walk import queue_subject
+from cockpit.triage.pool_walk import queue_subject
 
 if TYPE_CHECKING:
     from cockpit.screens.place import Place

@@ -23,7 +23,7 @@ from cockpit.screens.problem_tracker import is_settled
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
-from cockpit.triage.known import quiet
+from cockpit.triage.judgement import quiet
 from cockpit.triage.left_over import BROKEN_OFF
 from cockpit.triage.troubles import Trouble
 from cockpit.views import heatmap

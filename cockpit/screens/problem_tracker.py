@@ -27,7 +27,7 @@ from cockpit.model.remembered import (
     SessionNotes,
 )
 from cockpit.screens.app_protocol import Cluster
-from cockpit.triage.past_runs import ended_runs
+from cockpit.triage.expected_start import ended_runs
 from cockpit.triage.since_left import Happened, since_left
 from cockpit.triage.troubles import MEASURED, Trouble, Troubles, key_of
 from cockpit.views.fleet import fleet

@@ -24,7 +24,7 @@ from cockpit.screens.text import YamlScreen
 from cockpit.screens.verb_keys import act
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.triage.advice import advised
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain, job_behind
 from cockpit.views import why as view
 

@@ -1,8 +1,7 @@
 """What an autoscaler says of a pod for which no node has room, and what has come of the machine it makes.
 
 Its word is newer than the shortage that it answers: a machine is on its way, a pool is at its maximum, the
-cloud has none. A machine that has joined counts before all words: then the pod waits for its GPU driver.
-"""
+cloud has none. A machine that has joined counts before all words: then the pod waits for its GPU driver."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -12,29 +11,34 @@ import msgspec
 
 from cockpit.catalogue import Permanence, TextPlace, lasts, understand
 from cockpit.catalogue.cause import Cause
+from cockpit.fit.node_filters import fit_nodes
+from cockpit.fit.remedies import another_node
+from cockpit.fit.shape import Shape
+from cockpit.fit.snapshot import ClusterSnapshot
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.gangs.draft import draft, followed, joined, without_empty
 from cockpit.model.event import Event
 from cockpit.model.finding import Evidence, Finding, Subject
-from cockpit.model.node import Node
+from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine
-from cockpit.model.record import Kind
+from cockpit.model.record import Condition, Kind, Labels
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
+from cockpit.pools.demand import lasting_taints
 from cockpit.pools.failures import failure_of_machine
 from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.owner import FailureClass, GroupRefusal, PoolFailure
-from cockpit.pools.promise import gpus_promised
+from cockpit.pools.promise import gpus_promised, whole_sibling
 from cockpit.pools.prospects import PoolGrowth, Prospect, Serving, all_serving, prospects
 from cockpit.triage.context import Context
-from cockpit.triage.evidence import of_event
 from cockpit.triage.funnel import Sifted
-from cockpit.triage.node_to_come import takes_when_up
+from cockpit.triage.judgement import of_event
 from cockpit.triage.node_walk import WAITS, coming_until, judge
-from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.pool_walk import evidence_of
 from cockpit.triage.room import amount_words
+from cockpit.triage.wanted import shape_of_pod
 
 NEWS_SECONDS: Final = 900.0
 """A word that a node is on its way is old after so long: machines that do not join by then are given up."""
@@ -393,3 +397,55 @@ def _offered(node: Node, resource: str) -> int:
 def _may_offer(node: Node, resource: str, each: int, store: StoreReader) -> bool:
     promise = gpus_promised(node, store)
     return promise is not None and promise.resource == resource and (promise.gpus or _ANY) >= each
+
+
+_OF_DEVICES = ("nvidia.com/", "amd.com/", "feature.node.kubernetes.io/")
+"""Labels that the GPU stack puts on a node once it is up."""
+
+
+def takes_when_up(node: Node, shape: Shape, store: StoreReader, around: Surroundings = UNKNOWN) -> bool:
+    """Whether every filter lets the pod onto the node as it will be; False where that is not known."""
+    snapshot = ClusterSnapshot(store, around)
+    coming = node_to_come(node, snapshot)
+    if coming is None:
+        return False
+    snapshot.nodes[node.name] = coming
+    return any(look.is_open and look.room > 0 for look in fit_nodes(snapshot, shape, 1, {node.name}))
+
+
+def node_to_come(node: Node, snapshot: ClusterSnapshot) -> Node | None:
+    """The node as it will be: what it shows by now, and what a node of its pool that is up has besides; None
+    where nothing promises GPUs of it, or it states no amounts and no other node does."""
+    store = snapshot.store
+    promise, like = gpus_promised(node, store), whole_sibling(node, store)
+    offered = dict(node.allocatable)
+    if like is not None:
+        for name, amount in another_node(snapshot, like, 0).allocatable:
+            offered[name] = max(offered.get(name, 0), amount)
+    if promise is None or not offered:
+        return None
+    offered[promise.resource] = max(offered.get(promise.resource, 0), promise.gpus or 1)
+    return msgspec.structs.replace(
+        node,
+        labels=_labels(node, like),
+        taints=_taints(node, like),
+        conditions=(Condition("Ready", "True"),),
+        allocatable=tuple(sorted(offered.items())),
+        gpu_resource=promise.resource,
+        gpu_capacity=promise.gpus or 1,
+        gpu_allocatable=promise.gpus or 1,
+    )
+
+
+def _labels(node: Node, like: Node | None) -> Labels:
+    own = dict(node.labels)
+    more = {} if like is None else {key: value for key, value in like.labels if key.startswith(_OF_DEVICES)}
+    return tuple(sorted({**more, **own}.items()))
+
+
+def _taints(node: Node, like: Node | None) -> tuple[Taint, ...]:
+    """Those that stay: a node that is up has no startup taints any more."""
+    lasting = lasting_taints(node)
+    if like is None:
+        return lasting
+    return tuple(taint for taint in lasting if any(other.key == taint.key for other in like.taints))

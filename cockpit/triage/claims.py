@@ -17,8 +17,8 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage.context import Context
-from cockpit.triage.evidence import of_event, of_pod
 from cockpit.triage.funnel import Sifted
+from cockpit.triage.judgement import of_event, of_pod
 
 _MOST_POOLS = 4
 

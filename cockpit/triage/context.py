@@ -5,13 +5,21 @@ from typing import Any
 
 import msgspec
 
-from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
-from cockpit.model.finding import Funnel
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
+from cockpit.gangs.standing import GangStanding
+from cockpit.jobs.owner_chain import owner_record
+from cockpit.model.finding import Finding, Funnel
+from cockpit.model.job import Job, JobObject, OwnerObject
+from cockpit.model.job_reader import JobReader
 from cockpit.model.listing import listing
+from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.remembered import PastRun
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.funnel import Sifted, sift
+from cockpit.triage.idle_jobs import IdleJobs
 
 Tree = Mapping[str, Any]
 Trees = Mapping[tuple[str, str], Sequence[Tree]]
@@ -65,3 +73,38 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         """Whether what was made then is there for that long; False where that is not known."""
         now = self.now_seconds
         return now is not None and created_seconds is not None and now - created_seconds >= seconds
+
+
+class Walk(Context, frozen=True, kw_only=True):
+    """A job and everything that its verdict is reached from. `now_seconds` None: nothing that takes time is
+    told, as in the rows of jobs, which are drawn for changes only."""
+
+    job: Job
+    pods: tuple[Pod, ...]
+    gang: GangStanding | None = None
+
+    @property
+    def object_(self) -> JobObject | OwnerObject | None:
+        """The object that the job's row stands for."""
+        return owner_record(self.store, self.job.uid)
+
+    @property
+    def own_tree(self) -> Tree | None:
+        """That object as it was read, None where it was not."""
+        return self.tree(self.job.kind, self.job.namespace, self.job.name)
+
+
+class ClusterView(Context, frozen=True, kw_only=True):
+    """The cluster at one moment. `told` says what blocks so many pods of a shape at that time; None: made
+    each time. `past` are jobs that ended and that this host remembers; `progress` says how far running jobs
+    are (0..1), by key, of those whose logs tell it. `known` is what machines cost and how long pools took to
+    grow; `idle` what jobs that look idle did lately; `ended_drains` are nodes whose drain has no end."""
+
+    jobs: JobReader
+    now_seconds: float
+    told: Callable[[Shape, int, float], Sequence[Finding]] | None = None
+    past: tuple[PastRun, ...] = ()
+    progress: Mapping[str, float] = {}
+    known: PoolExperience = PoolExperience()
+    idle: IdleJobs | None = None
+    ended_drains: frozenset[str] = frozenset()

@@ -24,11 +24,9 @@ from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, operators
-from cockpit.triage.evidence import is_up, of_event
-from cockpit.triage.judgement import judged
-from cockpit.triage.known import gaps, with_gaps
+from cockpit.triage.context import Walk
+from cockpit.triage.judgement import gaps, is_up, judged, of_event, with_gaps
 from cockpit.triage.recurrence import Attempts, of_attempts
-from cockpit.triage.walk import Walk
 
 UNTOUCHED_SECONDS = 25.0
 """A controller that runs has written a status after so long."""

@@ -1,32 +1,63 @@
 """From a view of the cluster to verdicts: why one thing waits or is broken, and everything that is wrong."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
+from msgspec import structs
 
 from cockpit.catalogue import ListOf
+from cockpit.fit.shape import Part
 from cockpit.gangs import registry
 from cockpit.model.event import Event
 from cockpit.model.finding import Finding, Subject
-from cockpit.model.job import Job, JobState
+from cockpit.model.job import Job, JobObject, JobState
+from cockpit.model.listing import listing
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage import composed, creation, job_walk, node_walk, starting, wanted
-from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.evidence import finished, is_up
-from cockpit.triage.gang_standing import standing
+from cockpit.triage import claims, composed, creation, filters, job_walk, node_walk, starting, wanted
+from cockpit.triage.context import ClusterView, Walk
+from cockpit.triage.gang_walk import standing
 from cockpit.triage.idle_jobs import idle_words, mark_words
-from cockpit.triage.judgement import judged
-from cockpit.triage.known import not_found, nothing_seen, qualified
+from cockpit.triage.judgement import finished, is_up, judged, not_found, nothing_seen, qualified
 from cockpit.triage.placing import unplaced
-from cockpit.triage.pool_walk import of_pool
-from cockpit.triage.queue_walk import of_queue
+from cockpit.triage.pool_walk import of_pool, of_queue
 from cockpit.triage.roots import with_root
-from cockpit.triage.templates import of_templates
 from cockpit.triage.waiting_since import job_since, pod_since
-from cockpit.triage.walk import Walk
+from cockpit.triage.wanted import parts_of_job, wanted_of
+
+
+def of_templates(walk: Walk, view: ClusterView) -> list[Finding]:
+    """A blocker for each part of the job that the nodes would not take; [] where its templates are not known,
+    or where nodes or its pods are not."""
+    sees_pods = listing(view.store, Kind.POD, walk.job.namespace).has_all
+    if not sees_pods or not listing(view.store, Kind.NODE).has_all or not view.store.records(Kind.NODE):
+        return []
+    found: list[Finding] = []
+    job = walk.job
+    for part in _parts_unmade(walk, view):
+        whose = f"{job.kind} {job.namespace}/{job.name}"
+        absent = list(claims.missing(whose, part.shape.claims, view.around))
+        found += absent
+        found += _of_part(structs.replace(part, shape=claims.without(part.shape, absent)), view)
+    return found
+
+
+def _of_part(part: Part, view: ClusterView) -> Sequence[Finding]:
+    if view.told is not None:
+        return view.told(part.shape, part.count, view.now_seconds)
+    return list(filters.of_pods(part.shape, part.count, structs.replace(view, waiting=part.count)))
+
+
+def _parts_unmade(walk: Walk, view: ClusterView) -> Sequence[Part]:
+    """By the record, as rows and pages know it; of a kind whose templates are not decoded by its object,
+    where that was read."""
+    job, record = walk.job, walk.object_
+    if isinstance(record, JobObject) and (parts := parts_of_job(record)):
+        return parts
+    wanted = wanted_of(Subject("job", job.namespace, job.name), view) if view.trees else None
+    return () if wanted is None or wanted.pods else wanted.parts
 
 
 def explain(subject: Subject, view: ClusterView) -> Finding:

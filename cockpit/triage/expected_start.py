@@ -1,21 +1,264 @@
-"""The line in front of a waiting job, from the store: what `expected.estimate` plays through."""
+"""The line in front of a waiting job, from the store: what `expected.estimate` plays through, on nodes and
+for quota.
 
-from collections.abc import Mapping, Sequence
+How long machines take is read from the objects: of a node that came for a pod, the pod's own times tell when
+a machine was wished for and when its GPUs could be used. A machine whose node has joined is older than its
+node by what others took to join. Quota is what a queue may use, with what its cohort lends it, as if it were
+one node."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from random import Random
-from typing import Final
+from statistics import median
+from typing import Final, NamedTuple
 
 import msgspec
 
 from cockpit.fit.gang import FitAnswer
+from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Expected, Subject
+from cockpit.model.gang import ClusterQueue, QuotaRow
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.remembered import PastRun
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools.index import pools_of
+from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.triage.context import ClusterView
 from cockpit.triage.expected import InLine, Moment, RunHistory, RunningJob, estimate
-from cockpit.triage.machines_coming import machines_coming
-from cockpit.triage.quota_line import quota_moment
-from cockpit.triage.turns import elapsed, is_ahead, shape_name, shape_of, turn_of
-from cockpit.triage.wanted import Demand, Holdup, Wanted
+from cockpit.triage.wanted import Demand, Holdup, Wanted, local_queue
+
+_NUMBER: Final = re.compile(r"[-_.]?[0-9a-f]*[0-9][0-9a-f]*$")
+
+
+def shape_name(namespace: str, name: str, gpus: int) -> str:
+    """What alike jobs have in common: `team-a/sweep/8` of sweep-17."""
+    return f"{namespace}/{_NUMBER.sub('', name) or name}/{gpus}"
+
+
+def shape_of(wanted: Wanted) -> str:
+    """That of what is wanted."""
+    name = wanted.subject.name if wanted.job is None else wanted.job.name
+    return shape_name(wanted.namespace, name, max(one.shape.gpus for one in wanted.parts))
+
+
+def turn_of(job: Job) -> tuple[float, float, str]:
+    """By its place in the queue where that is known, then by age."""
+    place = float("inf") if job.position is None else float(job.position)
+    return (place, job.created_seconds or 0.0, job.key)
+
+
+def is_ahead(turn: tuple[float, float, str], wanted: Wanted) -> bool:
+    """Whether somebody with that turn starts before what is wanted."""
+    return wanted.job is not None and turn < turn_of(wanted.job)
+
+
+def elapsed(pods: Sequence[Pod], now_seconds: float) -> float:
+    """Of a pod that nobody says to have started the whole running time is still to come."""
+    since = min((pod.started_seconds for pod in pods if pod.started_seconds is not None), default=None)
+    return max(0.0, now_seconds - since) if since is not None else 0.0
+
+
+MOST_RUNS: Final = 2_000
+
+
+def runs_seen(view: ClusterView) -> RunHistory:
+    """Jobs with GPUs that run, have ended or wait, the oldest first, with those whose objects are gone. A
+    failed one says nothing of how long others run."""
+    found = [run for job in view.jobs.jobs.values() if (run := _run(job)) is not None]
+    here = {run.uid for run in found}
+    found += [run for run in view.past if run.uid not in here]
+    found.sort(key=lambda one: one.submitted_seconds)
+    return RunHistory(runs=tuple(found[-MOST_RUNS:]))
+
+
+def ended_runs(jobs: Iterable[Job]) -> tuple[PastRun, ...]:
+    """Those that ran to their end: what is worth remembering when their objects are gone."""
+    found = (_run(job) for job in jobs if job.state == JobState.SUCCEEDED)
+    return tuple(one for one in found if one is not None and one.ran_seconds is not None)
+
+
+def _run(job: Job) -> PastRun | None:
+    members = job.wanted or 0
+    gpus = (job.gpus_wanted or 0) // members if members else 0
+    if not gpus or job.created_seconds is None:
+        return None
+    started = None if job.state in JobState.WAITING else job.started_seconds
+    has_run = job.state == JobState.SUCCEEDED and started is not None and job.finished_seconds is not None
+    ran = job.finished_seconds - started if has_run and job.finished_seconds and started else None
+    shape = shape_name(job.namespace, job.name, gpus)
+    return PastRun(shape, members, gpus, job.created_seconds, started, ran, job.uid)
+
+
+LONGEST_SECONDS: Final = 3_600.0
+"""A pod that started so long after it was made waited for something else than a machine."""
+MOST_SAMPLES: Final = 200
+_READY: Final = (NodeStage.JOINED, NodeStage.READY, NodeStage.NOT_ADVERTISED)
+
+
+class MachinesComing(NamedTuple):
+    """`ages` are of machines that were asked for and have no GPUs yet, in seconds since the wish; `growths`
+    what machines of these pools took, () where nobody has seen one come."""
+
+    ages: tuple[float, ...] = ()
+    growths: tuple[float, ...] = ()
+
+
+def machines_coming(store: StoreReader, pools: Collection[str], now_seconds: float) -> MachinesComing:
+    """Of the pools of these names; nothing without a name."""
+    names = frozenset(one for one in pools if one)
+    if not names:
+        return MachinesComing()
+    nodes = [one for one in store.records(Kind.NODE).values() if one.pool in names]
+    took = _took(store, nodes)
+    joining = [one for one in nodes if one.has_gpus and node_stage(one, store) in _READY]
+    to_join = median(join for join, _ in took) if took else 0.0
+    ages = [to_join + max(0.0, now_seconds - (one.created_seconds or now_seconds)) for one in joining]
+    for pool in pools_of(store):
+        if pool.name in names:
+            asked = pool.nodes_joining - sum(one.pool == pool.name for one in joining)
+            ages += [0.0] * max(0, asked)  # since when nobody tells: as if it was asked for just now
+    return MachinesComing(tuple(ages), tuple(whole for _, whole in took[-MOST_SAMPLES:]))
+
+
+def _took(store: StoreReader, nodes: Collection[Node]) -> list[tuple[float, float]]:
+    """Of each node that came for a pod that is on it: seconds from the wish to the node, and to its GPUs."""
+    made = {one.name: one.created_seconds for one in nodes if one.created_seconds is not None}
+    found: dict[str, tuple[float, float]] = {}
+    for pod in store.gpu_pods():
+        joined = made.get(pod.node)
+        times = None if joined is None else _times(pod, joined)
+        if times is not None and (pod.node not in found or times[1] < found[pod.node][1]):
+            found[pod.node] = times
+    return [found[name] for name in sorted(found, key=lambda one: made[one])]
+
+
+def _times(pod: Pod, joined_seconds: float) -> tuple[float, float] | None:
+    """None where the pod did not wait for this node: made after it, or started long after."""
+    wished, started = pod.created_seconds, pod.started_seconds
+    if wished is None or started is None or not wished <= joined_seconds <= started:
+        return None
+    whole = started - wished
+    return (joined_seconds - wished, whole) if whole <= LONGEST_SECONDS else None
+
+
+class UsableQuota(NamedTuple):
+    """GPUs that a queue may reserve now, and the most it may ever hold; of all flavors together."""
+
+    free: int
+    most: int
+
+
+def quota_moment(wanted: Wanted, view: ClusterView) -> Moment | str:
+    """Who holds of the quota that the subject's queue may use, and who is in line for it. Why not, where it
+    is not known."""
+    mine = _queue_of(view, wanted.namespace, wanted.queue)
+    resource = max(wanted.parts, key=lambda one: one.shape.gpus).shape.gpu_resource
+    every: Sequence[ClusterQueue] = tuple(view.store.records(Kind.CLUSTER_QUEUE).values())
+    quota = None if mine is None else quota_of(mine, every, resource)
+    if mine is None or quota is None:
+        return "the quota of its queue is not known"
+    if wanted.gpus > quota.most:
+        borrowed = f", cohort {mine.cohort} included" if mine.cohort else ""
+        return f"it asks for {counted(wanted.gpus, 'GPU')}, its queue can hold {quota.most} at most{borrowed}"
+    sharers = {one.name for one in every if one is mine or _lends(one, mine, resource)}
+    holders: list[RunningJob] = []
+    waiting: list[tuple[tuple[float, float, str], InLine]] = []
+    for job in view.jobs.jobs.values():
+        behind = _queue_of(view, job.namespace, job.queue) if job.queue else None
+        if behind is None or behind.name not in sharers or job is wanted.job:
+            continue
+        shape = shape_name(job.namespace, job.name, (job.gpus_wanted or 0) // (job.wanted or 1))
+        if job.state in (JobState.QUEUED, JobState.PENDING):
+            waiting.append((turn_of(job), InLine(shape, 1, job.gpus_wanted or 0)))
+        elif job.gpus_allocated:
+            holders.append(_holder(job, shape, view))
+    waiting.sort(key=lambda pair: pair[0])
+    ahead = [entry for turn, entry in waiting if is_ahead(turn, wanted)]
+    entry = InLine(shape_of(wanted), 1, wanted.gpus)
+    return Moment(
+        now_seconds=view.now_seconds,
+        free=(quota.free,),
+        holders=tuple(holders),
+        line=(*ahead, entry, *(entry for turn, entry in waiting if not is_ahead(turn, wanted))),
+        at=len(ahead),
+        node_gpus=quota.most,
+    )
+
+
+def _holder(job: Job, shape: str, view: ClusterView) -> RunningJob:
+    since = elapsed(view.jobs.members(job.key), view.now_seconds)
+    return RunningJob(shape, ((0, job.gpus_allocated),), since, view.progress.get(job.key))
+
+
+def _queue_of(view: ClusterView, namespace: str, name: str) -> ClusterQueue | None:
+    local = local_queue(view, namespace, name)
+    if local is None or not local.cluster_queue:
+        return None
+    found: ClusterQueue | None = view.store.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
+    return found
+
+
+# ---- quota within a cohort
+
+
+def quota_of(mine: ClusterQueue, every: Sequence[ClusterQueue], resource: str) -> UsableQuota | None:
+    """What the queue may have of the resource: of each flavor its own unused quota, and of the cohort what
+    others lend and nobody uses, as far as its borrowing limit lets it. None where what is used is not known.
+
+    As the engine's own tree of quota counts it: what a queue does not lend is its own alone; all else of the
+    cohort is one sum, used by whoever is beyond its own.
+    """
+    rows = _rows(mine, resource)
+    if not rows:
+        return None
+    cohort = [one for one in every if mine.cohort and one.cohort == mine.cohort] or [mine]
+    free = most = 0
+    for row in rows:
+        shared = [one for queue in cohort for one in _rows(queue, resource) if one.flavor == row.flavor]
+        used = _used(row)
+        taken = [_used(one) for one in shared]
+        if used is None or None in taken:
+            return None
+        kept = _kept(row)
+        beyond = max(0, used - kept)
+        lent = sum(one.nominal - _kept(one) for one in shared)
+        unused = lent - sum(max(0, (have or 0) - _kept(one)) for one, have in zip(shared, taken, strict=True))
+        limit = _limit(row, is_alone=len(cohort) == 1)
+        may = lent if limit is None else min(lent, row.nominal - kept + limit)
+        free += max(0, kept - used) + max(0, min(unused, may - beyond))
+        most += kept + may
+    return UsableQuota(free, most)
+
+
+def _rows(queue: ClusterQueue, resource: str) -> tuple[QuotaRow, ...]:
+    return tuple(row for row in queue.quotas if row.resource == resource)
+
+
+def _used(row: QuotaRow) -> int | None:
+    return row.used if row.reserved is None else row.reserved
+
+
+def _kept(row: QuotaRow) -> int:
+    """What it never lends. Without a limit everything is lent."""
+    return 0 if row.lending_limit is None else max(0, row.nominal - row.lending_limit)
+
+
+def _limit(row: QuotaRow, *, is_alone: bool) -> int | None:
+    """What it may borrow; None: without bound."""
+    return 0 if is_alone else row.borrowing_limit
+
+
+def _lends(one: ClusterQueue, mine: ClusterQueue, resource: str) -> bool:
+    """Whether what that queue gives back may go to this one: it uses more than what it keeps for itself of a
+    flavor that this one has, and this one may borrow."""
+    if not mine.cohort or one.cohort != mine.cohort:
+        return False
+    flavors = {row.flavor for row in _rows(mine, resource) if row.borrowing_limit != 0}
+    return any(row.flavor in flavors and (_used(row) or 0) > _kept(row) for row in _rows(one, resource))
+
 
 _SEED: Final = 1
 """The same state gives the same range: a row must not flicker."""

@@ -1,25 +1,90 @@
-"""A gang that waits: the engine that holds it, or the member that finds no node and why."""
+"""A gang that waits: where it stands, the engine that holds it, or the member that finds no node and why;
+two that hold what the other waits for; one that runs with fewer pods than it asks for."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from cockpit.catalogue import Gate, TextPlace, gate_of, understand
 from cockpit.catalogue.cause import Cause
-from cockpit.gangs import registry, scheduler
-from cockpit.gangs.draft import joined
+from cockpit.gangs import pod_group, registry, scheduler
+from cockpit.gangs.draft import draft, joined
 from cockpit.gangs.pod_group import SET_ASIDE, refused_why
-from cockpit.gangs.sentence import SENTENCE_LIMIT
+from cockpit.gangs.sentence import SENTENCE_LIMIT, counted
 from cockpit.gangs.standing import GangStanding
-from cockpit.model.finding import Finding
+from cockpit.gangs.wording import say
+from cockpit.jobs.row import SliceGrowth
+from cockpit.model.batch import Phase
+from cockpit.model.finding import Finding, Subject
+from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
+from cockpit.model.job import Job, JobObject
+from cockpit.model.listing import Complete, listing
 from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, creation
-from cockpit.triage.evidence import of_event, of_pod
-from cockpit.triage.judgement import judged
+from cockpit.triage.context import Context, Walk
+from cockpit.triage.judgement import judged, of_event, of_pod
 from cockpit.triage.placing import unplaced
-from cockpit.triage.walk import Walk
+from cockpit.triage.wanted import shape_of_pod
+
+
+def standing(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> GangStanding | None:
+    """By the job's engine, None where none holds it or there is none."""
+    queued = None
+    workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    if workload is not None:
+        told = {} if job.position is None else {workload.uid: job.position}
+        admits = registry.admits_of(workload)
+        queued = admits.admission(workload, store, told or None, not job.is_position_estimate)
+        if queued.is_waiting:
+            return queued
+    group = pod_group.group_of(pods, store)
+    own = registry.own_job(job.api_version, job.kind)
+    if own is not None:
+        object_: JobObject | None = store.get(own.table, job.uid)
+        if object_ is not None and object_.is_suspended:
+            return None
+        if group is None and not pods:
+            group = pod_group.of_own_job(own, job.namespace, job.name, job.uid, store)
+    if group is None:
+        return queued
+    placed = pod_group.standing(group, pods, job.position)
+    if placed is None or not placed.is_waiting:
+        return queued
+    if placed.why.cause == Cause.GROUP_NOT_LET_IN:
+        why = _of_queue(group, store) or _of_events(group, store)
+        return placed if why is None else pod_group.held_by(why, group, job.position)
+    return placed
+
+
+def _of_queue(group: PodGroup, store: StoreReader) -> Finding | None:
+    """What the queue that has yet to let the group in tells itself."""
+    engine = registry.engine_named(group.engine)
+    if not group.queue or engine.enqueues is None:
+        return None
+    table, reason_of_queue = engine.queues.cluster, engine.enqueues.reason_of_queue
+    queue: SchedulerQueue | None = store.by_key(table, group.queue)
+    if queue is not None:
+        return reason_of_queue(group, queue)
+    status, known = store.status(table), listing(store, table)
+    is_served = status is not None and status.phase is not Phase.ABSENT
+    return reason_of_queue(group, None) if is_served and isinstance(known, Complete) else None
+
+
+def _of_events(group: PodGroup, store: StoreReader) -> Finding | None:
+    """The newest word about the group that its engine understands."""
+    enqueues = registry.engine_named(group.engine).enqueues
+    if enqueues is None:
+        return None
+    for event in store.events_of(group.uid):
+        why = enqueues.reason_of_event(group, event.message)
+        if why is not None:
+            return replace(why, evidence=(of_event(event),), since_seconds=event.first_seconds)
+    return None
 
 
 def held_by_gang(walk: Walk, gang: GangStanding) -> list[Finding]:
@@ -169,3 +234,94 @@ def _set_aside(told: list[Pod], waiting: list[Pod]) -> Finding:
     said = of_pod(told[0], "PodScheduled", told[0].scheduled_message)
     sureness = Sureness.SAID if cause == Cause.GANG_BACKS_OFF else Sureness.INFERRED
     return Finding(cause=cause, sentence=refused_why(waiting), sureness=sureness, evidence=(said,))
+
+
+_MOST_OTHERS = 16
+"""So many jobs are looked at, for each that is half placed itself."""
+
+
+def half_placed(walk: Walk, unbound: Sequence[Pod]) -> Finding | None:
+    """That the job and another wait for each other's GPUs. Only where GPUs are all that the members without
+    a node of both wait for, and each could take those that the other holds."""
+    if walk.job.workload_uid or walk.now_seconds is None:
+        return None
+    held = [pod for pod in walk.pods if pod.gpus_allocated]
+    if not held or all(pod.gang for pod in unbound):
+        return None
+    wishes = _wishes(unbound, walk)
+    if not wishes:
+        return None
+    for other, holders, waiting in _others(walk, unbound[0].gpu_resource):
+        if _takes(wishes, holders) and _takes(_wishes(waiting, walk), held):
+            return _drafted(walk.job.name, held, unbound, other)
+    return None
+
+
+_Wishes = list[frozenset[str]]
+"""For each member without a node the nodes that it could have but for the GPUs that others hold there."""
+
+
+def _wishes(unbound: Sequence[Pod], context: Context) -> _Wishes:
+    """[] where something else than GPUs keeps a member from a node, or its scheduler speaks of something
+    else."""
+    found: _Wishes = []
+    alike: dict[tuple[object, ...], frozenset[str]] = {}
+    for pod in unbound:
+        if not pod.gpus or pod.is_gated or pod.nominated_node or pod.scheduled != "False":
+            return []
+        key = (id(pod.traits), pod.gpus, pod.cpu_millicores, pod.memory_bytes)
+        if key not in alike:
+            sifted = context.sifted(shape_of_pod(pod))
+            looks = sifted.dropped.get("gpus", ()) if sifted.stopped == "gpus" else ()
+            alike[key] = frozenset(look.node.name for look in looks)
+        if not alike[key]:
+            return []
+        found.append(alike[key])
+    return found
+
+
+def _takes(wishes: _Wishes, holders: Sequence[Pod]) -> bool:
+    """Whether each of those members could take GPUs that these pods hold."""
+    nodes = {pod.node for pod in holders}
+    return bool(wishes) and all(not nodes.isdisjoint(one) for one in wishes)
+
+
+def _others(walk: Walk, resource: str) -> Iterator[tuple[str, list[Pod], list[Pod]]]:
+    """Other controllers of which some pods hold the resource and some wait for it, by name: who holds, who
+    waits. Pods of a group that is placed whole are none."""
+    own = {pod.owner_uid or pod.uid for pod in walk.pods}
+    waiting: dict[str, list[Pod]] = {}
+    holding: dict[str, list[Pod]] = {}
+    for pod in walk.store.gpu_pods():
+        owner = pod.owner_uid
+        if not owner or owner in own or pod.is_finished or pod.gpu_resource != resource:
+            continue
+        if pod.node:
+            holding.setdefault(owner, []).append(pod)
+        elif pod.scheduled == "False" and not pod.gang and not pod.is_placeholder:
+            waiting.setdefault(owner, []).append(pod)
+    both = sorted((waiting[owner][0].owner_name, owner) for owner in waiting if owner in holding)
+    for name, owner in both[:_MOST_OTHERS]:
+        yield name, holding[owner], waiting[owner]
+
+
+def _drafted(name: str, held: Sequence[Pod], unbound: Sequence[Pod], other: str) -> Finding:
+    gpus = sum(pod.gpus_allocated for pod in held)
+    return draft(
+        Cause.HALF_PLACED,
+        "half placed, holds {gpus} for nothing: it and {other} wait for each other's GPUs",
+        names={"gpus": counted(gpus, "GPU"), "other": other},
+        sureness=Sureness.PROVED,
+        evidence=tuple(
+            of_pod(pod, "PodScheduled", pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2]
+        ),
+        also=(Cause.GPUS_SHORT,),
+        root=Subject("jobs", "", " and ".join(sorted((name, other)))),
+    )
+
+
+def why_not_grown(growth: SliceGrowth, store: StoreReader) -> Finding:
+    """The cause of the slice that waits, and how many pods run meanwhile."""
+    held = registry.admits_of(growth.then).admission(growth.then, store, {}, False).why
+    text = f"{growth.pods_now} of {growth.pods_then} pods admitted; the others: {{why}}"
+    return replace(held, sentence=say(text, why=held.sentence), words="")

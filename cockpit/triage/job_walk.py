@@ -21,13 +21,10 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.sureness import Sureness
 from cockpit.triage import creation, starting
-from cockpit.triage.evidence import is_up, of_pod
-from cockpit.triage.gang_walk import held_by_gang, unplaced_member
-from cockpit.triage.growth import why_not_grown
-from cockpit.triage.half_placed import half_placed
-from cockpit.triage.judgement import judged
+from cockpit.triage.context import Walk
+from cockpit.triage.gang_walk import half_placed, held_by_gang, unplaced_member, why_not_grown
+from cockpit.triage.judgement import is_up, judged, of_pod
 from cockpit.triage.recurrence import of_attempts
-from cockpit.triage.walk import Walk
 
 
 def sentence(walk: Walk) -> str:

@@ -1,12 +1,61 @@
-"""Which of all that blocks a thing is told first, and what is told behind it. Pure."""
+"""What the gates of a job share: evidence, which of all that blocks a thing is told first, and what may be
+said of what is not there. Pure."""
 
 from collections.abc import Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from cockpit.catalogue import Permanence, is_story, lasts, yields
-from cockpit.model.finding import Finding
+from cockpit.catalogue import ListOf, Permanence, is_story, lasts, lists_behind, yields
+from cockpit.gangs.draft import joined
+from cockpit.gangs.sentence import SENTENCE_LIMIT, one_line
+from cockpit.gangs.wording import fits
+from cockpit.jobs.members import is_up as runs
+from cockpit.model.event import Event
+from cockpit.model.finding import Evidence, Finding, Subject
+from cockpit.model.listing import Incomplete, listing
+from cockpit.model.namespaces import Namespaces
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
+
+
+def finished(found: Finding, subject: Subject, *, state: str = "", gpus: int = 0) -> Finding:
+    """The verdict about a subject."""
+    return msgspec.structs.replace(
+        found,
+        subject=subject,
+        root=found.root if found.root != subject else None,
+        permanence=lasts(found),
+        also=_causes_besides(found),
+        state=state,
+        gpus=gpus,
+    )
+
+
+def _causes_besides(found: Finding) -> tuple[str, ...]:
+    """Causes that hold as well, each once."""
+    every = (*found.also, *(cause for one in found.then for cause in (one.cause, *one.also)))
+    return tuple(dict.fromkeys(cause for cause in every if cause and cause != found.cause))
+
+
+def of_pod(pod: Pod, field: str, value: str, since_seconds: float | None = None) -> Evidence:
+    """A field of a pod as evidence."""
+    return Evidence(f"Pod {pod.key}", field, value, since_seconds)
+
+
+def of_event(event: Event) -> Evidence:
+    """An event as evidence: so old as its first occurrence, for a repetition is no new trouble."""
+    since = event.last_seconds if event.first_seconds is None else event.first_seconds
+    name = f"{event.object_namespace}/{event.object_name}" if event.object_namespace else event.object_name
+    return Evidence(f"{event.object_kind} {name}", f"event {event.reason}", event.message, since)
+
+
+def is_up(pod: Pod) -> bool:
+    """Running and ready, and no container of it waits to be started again."""
+    return not pod.waiting_reason and runs(pod)
+
 
 _SURE = (Sureness.PROVED, Sureness.SAID, Sureness.INFERRED, Sureness.UNKNOWN)
 
@@ -41,3 +90,58 @@ def _each_once(blockers: Iterable[Finding]) -> Iterable[Finding]:
         if key not in seen:
             seen.add(key)
             yield one
+
+
+def gaps(store: StoreReader, lists: Iterable[ListOf], namespace: str = "") -> list[Incomplete]:
+    """Of the lists those that do not tell all there is, in that namespace or in all."""
+    found = (listing(store, kind, "" if is_wide else namespace) for kind, is_wide in lists)
+    return [one for one in found if isinstance(one, Incomplete)]
+
+
+def qualified(found: Finding, store: StoreReader, namespace: str = "") -> Finding:
+    """The same, with the name of each list on which it rests and that is not complete, and not proved then.
+
+    What a component said of the subject stands by itself where lists are only old.
+    """
+    unsure = gaps(store, lists_behind(found.cause), namespace)
+    then = tuple(qualified(one, store, namespace) for one in found.then)
+    is_said = found.sureness in (Sureness.SAID, Sureness.UNKNOWN)
+    if is_said:
+        unsure = [one for one in unsure if not one.has_all]
+    if unsure:
+        found = with_gaps(found, unsure)
+    return replace(found, sureness=found.sureness if is_said or not unsure else Sureness.INFERRED, then=then)
+
+
+def with_gaps(found: Finding, unsure: Iterable[Incomplete]) -> Finding:
+    """The same cause, and behind it what is not known: all of it, or as much as there is room for."""
+    words = [one.words for one in unsure]
+    if not words:
+        return found
+    for told in (", ".join(words), *words[:1]):
+        made = joined(found, "", f"; {told}")
+        if fits(made.words, **dict(made.names)):
+            return made
+    tail = f"; {words[0]}"
+    return replace(found, sentence=one_line(found.sentence, SENTENCE_LIMIT - len(tail)) + tail, words="")
+
+
+def nothing_seen(store: StoreReader, lists: Iterable[ListOf], namespace: str = "") -> str:
+    """What is said where no trouble is seen: "" where the lists that would tell of one are complete, else
+    which of them are not."""
+    unsure = gaps(store, lists, namespace)
+    return f"nothing seen; {', '.join(one.words for one in unsure)}" if unsure else ""
+
+
+def quiet(store: StoreReader, namespaces: Namespaces) -> str:
+    """That no row is there: of nodes, and of pods in the namespaces that are shown. Without a full stop."""
+    lists = tuple(ListOf(kind) for kind in (Kind.NODE, Kind.POD))
+    seen = next((told for one in namespaces.names or ("",) if (told := nothing_seen(store, lists, one))), "")
+    return seen or "nothing needs a human"
+
+
+def not_found(subject: Subject, store: StoreReader, kinds: Iterable[str]) -> Finding:
+    """That the subject is not among what is listed, and which of those lists are not complete."""
+    unsure = gaps(store, (ListOf(kind) for kind in kinds), subject.namespace)
+    told = f"no {subject.kind} of that name is known here" + "".join(f"; {one.words}" for one in unsure[:1])
+    return Finding(subject=subject, sentence=told, sureness=Sureness.UNKNOWN)

@@ -22,7 +22,7 @@ from cockpit.model.throttle import HARMFUL
 from cockpit.model.throttle import sentence as sentence_of
 from cockpit.pools.registry import going_taints
 from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.triage.evidence import of_event, of_pod
+from cockpit.triage.judgement import of_event, of_pod
 from cockpit.triage.left_over import LEFT, left_on_node
 from cockpit.triage.on_demand import left_on
 from cockpit.triage.recurrence import of_card

@@ -1,15 +1,24 @@
-"""Nodes and cards: what is wrong with them, the worst first."""
+"""Nodes and cards: what is wrong with them, the worst first; why a node offers no GPU, as the pods of the
+GPU stack on it tell: which of them fails, which wait for it.
 
-from collections.abc import Iterator
+Sources: gpu-operator assets/state-*/ (names of DaemonSets; init containers `driver-validation` and
+`toolkit-validation` wait for the part below), k8s-device-plugin, ROCm k8s-device-plugin, GKE's
+nvidia-driver-installer."""
+
+import enum
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from cockpit.catalogue import Cause, ListOf
 from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
+from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
+from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
@@ -19,11 +28,96 @@ from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.promise import GpuPromise, gpus_promised, machine_of
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs
-from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.evidence import finished, of_pod
-from cockpit.triage.gpu_stack import stack_trouble
-from cockpit.triage.known import not_found, nothing_seen, qualified
+from cockpit.triage.context import ClusterView
+from cockpit.triage.judgement import finished, not_found, nothing_seen, of_pod, qualified
 from cockpit.triage.recurrence import Recurrence, of_readiness
+
+
+class StackPart(enum.IntEnum):
+    """In the order in which each needs the one before."""
+
+    DRIVER = 1
+    TOOLKIT = 2
+    PLUGIN = 3
+    VALIDATOR = 4
+
+
+_NAMES = (
+    ("driver-daemonset", StackPart.DRIVER),
+    ("driver-installer", StackPart.DRIVER),
+    ("gpu-driver", StackPart.DRIVER),
+    ("container-toolkit", StackPart.TOOLKIT),
+    ("device-plugin", StackPart.PLUGIN),
+    ("operator-validator", StackPart.VALIDATOR),
+    ("cuda-validator", StackPart.VALIDATOR),
+)
+_WORDS = {
+    StackPart.DRIVER: "driver",
+    StackPart.TOOLKIT: "container toolkit",
+    StackPart.PLUGIN: "device plugin",
+    StackPart.VALIDATOR: "validator",
+}
+_SUFFIX = "-daemonset"
+
+
+class StackTrouble(NamedTuple):
+    """The lowest part of the stack that is not up: `pod` fails (`words` says how) or waits; `waiting` are
+    the pods that wait for it. `fails`: it does not get up by itself."""
+
+    pod: Pod
+    words: str
+    fails: bool
+    waiting: tuple[Pod, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What a person calls the failing part: its DaemonSet without the words that all have."""
+        return (self.pod.owner_name or self.pod.name).partition(_SUFFIX)[0]
+
+    @property
+    def waiting_words(self) -> str:
+        """`device plugin`, "" where none waits."""
+        parts = sorted({part for pod in self.waiting if (part := part_of(pod)) is not None})
+        return " and ".join(_WORDS[one] for one in parts[:2])
+
+
+def part_of(pod: Pod) -> StackPart | None:
+    """Which part of the GPU stack the pod is, None for any other pod."""
+    return next((part for word, part in _NAMES if word in pod.name), None)
+
+
+def stack_trouble(node: Node, store: StoreReader) -> StackTrouble | None:
+    """What of the stack on the node is not up, None where all of it is, or none of it runs as pods."""
+    down = [
+        (part, pod)
+        for pod in store.pods_on(node.name)
+        if (part := part_of(pod)) is not None and not pod.is_ready and not pod.is_finished
+    ]
+    if not down:
+        return None
+    down.sort(key=lambda pair: (not _fails(pair[1]), pair[0], pair[1].name))
+    part, pod = down[0]
+    waiting = _above(part, pod, down)
+    return StackTrouble(pod, _words(pod), _fails(pod), waiting)
+
+
+def _above(part: StackPart, pod: Pod, down: Iterable[tuple[StackPart, Pod]]) -> tuple[Pod, ...]:
+    return tuple(other for above, other in down if other is not pod and above > part and not _fails(other))
+
+
+def _fails(pod: Pod) -> bool:
+    """Whether it does not get up by itself: a container of it ended badly, or its state says so."""
+    is_stuck = bool(pod.waiting_reason) and waiting_reason(pod.waiting_reason).severity is Severity.STUCK
+    return is_stuck or bool(pod.exit_code)
+
+
+def _words(pod: Pod) -> str:
+    """`driver-validation crashes`, `ImagePullBackOff`, `waits in driver-validation`."""
+    if not _fails(pod):
+        return f"waits in {pod.init_container}" if pod.init_container else "is not ready"
+    what = "crashes" if pod.exit_code or not pod.waiting_reason else pod.waiting_reason
+    return f"{pod.init_container} {what}" if pod.init_container else what
+
 
 NODE_LISTS = (ListOf(Kind.NODE, is_wide=True), ListOf(Kind.POD, is_wide=True), ListOf(Kind.GPU, is_wide=True))
 """Lists that tell of a node's trouble."""

@@ -17,12 +17,16 @@ from cockpit.model.namespaces import Namespaces
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.jobs import WAITING_SECONDS, job_finding, plain_start
 from cockpit.triage.left_over import marked_nodes
-from cockpit.triage.nodes import NodeReads, gpu_node_finding
-from cockpit.triage.pods import pod_findings
-from cockpit.triage.root_groups import RootGroups
-from cockpit.triage.roots import job_of_root, membership
+from cockpit.triage.now_findings import (
+    WAITING_SECONDS,
+    NodeReads,
+    gpu_node_finding,
+    job_finding,
+    plain_start,
+    pod_findings,
+)
+from cockpit.triage.roots import RootGroups, job_of_root, membership
 from cockpit.triage.verdicts import RIPE_SECONDS, Verdicts
 
 TURNS: Final = 256

@@ -19,8 +19,8 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.composed import COMPOSED
 from cockpit.triage.context import NO_TREES, Trees
-from cockpit.triage.evidence import is_up
 from cockpit.triage.idle_jobs import IdleJobs
+from cockpit.triage.judgement import is_up
 
 MOST_LOGS = 20
 """So many logs are read at a time: a screen has about as many rows."""

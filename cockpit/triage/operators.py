@@ -19,7 +19,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage import starting
 from cockpit.triage.context import Context
-from cockpit.triage.evidence import is_up
+from cockpit.triage.judgement import is_up
 
 _BY_GROUP = {
     "kubeflow.org": ("training-operator", "mpi-operator"),

@@ -1,12 +1,17 @@
-"""Pools: why no machine comes, which node of theirs is broken, who waits for them."""
+"""Pools and queues: why no machine comes, which node of a pool is broken, who waits for it; why a queue
+takes no jobs, or what its head waits for."""
 
 from collections.abc import Iterator
 
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, ListOf
+from cockpit.gangs import registry
 from cockpit.gangs.draft import draft
+from cockpit.gangs.engine import Queue
+from cockpit.gangs.queue_line import waiting
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.wording import say
 from cockpit.model.finding import Evidence, Finding, Subject
+from cockpit.model.gang import SchedulerQueue
 from cockpit.model.job import Job
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
@@ -15,9 +20,8 @@ from cockpit.pools.demand import NO_DEMAND, PoolDemand, demand_by_pool
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
 from cockpit.pools.owner import FailureClass, PoolFailure
-from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.evidence import finished
-from cockpit.triage.known import not_found, nothing_seen
+from cockpit.triage.context import ClusterView
+from cockpit.triage.judgement import finished, not_found, nothing_seen
 from cockpit.triage.node_walk import NODE_LISTS, by_node, of_node
 
 _FULL, _FAILED = Cause.POOL_AT_MAXIMUM, Cause.NO_MACHINE
@@ -97,3 +101,37 @@ def jobs_waiting(subject: Subject, view: ClusterView) -> Iterator[Job]:
         if len(found) >= _MOST_JOBS:
             break
     yield from found.values()
+
+
+def of_queue(subject: Subject, view: ClusterView) -> Finding:
+    """What keeps a queue from admitting jobs."""
+    queue = _named(subject, view)
+    if queue is None:
+        return not_found(subject, view.store, registry.queue_tables())
+    engine = registry.engine_of_queue(queue)
+    state, quota = registry.queue_state(queue), engine.quota_queues
+    held = quota.held_in_vain(queue, view.store) if quota is not None and state.takes_jobs else None
+    if held is not None:
+        return finished(held, subject)
+    tables = (engine.queues.local, engine.queues.cluster)
+    lists = tuple(ListOf(one, is_wide=True) for one in tables if one)
+    if state.takes_jobs or state.state == "unknown":
+        return Finding(subject=subject, sentence=nothing_seen(view.store, lists), sureness=Sureness.SAID)
+    waits = len(waiting(view.store, queue))
+    kind = "Queue" if isinstance(queue, SchedulerQueue) else type(queue).__name__
+    said = Evidence(f"{kind} {queue.key}", "state", state.why)
+    is_shut = state.state in ("stopped", "closed", "closing")
+    cause = Cause.QUEUE_STOPPED if is_shut else Cause.QUEUE_UNUSABLE
+    text = "{why}" + (f": {waits} jobs wait" if waits > 1 else ": 1 job waits" if waits else "")
+    return finished(draft(cause, text, names={"why": state.why}, evidence=(said,)), subject)
+
+
+def _named(subject: Subject, view: ClusterView) -> Queue | None:
+    return registry.queue_of_key(view.store, subject.key)
+
+
+def queue_subject(queue: Queue) -> Subject:
+    """The queue as verdicts are about it: a scheduler's by the name that no other engine's queue has."""
+    if isinstance(queue, SchedulerQueue):
+        return Subject("queue", "", registry.queue_name(queue))
+    return Subject("queue", queue.namespace, queue.name)

@@ -18,8 +18,7 @@ from cockpit.model.sureness import Sureness
 from cockpit.triage import autoscaling, claims
 from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted, amount
-from cockpit.triage.other_pods import of_company
-from cockpit.triage.room import amount_words, of_gpus, of_others, too_few_seats
+from cockpit.triage.room import amount_words, of_company, of_gpus, of_others, too_few_seats
 from cockpit.triage.roots import pool_of
 
 _CAUSES = {

@@ -20,7 +20,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.pod_shape import shape_of_pod
+from cockpit.triage.wanted import shape_of_pod
 
 MOST_TRIED: Final = 60
 """So many of those that wait are tried; on more a person does not look before "yes"."""

@@ -15,7 +15,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage.context import Context
-from cockpit.triage.evidence import is_up, of_event, of_pod
+from cockpit.triage.judgement import is_up, of_event, of_pod
 from cockpit.triage.recurrence import FEWEST_TIMES, is_recent, of_events, of_restarts
 
 STUCK_SECONDS = 60.0

@@ -11,7 +11,7 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.evidence import is_up
+from cockpit.triage.judgement import is_up
 from cockpit.triage.on_demand import TOLD_BY_LOG
 
 ANSWER_SECONDS: Final = 60.0

@@ -15,7 +15,7 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import job_behind
 from cockpit.triage.idle_jobs import unmark_words
 from cockpit.triage.node_signs import SIGN_REMEDIES

@@ -16,11 +16,9 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.remembered import PastRun
 from cockpit.pools.index import pools_of
-from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.past_runs import runs_seen
-from cockpit.triage.pool_walk import evidence_of
-from cockpit.triage.queue_walk import queue_subject
-from cockpit.triage.turns import shape_name
+from cockpit.triage.context import ClusterView
+from cockpit.triage.expected_start import runs_seen, shape_name
+from cockpit.triage.pool_walk import evidence_of, queue_subject
 from cockpit.views import format as fmt
 from cockpit.views import node_page, queue_page
 from cockpit.views.pool_json import ON_ITS_PAGE, Learnt, page_of

@@ -35,7 +35,7 @@ from cockpit.sim.server.local_port import LocalPort
 from cockpit.store.store import Store
 from cockpit.triage.advice import advised
 from cockpit.triage.changes.smallest import changes_for
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.triage.fleet import fleet_load, fleet_use
 from cockpit.triage.idle_jobs import IdleJobs

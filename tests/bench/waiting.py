@@ -27,7 +27,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind
 from cockpit.store.store import Store
 from cockpit.triage.attention import needs_human
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.triage.verdicts import Verdicts
 from tests.bench.report import aligned

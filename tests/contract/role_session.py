@@ -44,7 +44,7 @@ from cockpit.model.watched import Watched
 from cockpit.pools.capacity import API_KINDS, priority_class, rights_for
 from cockpit.pools.index import pools_of
 from cockpit.store.store import Store
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract import shapes

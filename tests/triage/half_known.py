@@ -15,7 +15,7 @@ from cockpit.model.listing import Gap
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.store.store import Store
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from tests.triage.case import Case
 from tests.triage.world import view_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cockpit.model.finding import Finding
 from cockpit.model.sureness import Sureness
 from cockpit.triage.advice import advised
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from tests.triage.case import Case
 from tests.triage.hands import Hands, hands_of

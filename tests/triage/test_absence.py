@@ -16,7 +16,7 @@ from cockpit.model.sureness import Sureness
 from cockpit.triage.attention import needs_human
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.engine import explain
-from cockpit.triage.known import quiet
+from cockpit.triage.judgement import quiet
 from cockpit.triage.wanted import Demand
 from cockpit.views.why import page, words_of
 from tests.triage.case import Case, read_cases

@@ -12,7 +12,7 @@ import yaml
 from cockpit.catalogue import BY_CAUSE, Cause, Permanence, lasts
 from cockpit.model.finding import FilterStep, Finding, Funnel, Subject
 from cockpit.triage.engine import explain
-from cockpit.triage.queue_walk import of_queue
+from cockpit.triage.pool_walk import of_queue
 from cockpit.views.why import lines
 from tests.triage.case import Case, Tree
 from tests.triage.field_reports import FOLDER, LOOK, reports

@@ -19,7 +19,7 @@ from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from cockpit.telemetry.sample import parse_exposition
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.verdicts import Verdicts
 from tests.triage.case import Case, Tree
 

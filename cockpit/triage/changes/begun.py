@@ -13,8 +13,7 @@ from cockpit.triage.changes.gates import left_after
 from cockpit.triage.changes.in_line import WaitingPods
 from cockpit.triage.changes.job_edits import authored, edit_command, own_pods, verb_of_edit
 from cockpit.triage.changes.offer import ChangeOffer, Desk
-from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.context import Tree
+from cockpit.triage.context import ClusterView, Tree
 from cockpit.triage.wanted import Wanted, job_of
 
 _CREATED = {"configmap": ("create", "configmap"), "secret": ("create", "secret", "generic")}

@@ -23,7 +23,7 @@ from cockpit.model.record import Kind
 from cockpit.model.scheduling import Toleration
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.offer import Desk
-from cockpit.triage.pod_shape import shape_of_pod
+from cockpit.triage.wanted import shape_of_pod
 
 _HAVE_WAITING_PODS: Final = (JobState.PENDING, JobState.DEGRADED)
 _GOES_ANYWHERE: Final = (Toleration(operator="Exists"),)

@@ -1,5 +1,6 @@
-"""A job with other lines: what has to be changed in its object, the job as it would then be, and the command
-that makes it so. Templates of pods may not be changed while a job is there, so it is recreated."""
+"""A job with other lines or of another size: what has to be changed in its object, the job as it would then
+be, and the command that makes it so. Templates of pods may not be changed while a job is there, so it is
+recreated."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -7,16 +8,20 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from cockpit.fit.quota import asked_of
+from cockpit.fit.shape import Part
+from cockpit.gangs.sentence import counted
 from cockpit.jobs.clone import as_written
 from cockpit.jobs.planned import planned_gang
+from cockpit.k8s.gpu_resources import resource_word
 from cockpit.k8s.json_patch import Operation, Operations, edited, pointed
 from cockpit.model.finding import Subject
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
-from cockpit.triage.changes.offer import ChangeOffers, Desk, made
-from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.context import Tree
+from cockpit.triage.changes.in_line import turn_of
+from cockpit.triage.changes.offer import OWN_SIZE, ChangeOffer, ChangeOffers, Desk, made, member_word
+from cockpit.triage.context import ClusterView, Tree
 
 _MUTABLE: Final = ("Deployment", "StatefulSet", "DaemonSet")
 """Kinds whose controllers roll out another template by themselves."""
@@ -124,3 +129,48 @@ def own_pods(desk: Desk) -> frozenset[str]:
     job = desk.wanted.job
     members = () if job is None else desk.view.jobs.members(job.key)
     return frozenset(one.uid for one in members)
+
+
+def fewer_gpus(desk: Desk, part: Part, less: Part) -> ChangeOffer:
+    """With fewer GPUs for each member of a part."""
+    each, before = less.shape.gpus, part.shape.gpus
+    words = f"{each} {resource_word(part.shape.gpu_resource, each)} instead of {before}"
+    if part.count > 1:
+        words += f" for each of its {counted(part.count, member_word(part.role))}"
+    cost = OWN_SIZE + (before - each) * part.count
+    command = (desk.name, "--gpus", str(each))
+    return made(desk, cost, "fewer_gpus", words, command, verb="job.clone", parts=_with(desk, part, less))
+
+
+def fewer_members(desk: Desk, part: Part, less: Part) -> ChangeOffer:
+    """With fewer members of a part; those that have a node stay."""
+    job = desk.wanted.job
+    there = 0 if job is None or job.wanted is None else max(0, job.wanted - part.count)
+    after = there + less.count
+    # only these kinds may change their size after creation without being elastic (jobs' own rules)
+    is_job = job is not None and job.kind == "Job" and job.api_version == "batch/v1"
+    resizes = is_job and bool(desk.wanted.pods)
+    flag = ("--to", str(after)) if resizes else ("--workers", str(after))
+    words = f"{counted(after, member_word(part.role))} instead of {there + part.count}"
+    cost = OWN_SIZE + (part.count - less.count) * max(1, part.shape.gpus)
+    verb = "job.scale" if resizes else "job.clone"
+    return made(
+        desk, cost, "fewer_members", words, (desk.name, *flag), verb=verb, parts=_with(desk, part, less)
+    )
+
+
+def _with(desk: Desk, part: Part, less: Part) -> tuple[Part, ...]:
+    return tuple(less if one is part else one for one in desk.wanted.parts)
+
+
+def smaller_for_quota(desk: Desk) -> ChangeOffers:
+    """As many members as the queue's quota holds."""
+    if desk.wanted.job is None or len(desk.wanted.parts) != 1 or desk.wanted.pods:
+        return
+    (part,) = desk.wanted.parts
+    one = asked_of((Part(part.role, 1, part.shape),))
+    turn = turn_of(desk, desk.base, is_last=True)
+    lacks = [each for each in turn.lacks if one.get(each.resource) and not turn.behind]
+    count = min((each.left // one[each.resource] for each in lacks if each.flavor), default=0)
+    if 0 < count < part.count:
+        yield fewer_members(desk, part, Part(part.role, count, part.shape))

@@ -10,8 +10,8 @@ from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.k8s.kubectl import merge_patch
 from cockpit.k8s.quantity import amounts_of
 from cockpit.model.finding import Finding, Subject
+from cockpit.triage.changes.job_edits import fewer_gpus
 from cockpit.triage.changes.offer import MONEY, ChangeOffers, Desk, amount_text, made
-from cockpit.triage.changes.sizes import fewer_gpus
 
 _REQUESTS: Final = "requests."
 _BARE: Final = ("cpu", "memory", "pods")

@@ -15,8 +15,7 @@ from cockpit.k8s.admission.admission_specs import FlavorSpec
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.record import Kind, Record
-from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.context import Tree
+from cockpit.triage.context import ClusterView, Tree
 from cockpit.triage.wanted import Wanted, local_queue
 
 

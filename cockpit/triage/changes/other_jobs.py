@@ -18,7 +18,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.triage.changes.in_line import turn_of
 from cockpit.triage.changes.offer import OTHERS, TIME, ChangeOffers, Desk, Records, made
-from cockpit.triage.pod_shape import shape_of_pod
+from cockpit.triage.wanted import shape_of_pod
 
 ENDING_KINDS: Final = frozenset(
     (

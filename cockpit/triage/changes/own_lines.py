@@ -10,10 +10,9 @@ from cockpit.k8s import labels as well_known
 from cockpit.k8s.kubectl import json_patch
 from cockpit.model.finding import Subject
 from cockpit.model.record import Kind, label
-from cockpit.triage.changes.job_edits import edit_offer, in_each
+from cockpit.triage.changes.job_edits import edit_offer, fewer_gpus, fewer_members, in_each
 from cockpit.triage.changes.line_drops import DROPS, other_selector
 from cockpit.triage.changes.offer import FREE, MONEY, OWN_LINE, ChangeOffers, Desk, made, node
-from cockpit.triage.changes.sizes import fewer_gpus, fewer_members
 
 _OWN_LINES: Final = {
     "drop_selector": "without the node selector {}",

@@ -13,6 +13,7 @@ from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.listing import Incomplete, listing
 from cockpit.model.record import Kind, condition
 from cockpit.triage.changes.in_line import turn_of
+from cockpit.triage.changes.job_edits import smaller_for_quota
 from cockpit.triage.changes.offer import (
     FREE,
     MONEY,
@@ -23,7 +24,6 @@ from cockpit.triage.changes.offer import (
     amount_text,
     made,
 )
-from cockpit.triage.changes.sizes import smaller_for_quota
 
 _MOST_RAISES: Final = 32
 

@@ -10,25 +10,28 @@ import msgspec
 from cockpit.catalogue import Gate, ListOf, gate_of, lists_behind
 from cockpit.catalogue.lifting import Lift, lift_of
 from cockpit.fit.gang import fit
-from cockpit.model.finding import Change, Finding
+from cockpit.fit.shape import Part, shape_of
+from cockpit.fit.scheduling_context import Claim, Volume
+from cockpit.fit.what_if import WhatIf
+from cockpit.gangs.wording import short
+from cockpit.model.finding import Change, Finding, Subject
+from cockpit.model.job import JobState
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
-from cockpit.triage.changes.absent import claims, failed_worker
 from cockpit.triage.changes.begun import of_begun
-from cockpit.triage.changes.gates import changed_view, left_after, still_told
+from cockpit.triage.changes.gates import changed_view, create_named, left_after, still_told
 from cockpit.triage.changes.in_line import WaitingPods, turn_of
 from cockpit.triage.changes.more_nodes import more_nodes
-from cockpit.triage.changes.named import create_named
-from cockpit.triage.changes.offer import ChangeOffer, ChangeOffers, Desk
+from cockpit.triage.changes.offer import FREE, ChangeOffer, ChangeOffers, Desk, made
 from cockpit.triage.changes.other_jobs import other_jobs
 from cockpit.triage.changes.own_admission import ADMISSIONS
 from cockpit.triage.changes.own_lines import own_lines, partial_lines
 from cockpit.triage.changes.own_refusals import REFUSALS
 from cockpit.triage.changes.quotas import quotas
-from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.known import gaps
-from cockpit.triage.wanted import Demand, Holdup, Wanted
+from cockpit.triage.context import ClusterView
+from cockpit.triage.judgement import gaps
+from cockpit.triage.wanted import Demand, Holdup, Wanted, job_of
 
 MOST_OFFERS: Final = 5
 _MOST_TRIED: Final = 20
@@ -291,4 +294,64 @@ def _together(route: Route) -> Change:
         is_checked=True,
         target=steps[0].target,
         steps=tuple(chain.from_iterable(one.steps or (one,) for one in steps)),
+    )
+
+
+_KEEPS_FAILED = ("MPIJob",)
+"""Kinds whose controllers leave a failed worker where it is and start no other in its place."""
+
+
+def claims(desk: Desk) -> ChangeOffers:
+    """Claims of its pods that do not exist. Any volume does: where it will lie is the choice of its maker."""
+    known, space = desk.view.around.claims, desk.wanted.namespace
+    names = sorted(
+        {name for one in desk.wanted.parts for name in one.shape.claims if name not in (known or {})}
+    )
+    if known is None or not names:
+        return
+    bound = {name: Claim(name, volume=f"for {name}", is_bound=True) for name in names}
+    volumes = {one.volume: Volume(one.volume) for one in bound.values()}
+    around = msgspec.structs.replace(
+        desk.view.around,
+        claims={**known, **bound},
+        volumes={**(desk.view.around.volumes or {}), **volumes},
+    )
+    words = " and ".join(short(name) for name in names)
+    yield made(
+        desk,
+        FREE + len(names),
+        "create",
+        f"create claim{'s' * (len(names) != 1)} {words} in {short(space)}",
+        ("kubectl", "apply", "-n", space, "-f", f"{names[0]}.yaml"),
+        target=Subject("claim", space, names[0]),
+        around=around,
+    )
+
+
+def failed_worker(subject: Subject, view: ClusterView) -> tuple[Change, ...]:
+    """A failed worker that nobody replaces: gone, its controller makes it anew, if it then finds a seat."""
+    job = job_of(subject, view) if subject.kind in ("job", "gang") else None
+    if job is None or job.kind not in _KEEPS_FAILED or job.state in JobState.ENDED:
+        return ()
+    failed = [pod for pod in view.jobs.members(job.key) if pod.phase == "Failed" and pod.role == "worker"]
+    parts: list[Part] = []
+    for pod in failed:
+        tree = view.tree("Pod", pod.namespace, pod.name)
+        if tree is None:
+            return ()
+        template = dict(tree)
+        template["spec"] = {name: one for name, one in dict(tree["spec"]).items() if name != "nodeName"}
+        parts.append(Part(pod.role, 1, shape_of(template, pod.namespace)))
+    if not parts or not WhatIf(parts=tuple(parts), around=view.around).starts(view.store):
+        return ()
+    names = [pod.name for pod in failed]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return (
+        Change(
+            kind="delete_worker",
+            words=f"delete the failed worker {short(names[0])}{more}: a new one takes its place",
+            command=("kubectl", "delete", "pod", *names, "-n", job.namespace),
+            is_checked=True,
+            target=Subject("pod", job.namespace, names[0]),
+        ),
     )

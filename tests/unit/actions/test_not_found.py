@@ -11,7 +11,7 @@ from cockpit.model.namespaces import EVERY
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 
 SAYS = "You cannot list or watch pods: ask for that right."
 

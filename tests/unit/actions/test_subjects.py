@@ -9,7 +9,7 @@ from cockpit.errors import BadInput, CockpitError, NotFound
 from cockpit.kube.discovery import ServedResource
 from cockpit.kube.resource import Resource
 from cockpit.model.finding import Subject
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from tests.triage.case import Case, CaseFile, Recorded
 from tests.triage.world import view_of
 

@@ -21,7 +21,7 @@ from cockpit.model.log import LogLine, LogSource
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, OwnerRef
 from cockpit.store.store import Store
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from tests.unit.views.builders import NOW, pod
 

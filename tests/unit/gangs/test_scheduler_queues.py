@@ -19,7 +19,7 @@ from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, QueueShare, S
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, OwnerRef, Record
 from cockpit.store.store import Store
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.views import queue_page, queues
 from cockpit.views.view_state import ViewState

@@ -10,8 +10,7 @@ LEFT = {
     "triage/autoscaling.py": 3,
     "triage/changes/begun.py": 1,
     "triage/job_walk.py": 2,
-    "triage/placing.py": 1,
-    "triage/preempted.py": 1,
+    "triage/placing.py": 2,
     "triage/shortage.py": 2,
     "triage/starting.py": 1,
 }

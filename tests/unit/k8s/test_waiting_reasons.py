@@ -8,7 +8,7 @@ from cockpit.model.finding import Subject
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.store.store import Store
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.views.states import pod_words
 from cockpit.views.why import lines

@@ -15,7 +15,7 @@ from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind, Record
 from cockpit.store.store import Store
 from cockpit.triage.changes.smallest import changes_for
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 
 NVIDIA = "nvidia.com/gpu"
 PRODUCT = "nvidia.com/gpu.product"

@@ -17,7 +17,7 @@ from cockpit.model.sureness import Sureness
 from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.triage.advice import advised
 from cockpit.triage.attention import needs_human
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from tests.unit.jobs.builders import (
     Cluster,

@@ -10,7 +10,7 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.triage.context import Context
 from cockpit.triage.engine import explain
 from cockpit.triage.filters import of_pods
-from cockpit.triage.pod_shape import shape_of_pod
+from cockpit.triage.wanted import shape_of_pod
 from tests.unit.triage.objects import NOW, Tree, job, node, pods_of, view_of
 
 NIGHT = {"key": "team", "value": "night", "effect": "NoSchedule"}

@@ -10,7 +10,7 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.model.pod import Pod
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
-from cockpit.triage.jobs import BLOCKED_SECONDS
+from cockpit.triage.now_findings import BLOCKED_SECONDS
 from cockpit.triage.recurrence import WINDOW_SECONDS
 from cockpit.triage.verdicts import Verdicts
 from tests.unit.jobs.builders import Cluster, batch_job, up

@@ -11,7 +11,7 @@ from cockpit.model.record import Kind
 from cockpit.pools.index import pools_of
 from cockpit.triage.advice import advised
 from cockpit.triage.attention import needs_human
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from tests.unit.triage.objects import NOW, Tree, view_of
 from tests.unit.triage.test_lost_gpus import bare, pod

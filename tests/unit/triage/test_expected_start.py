@@ -9,11 +9,15 @@ from cockpit.model.remembered import PastRun
 from cockpit.triage.advice import advised
 from cockpit.triage.engine import explain
 from cockpit.triage.expected import RunHistory
-from cockpit.triage.expected_start import expected_start
-from cockpit.triage.machines_coming import MachinesComing, machines_coming
-from cockpit.triage.past_runs import runs_seen
-from cockpit.triage.quota_line import UsableQuota, quota_of
-from cockpit.triage.turns import shape_name
+from cockpit.triage.expected_start import (
+    MachinesComing,
+    UsableQuota,
+    expected_start,
+    machines_coming,
+    quota_of,
+    runs_seen,
+    shape_name,
+)
 from cockpit.triage.wanted import Holdup, wanted_of
 from tests.unit.triage.changes.test_changes import queued, queues, workload
 from tests.unit.triage.objects import NOW, NVIDIA, PRODUCT, Tree, job, node, pods_of, view_of

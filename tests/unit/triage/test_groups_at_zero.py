@@ -13,7 +13,7 @@ from cockpit.model.record import Kind
 from cockpit.pools.demand import demand_by_pool
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.views.pools import table
 from cockpit.views.view_state import ViewState

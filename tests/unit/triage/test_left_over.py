@@ -15,7 +15,7 @@ from cockpit.model.record import Condition, Kind
 from cockpit.pools.idle import RECLAIM, RECLAIM_AT, REMOVAL
 from cockpit.pools.registry import owners
 from cockpit.triage.attention import needs_human
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.triage.left_over import LEFT_SECONDS
 from cockpit.triage.verdicts import Verdicts

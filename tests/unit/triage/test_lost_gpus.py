@@ -6,9 +6,9 @@ import pytest
 
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.record import Kind
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.nodes import NodeReads, gpu_node_finding
+from cockpit.triage.now_findings import NodeReads, gpu_node_finding
 from tests.unit.triage.objects import NOW, NVIDIA, Tree, meta, node, view_of
 
 PRESENT = {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}

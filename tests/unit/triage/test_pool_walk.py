@@ -12,7 +12,7 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.triage.advice import advised
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.views.why import HELPS, lines
 from tests.unit.triage.objects import Tree, job, node, pods_of, view_of

@@ -5,8 +5,7 @@ from random import Random
 import pytest
 
 from cockpit.model.finding import Finding, Subject
-from cockpit.triage.root_groups import RootGroups
-from cockpit.triage.roots import Membership
+from cockpit.triage.roots import Membership, RootGroups
 
 POOL, QUEUE, NODE = Subject("pool", "", "a100"), Subject("queue", "", "research"), Subject("node", "", "n1")
 JOBS = tuple(Subject("job", "team", f"j{number}") for number in range(12))

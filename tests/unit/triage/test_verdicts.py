@@ -7,10 +7,10 @@ from cockpit.model.batch import Batch
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
-from cockpit.triage import funnels, verdicts
+from cockpit.triage import verdicts
 from cockpit.triage.funnel import sift
-from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.verdicts import RIPE_SECONDS, Verdicts
+from cockpit.triage.wanted import shape_of_pod
 from tests.unit.triage.objects import NOW, decoded, job, node, pods_of
 
 REFUSED = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
@@ -19,14 +19,13 @@ REFUSED = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
 def spy(monkeypatch: pytest.MonkeyPatch, name: str) -> list[object]:
     """The calls of a function that verdicts are reached by."""
     calls: list[object] = []
-    home = funnels if name == "sift" else verdicts
-    real = getattr(home, name)
+    real = getattr(verdicts, name)
 
     def called(*given: object) -> object:
         calls.append(given)
         return real(*given)
 
-    monkeypatch.setattr(home, name, called)
+    monkeypatch.setattr(verdicts, name, called)
     return calls
 
 

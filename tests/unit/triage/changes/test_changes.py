@@ -17,7 +17,7 @@ from cockpit.model.remembered import Growth
 from cockpit.pools.forecast import PoolExperience
 from cockpit.store.store import Store
 from cockpit.triage.changes.smallest import changes_for
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.triage.idle_jobs import IdleJobs
 from cockpit.triage.idleness import IdleStanding, Judged

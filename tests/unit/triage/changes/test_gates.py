@@ -9,7 +9,7 @@ from cockpit.model.finding import Change, Finding
 from cockpit.model.gang import AdmissionCheck
 from cockpit.model.record import Kind
 from cockpit.triage.changes.smallest import changes_for
-from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from tests.unit.triage.changes.test_changes import WAITS, queued, queues
 from tests.unit.triage.changes.test_changes_in_line import line
