@@ -12,7 +12,7 @@ import msgspec
 
 from cockpit.actions.progress_reads import read_progress
 from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_budgets, ask_surroundings, needs_of
-from cockpit.catalogue.rests_on import Unwatched
+from cockpit.catalogue import Unwatched
 from cockpit.errors import BadInput, CockpitError, Refused
 from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.gangs import registry

@@ -1,16 +1,28 @@
 """The catalogue of causes as data: a row for each way in which a GPU job or pod waits or is broken.
 
-A module for each gate that a job passes. Components' wordings move between releases, so they are data:
-tolerant patterns, tried in order.
+A file for each gate that a job passes (`placement.toml`), of the columns of `row.CatalogueRow`. Components'
+wordings move between releases, so they are data: tolerant patterns, tried in order.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from cockpit.catalogue import creation, placement, progress, queue, start
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.rests_on import RESTS_ON, ListOf
-from cockpit.catalogue.row import CatalogueRow, Gate, TextPlace, Wording
+from cockpit.catalogue.row import (
+    CatalogueRow,
+    Gate,
+    Lift,
+    ListOf,
+    Mender,
+    RootFact,
+    RootPlace,
+    TextPlace,
+    Trait,
+    Unwatched,
+    Wording,
+)
 from cockpit.model.finding import Finding, Permanence
 
 __all__ = [
@@ -19,29 +31,64 @@ __all__ = [
     "CatalogueRow",
     "Cause",
     "Gate",
+    "Lift",
     "ListOf",
+    "Mender",
     "Permanence",
     "TextPlace",
+    "Trait",
     "Understood",
-    "Wording",
+    "Unwatched",
     "gate_of",
+    "is_a",
     "is_story",
     "lasts",
+    "lift_of",
     "lists_behind",
     "permanence_of",
     "understand",
     "yields",
 ]
 
-ROWS: tuple[CatalogueRow, ...] = (
-    *creation.ROWS,
-    *queue.ROWS,
-    *placement.ROWS,
-    *start.ROWS,
-    *progress.ROWS,
-)
+_PLACES: Final = {**{place.name.lower(): place for place in TextPlace}, "consequence": TextPlace.POD}
+_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "mender": Mender,
+    "permanence": lambda name: Permanence[name.upper()],
+    "lifted_by": Lift,
+    "unwatched": Unwatched,
+    "yields_to": lambda names: tuple(Gate[one] if one.isupper() else Cause(one) for one in names),
+    "roots": lambda facts: tuple(RootFact(*one[:2], *map(RootPlace, one[2:])) for one in facts),
+    "rests_on": lambda lists: tuple(ListOf(kind.removeprefix("all "), "all " in kind) for kind in lists),
+    "traits": lambda names: frozenset(map(Trait, names)),
+}
+"""How a column of a file is read, where it is not as it stands there."""
 
-BY_CAUSE: Mapping[str, CatalogueRow] = {row.cause: row for row in ROWS}
+
+def _rows() -> Iterator[CatalogueRow]:
+    """Raises KeyError, TypeError, ValueError where a file has a cause or column that there is not."""
+    for gate in Gate:
+        text = Path(__file__).with_name(f"{gate.name.lower()}.toml").read_text(encoding="utf-8")
+        tables: dict[str, Any] = tomllib.loads(text)
+        usual = {name: value for name, value in tables.items() if not isinstance(value, dict)}
+        for name, columns in tables.items():
+            if name not in usual:
+                yield _row(Cause(name), gate, {**usual, **columns})
+
+
+def _row(cause: Cause, gate: Gate, columns: Mapping[str, Any]) -> CatalogueRow:
+    wordings = tuple(
+        Wording(place, texts[0], texts[1], many=texts[-1], is_consequence=name == "consequence")
+        for name, some in columns.items()
+        if (place := _PLACES.get(name)) is not None
+        for texts in some
+    )
+    read = {name: _READ[name](one) if name in _READ else one for name, one in columns.items()}
+    others = {name: one for name, one in read.items() if name not in _PLACES}
+    return CatalogueRow(cause=cause, gate=gate, wordings=wordings, **others)
+
+
+ROWS: Final = tuple(_rows())
+BY_CAUSE: Final[Mapping[str, CatalogueRow]] = {row.cause: row for row in ROWS}
 
 
 class Understood(NamedTuple):
@@ -77,8 +124,20 @@ def gate_of(cause: str) -> Gate | None:
 
 def lists_behind(cause: str) -> tuple[ListOf, ...]:
     """The lists on which a conclusion about the cause rests."""
-    found = RESTS_ON.get(cause)
-    return RESTS_ON.get(gate_of(cause) or "", ()) if found is None else found
+    row = BY_CAUSE.get(cause)
+    return () if row is None else row.rests_on
+
+
+def lift_of(cause: str) -> Lift:
+    """How the cause goes away; what the catalogue does not know is its component's."""
+    row = BY_CAUSE.get(cause)
+    return Lift.COMPONENT if row is None else row.lifted_by
+
+
+def is_a(cause: str, trait: Trait) -> bool:
+    """Whether the cause has what these causes share."""
+    row = BY_CAUSE.get(cause)
+    return row is not None and trait in row.traits
 
 
 def permanence_of(cause: str) -> Permanence:

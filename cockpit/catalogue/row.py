@@ -1,8 +1,9 @@
-"""The form of a row of the catalogue, and of the texts by which it is known."""
+"""The columns of the catalogue, and the texts by which a cause is known."""
 
 import re
 from enum import Enum, StrEnum
 from functools import cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -38,10 +39,68 @@ class Mender(StrEnum):
     INFRA = "infra"
 
 
+class Lift(StrEnum):
+    """What has to come before a cause is gone: whether a change of the cluster can be weighed against it."""
+
+    NUMBERS = "numbers"  # computed again from what the cluster has
+    COMPONENT = "component"  # its component asks for something, whatever seats and quota there are
+    TIME = "time"  # by itself, without any change
+
+
+class Unwatched(StrEnum):
+    """Objects that no watch covers: read where a row tells a cause that they may prove, refute or tell
+    better."""
+
+    CLAIMS = "claims"  # volume claims of the namespace, their volumes and classes
+    DEVICES = "devices"  # device claims of the namespace and their templates
+    ENGINE = "engine"  # queues of the job's engine, and classes of priority in a queue
+    OWN = "own"  # the job's own object
+
+
+class RootPlace(StrEnum):
+    """Where the object is that a fact names."""
+
+    CLUSTER = "cluster"  # it has no namespace
+    NAMESPACE = "namespace"  # in the namespace of the subject
+    KEY = "key"  # the fact is its namespace and name
+    QUEUE = "queue"  # the queue of the subject, or the one behind it that takes nothing
+    POOL = "pool"  # the pool of the node that the fact names
+
+
+class RootFact(NamedTuple):
+    """A kind of object, which may be a fact in braces, and the fact that names the object; with fact "" it is
+    the subject's namespace, or the only one of its kind."""
+
+    kind: str
+    fact: str = ""
+    place: RootPlace = RootPlace.CLUSTER
+
+
+class ListOf(NamedTuple):
+    """A kind, of all namespaces or of the subject's own."""
+
+    kind: str
+    is_wide: bool = False
+
+
+class Trait(StrEnum):
+    """What causes of several rows share."""
+
+    NODE_LIKE_THESE = "node-like-these"  # one more node of a kind that is there would mend it
+    OTHER_NODE = "other-node"  # a new node of another kind than those there would
+    LOST_GPUS = "lost-gpus"  # it may come from GPUs that nodes have lost
+    FOLLOWS_PREEMPTION = "follows-preemption"  # a preemption explains it
+    PREEMPTION_HELPS = "preemption-helps"  # room is all that misses
+    FINAL = "final"  # the pod never runs, whatever comes
+    ENDS_MEMBER = "ends-member"  # told of a member that failed, before that the job does not replace it
+    HANGS = "hangs"  # told by the log of a job whose members all run
+
+
 class Wording(msgspec.Struct, frozen=True):
-    """One text, and the regular expression that knows it. `words` is the sentence, with the names of the
-    pattern's groups in braces; for `TextPlace.NODES` what comes after "1 node", and `many` what comes after
-    "2 nodes". `is_consequence` marks members that only wait for a sibling."""
+    """One text, and the regular expression that knows it; of a kubelet's texts it sees `Reason: message`.
+    `words` is the sentence, with the names of the pattern's groups in braces; for `TextPlace.NODES` what
+    comes after "1 node", and `many` what comes after "2 nodes". `is_consequence` marks members that only wait
+    for a sibling."""
 
     place: TextPlace
     regex: str
@@ -57,7 +116,11 @@ class Wording(msgspec.Struct, frozen=True):
 class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
     """One cause. `where` names the fields that show it; `remedy` is a sentence. `yields_to` are causes, or
     all of a gate that are not general themselves, beside which it is only what follows from them. `is_story`:
-    it is what several objects do to each other, so that the own cause of one of them is told before."""
+    it is what several objects do to each other, so that the own cause of one of them is told before. Of
+    `roots` the first whose fact is known names the object that all subjects share of which it is told;
+    without any the cause is the subject's own. `rests_on` are lists that may refute it, or tell another one,
+    by what they hide; without any it rests on what a component said of the subject itself. `specificity`
+    orders causes that the scheduler counts nodes for, the lowest first; 0 where it counts none."""
 
     cause: Cause
     gate: Gate
@@ -70,62 +133,14 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
     wordings: tuple[Wording, ...] = ()
     yields_to: tuple[Cause | Gate, ...] = ()
     is_story: bool = False
+    lifted_by: Lift = Lift.COMPONENT
+    roots: tuple[RootFact, ...] = ()
+    rests_on: tuple[ListOf, ...] = ()
+    unwatched: Unwatched | None = None
+    traits: frozenset[Trait] = frozenset()
+    specificity: int = 0
 
 
 @cache  # compiled when they are first asked for: not while the cockpit starts
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.DOTALL)
-
-
-def on_nodes(pattern: str, one: str, many: str = "") -> Wording:
-    """A part of the scheduler's sentence; without `many` the words serve any number."""
-    return Wording(TextPlace.NODES, pattern, one, many or one)
-
-
-def of_pod(pattern: str, words: str, *, is_consequence: bool = False) -> Wording:
-    """The scheduler's sentence about the whole pod."""
-    return Wording(TextPlace.POD, pattern, words, is_consequence=is_consequence)
-
-
-def on_create(pattern: str, words: str) -> Wording:
-    """A refusal of the API server, told by a controller."""
-    return Wording(TextPlace.CREATE, pattern, words)
-
-
-def of_kubelet(pattern: str, words: str) -> Wording:
-    """A text of a kubelet; patterns see `Reason: message`."""
-    return Wording(TextPlace.KUBELET, pattern, words)
-
-
-def in_log(pattern: str, words: str) -> Wording:
-    """The last line of a container."""
-    return Wording(TextPlace.LOG, pattern, words)
-
-
-def row(  # noqa: PLR0917 - the columns of a table
-    cause: Cause,
-    gate: Gate,
-    meaning: str,
-    remedy: str,
-    mender: Mender,
-    permanence: Permanence,
-    source: str,
-    where: str,
-    *wordings: Wording,
-    yields_to: tuple[Cause | Gate, ...] = (),
-    is_story: bool = False,
-) -> CatalogueRow:
-    """A row by its columns, in the order in which a gate's table has them."""
-    return CatalogueRow(
-        cause=cause,
-        gate=gate,
-        where=where,
-        meaning=meaning,
-        remedy=remedy,
-        mender=mender,
-        permanence=permanence,
-        source=source,
-        wordings=wordings,
-        yields_to=yields_to,
-        is_story=is_story,
-    )

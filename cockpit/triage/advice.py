@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from cockpit.catalogue import Cause, Trait, is_a
 from cockpit.gangs.wording import short
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.job import JobState
@@ -14,7 +15,6 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_walk, wanted
-from cockpit.triage.changes.begun import RUNS_AGAIN
 from cockpit.triage.changes.offer import cockpit, node
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.context import ClusterView
@@ -86,7 +86,9 @@ def advised(verdict: Finding, view: ClusterView) -> Finding:
     job = job_behind(verdict.subject, view)
     is_waiting = verdict.subject.kind in ("job", "gang", "pod") and verdict.is_trouble
     if not is_waiting or (job is not None and job.state in JobState.ENDED):
-        ran = verdict.cause in RUNS_AGAIN
+        ran = verdict.cause == Cause.DEADLINE or is_a(
+            verdict.cause, Trait.FINAL
+        )  # it can be made to run again
         grows = _growing(verdict.subject, view) if verdict.subject.kind == "pool" else ()
         changes = grows or (changes_for(verdict, view) if ran else drains(verdict.subject, view))
         return msgspec.structs.replace(verdict, changes=changes) if changes else verdict

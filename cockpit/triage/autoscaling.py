@@ -9,13 +9,12 @@ from typing import Final
 
 import msgspec
 
-from cockpit.catalogue import Permanence, TextPlace, lasts, understand
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, Permanence, TextPlace, Trait, is_a, lasts, understand
 from cockpit.fit.node_filters import fit_nodes
 from cockpit.fit.remedies import another_node
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.gangs.draft import draft, followed, joined, without_empty
 from cockpit.model.event import Event
 from cockpit.model.finding import Evidence, Finding, Subject
@@ -46,25 +45,11 @@ NEWS_SECONDS: Final = 900.0
 _SAYING = frozenset(
     {"NotTriggerScaleUp", "TriggeredScaleUp", "Nominated", "FailedScheduling", "FailedToScaleUpGroup"}
 )
-_OF_ROOM = frozenset(
-    {
-        Cause.GPUS_SHORT,
-        Cause.RESOURCE_NOT_OFFERED,
-        Cause.OTHER_RESOURCE_SHORT,
-        Cause.NO_VICTIMS,
-        Cause.NO_NODES,
-        Cause.GPUS_IN_PIECES,
-    }
-)
-_OF_OTHER_NODES = frozenset({Cause.TAINT, Cause.NODES_NOT_READY, Cause.CORDONED, Cause.SELECTOR})
-"""Causes that a new node of another kind than those there would mend: only what the autoscaler does for the
-pod counts there, and not that it finds no pool either."""
 _IN_SHORT: Final[dict[str, str]] = {
     Cause.POOL_AT_MAXIMUM: "; the autoscaler adds no node",
     Cause.NODE_COMING: "; a node is on its way",
     Cause.NO_MACHINE: "; the autoscaler cannot add a node",
 }
-_OF_LOST = frozenset({Cause.GPUS_SHORT, Cause.RESOURCE_NOT_OFFERED, Cause.SELECTOR, Cause.TAINT})
 _ANY = 1 << 30
 """GPUs of a node for which nothing tells how many it has."""
 _NO_CAPACITY = "InsufficientCapacityError"
@@ -73,7 +58,7 @@ _MOST_NODES = 3
 
 def answered(pod: Pod, found: Finding, sifted: Sifted, context: Context) -> Finding:
     """The cause with what the autoscaler says, or with the new node whose GPUs the pod waits for."""
-    if found.cause not in _OF_ROOM and found.cause not in _OF_OTHER_NODES:
+    if not (is_a(found.cause, Trait.NODE_LIKE_THESE) or is_a(found.cause, Trait.OTHER_NODE)):
         return found
     return (
         _without_gpus_yet(found, sifted, context)
@@ -99,7 +84,8 @@ def said(pod: Pod, found: Finding, context: Context) -> Finding:
             return _with(found, Cause.NO_MACHINE, words, names, evidence_of(why, pool), event)
         if _grows_in_vain(known.names.get("pool", ""), pod, context):
             continue
-        if found.cause in _OF_OTHER_NODES and (
+        # of other nodes only what is done for the pod counts, and not that no pool is found either
+        if is_a(found.cause, Trait.OTHER_NODE) and (
             known.cause == Cause.NO_MACHINE or not _is_news(event, context)
         ):
             return found
@@ -315,7 +301,7 @@ def _without_gpus_yet(found: Finding, sifted: Sifted, context: Context) -> Findi
         and takes_when_up(look.node, sifted.shape, context.store, context.around)
     ]
     waiting = [pair for pair in new if pair[1].ready == "True"] or new
-    if not waiting or (waiting[0][1].ready != "True" and found.cause not in _OF_ROOM):
+    if not waiting or (waiting[0][1].ready != "True" and not is_a(found.cause, Trait.NODE_LIKE_THESE)):
         return None  # that a node is not ready yet has a cause of its own
     nodes = [node for _, node in waiting]
     what = "waits for the GPU driver on {node}"
@@ -346,7 +332,7 @@ def _no_gpu_yet(node: Node) -> Evidence:
 def _on_lost_gpus(found: Finding, sifted: Sifted, context: Context) -> Finding | None:
     """The trouble of the nodes that would take the pod, were their GPUs there: where no other node may."""
     resource, now = sifted.resource, context.now_seconds
-    if not resource or now is None or found.cause not in _OF_LOST:
+    if not resource or now is None or not is_a(found.cause, Trait.LOST_GPUS):
         return None
     each = dict(sifted.shape.requests)[resource]
     if any(_offered(node, resource) >= each for node in _selected(sifted)):

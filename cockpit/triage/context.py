@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from cockpit.fit.shape import Shape
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
+from cockpit.fit.shape import Shape
 from cockpit.gangs.standing import GangStanding
 from cockpit.jobs.owner_chain import owner_record
 from cockpit.model.finding import Finding, Funnel

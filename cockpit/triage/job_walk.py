@@ -2,8 +2,7 @@
 
 import msgspec
 
-from cockpit.catalogue import TextPlace, understand
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, TextPlace, Trait, is_a, understand
 from cockpit.gangs import registry
 from cockpit.gangs.draft import draft, followed, joined
 from cockpit.gangs.sentence import counted
@@ -309,13 +308,7 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> Finding:
     cause."""
     pod = _first_failed(failed)
     found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
-    if found.cause in (
-        Cause.CANNOT_START,
-        Cause.DEVICES_UNAVAILABLE,
-        Cause.REFUSED_BY_KUBELET,
-        Cause.EVICTED_BY_KUBELET,
-        Cause.PREEMPTED,
-    ):
+    if is_a(found.cause, Trait.ENDS_MEMBER):
         return msgspec.structs.replace(_member(walk, pod, failed), also=(*found.also, Cause.WORKER_FAILED))
     attempts = walk.store.get(Kind.JOB, pod.owner_uid) if pod.role in LEADERS else None
     if isinstance(attempts, JobObject) and len(failed) == 1 and not _has_failed(attempts):
@@ -396,12 +389,7 @@ def _training(walk: Walk) -> Finding | None:
         line = walk.last_lines.get(pod.uid, "")
         for one in reversed(line.splitlines()):
             found = understand(TextPlace.LOG, one)
-            if found is not None and found.cause in (
-                Cause.RING_HANGS,
-                Cause.NO_RENDEZVOUS,
-                Cause.BELOW_MINIMUM,
-                Cause.TOO_FEW_SLOTS,
-            ):
+            if found is not None and is_a(found.cause, Trait.HANGS):
                 names = dict.fromkeys(found.names, "?") | {k: v for k, v in found.names.items() if v}
                 made = draft(
                     found.cause,

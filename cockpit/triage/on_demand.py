@@ -5,9 +5,8 @@ answered; the asking is elsewhere."""
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cockpit.catalogue import ROWS, TextPlace
+from cockpit.catalogue import BY_CAUSE, ROWS, TextPlace, Unwatched
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.rests_on import UNWATCHED, Unwatched
 from cockpit.fit.scheduling_context import UNKNOWN, Budget, Surroundings
 from cockpit.model.broken_write import BrokenWrite, EndedDrain
 from cockpit.model.finding import Finding
@@ -61,7 +60,7 @@ class ObjectsRead(NamedTuple):
 
 def need_of(found: Finding, job: Job) -> Need | None:
     """What has to be read before a page would say the same of the job as this verdict; None: nothing."""
-    what = UNWATCHED.get(found.cause)
+    what = BY_CAUSE[found.cause].unwatched if found.cause in BY_CAUSE else None
     is_coming = job.state in (JobState.PENDING, JobState.STARTING) and not found.cause
     if is_coming and any(job.kind == kind for _, kind in COMPOSED):
         what = Unwatched.OWN  # its object tells which part waits for which

@@ -9,8 +9,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 from msgspec import structs
 
-from cockpit.catalogue import Gate, TextPlace, Understood, gate_of, understand
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, Gate, TextPlace, Trait, Understood, gate_of, is_a, understand
 from cockpit.fit.shape import Shape
 from cockpit.gangs import registry, scheduler
 from cockpit.gangs.draft import draft, joined, not_understood
@@ -242,12 +241,7 @@ def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
     """The wording, with the name of the pod's group where its text has none."""
     names: dict[str, object] = dict(found.names)
     group = registry.group_of_pod(pod)
-    if (
-        found.cause in (Cause.GANG_TIMED_OUT, Cause.GANG_BACKS_OFF, Cause.GANG_MISSING)
-        and group
-        and not names.get("group")
-        and found.cause == Cause.GANG_MISSING
-    ):
+    if group and not names.get("group") and found.cause == Cause.GANG_MISSING:
         return "its pod group {group} does not exist", {"group": group}
     return found.wording.words, names
 
@@ -331,8 +325,6 @@ def _named(  # noqa: PLR0917 - what was said, and what is there
     return draft(cause, words, names=names, evidence=(said,), funnel=sifted.funnel)
 
 
-_OF_ROOM = (Cause.GPUS_SHORT, Cause.NO_VICTIMS, Cause.GPUS_IN_PIECES)
-"""Causes that a preemption explains: room is all that is missing."""
 _Preemptions = Mapping[tuple[str, str], Event]
 _LAST: WeakKeyDictionary[StoreReader, tuple[int, _Preemptions]] = WeakKeyDictionary()
 """Of each store, at its last revision: all jobs that wait ask between two changes."""
@@ -340,7 +332,7 @@ _LAST: WeakKeyDictionary[StoreReader, tuple[int, _Preemptions]] = WeakKeyDiction
 
 def took_its_place(found: Finding, pod: Pod, store: StoreReader) -> Finding:
     """Who has the place now, where the pod's forerunner was preempted and that pod is still there."""
-    if found.cause not in _OF_ROOM:
+    if not is_a(found.cause, Trait.FOLLOWS_PREEMPTION):
         return found
     event = _event_of(pod, store)
     known = None if event is None else understand(TextPlace.POD, event.message)

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import structs
 
-from cockpit.catalogue.root_facts import HOLDERS, ROOTS, RootFact, RootPlace
+from cockpit.catalogue import BY_CAUSE
+from cockpit.catalogue.row import RootFact, RootPlace
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
 from cockpit.model.finding import Finding, Funnel, Subject
@@ -19,6 +20,8 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 
+_SHARED: Final = frozenset({"pool", "queue", "namespace", "request"})
+"""Kinds of objects that have several troubles at a time: they are one root for each cause."""
 Root = tuple[Subject, str]
 """An object, and the cause where its kind may have several troubles at a time."""
 
@@ -28,7 +31,8 @@ def with_root(verdict: Finding, store: StoreReader, queue: str = "") -> Finding:
     if verdict.root is not None:
         return verdict
     facts = dict(verdict.facts)
-    for column in ROOTS.get(verdict.cause, ()):
+    row = BY_CAUSE.get(verdict.cause)
+    for column in () if row is None else row.roots:
         if column.place is RootPlace.POOL and not _is_narrowed(verdict.funnel):
             continue  # the best node is of some pool, and any other would do as well
         root = _object(column, facts, verdict.subject.namespace, store, queue)
@@ -102,7 +106,7 @@ def membership(row: Finding, store: StoreReader, jobs: JobReader) -> Membership:
     elif (owner := job_of_root(root, store, jobs)) is not None:
         where = (owner, "")
     else:
-        where = (root, row.cause if root.kind in HOLDERS else "")
+        where = (root, row.cause if root.kind in _SHARED else "")
     return Membership(where, row.since_seconds, row.gpus, row.is_bad)
 
 

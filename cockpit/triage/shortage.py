@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from cockpit.catalogue import Cause, Permanence, TextPlace, understand
+from cockpit.catalogue import BY_CAUSE, Cause, Permanence, TextPlace, Trait, is_a, understand
 from cockpit.gangs import scheduler
 from cockpit.gangs.draft import draft, joined, not_understood
 from cockpit.gangs.sentence import counted
@@ -398,7 +398,7 @@ _MADE: dict[str, Callable[[Sifted, Context], Finding]] = {
 
 def _preempting(pod: Pod, found: Finding, preemption: str, said: Evidence, sifted: Sifted) -> Finding:
     """What the scheduler says of preemption, where it would be the way out: room is all that misses."""
-    if found.cause not in (Cause.GPUS_SHORT, Cause.OTHER_RESOURCE_SHORT, Cause.POD_LIMIT):
+    if not is_a(found.cause, Trait.PREEMPTION_HELPS):
         return found
     if not pod.traits.wishes.preempts and (
         not preemption or understand(TextPlace.POD, preemption) is not None
@@ -435,10 +435,11 @@ def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], par
     for number, reason in parts:
         id_ = id_of(reason)
         counts[id_] = counts.get(id_, 0) + number
-    known = sorted(
-        (one for one in _MOST_SPECIFIC if one in told),
-        key=lambda one: (-counts.get(one, 0), _MOST_SPECIFIC.index(one)),
+    rows = (BY_CAUSE[one] for one in told if one)
+    ranked = sorted(
+        (-counts.get(row.cause, 0), row.specificity, row.cause) for row in rows if row.specificity
     )
+    known = [cause for *_, cause in ranked]
     if not known:
         reasons = ", ".join(reason for _, reason in parts)
         return not_understood(reasons or said.value, said)
@@ -461,24 +462,6 @@ def _asked(sifted: Sifted) -> tuple[tuple[str, str], ...]:
     if not sifted.resource:
         return ()
     return (("asked", amount_words(sifted.resource, dict(sifted.shape.requests)[sifted.resource])),)
-
-
-_MOST_SPECIFIC = (
-    Cause.TOPOLOGY_SPREAD,
-    Cause.POD_AFFINITY,
-    Cause.HOST_PORT,
-    Cause.VOLUME_ELSEWHERE,
-    Cause.VOLUME_NOT_ATTACHABLE,
-    Cause.DEVICE_ELSEWHERE,
-    Cause.DEVICES_SHORT,
-    Cause.SELECTOR,
-    Cause.TAINT,
-    Cause.CORDONED,
-    Cause.NODES_NOT_READY,
-    Cause.POD_LIMIT,
-    Cause.OTHER_RESOURCE_SHORT,
-    Cause.GPUS_SHORT,
-)
 
 
 def id_of(reason: str) -> str:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cockpit.catalogue import Cause, Permanence, TextPlace, understand
+from cockpit.catalogue import Cause, Permanence, TextPlace, Trait, is_a, understand
 from cockpit.gangs.draft import draft, followed, not_understood
 from cockpit.jobs.members import end_words
 from cockpit.k8s.gpu_resources import resource_word
@@ -167,11 +167,7 @@ def ended(pod: Pod, line: str) -> Finding:
     if reason:
         text = f"{reason}: {message}"
         found = understand(TextPlace.KUBELET, text)
-        if found is not None and found.cause in (
-            Cause.DEVICES_UNAVAILABLE,
-            Cause.REFUSED_BY_KUBELET,
-            Cause.EVICTED_BY_KUBELET,
-        ):
+        if found is not None and is_a(found.cause, Trait.FINAL):
             return _understood(pod, text, of_pod(pod, "status", text, pod.finished_seconds))
         if reason == "DeadlineExceeded":
             return draft(

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from msgspec import structs
 
-from cockpit.fit.shape import Shape
 from cockpit.fit.scheduling_context import UNKNOWN
+from cockpit.fit.shape import Shape
 from cockpit.model.finding import Finding
 from cockpit.model.job import Job
 from cockpit.model.job_reader import JobReader

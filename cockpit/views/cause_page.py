@@ -3,7 +3,6 @@
 from typing import Any
 
 from cockpit.catalogue import CatalogueRow, Permanence
-from cockpit.catalogue.root_facts import ROOTS
 
 _LASTS = {
     Permanence.NEVER: "never passes as the job is written",
@@ -56,5 +55,5 @@ def _yields_to(row: CatalogueRow) -> list[str]:
 
 def _roots(row: CatalogueRow) -> list[str]:
     """Kinds of the object that its subjects share, the first that is known counts; none: the subject."""
-    kinds = ("object" if one.kind.startswith("{") else one.kind for one in ROOTS.get(row.cause, ()))
+    kinds = ("object" if one.kind.startswith("{") else one.kind for one in row.roots)
     return list(dict.fromkeys(kinds))

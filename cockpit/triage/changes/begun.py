@@ -3,7 +3,7 @@ anew, helps."""
 
 import msgspec
 
-from cockpit.catalogue.cause import Cause
+from cockpit.catalogue import Cause, Trait, is_a
 from cockpit.fit.what_if import WhatIf
 from cockpit.gangs.wording import short
 from cockpit.jobs.planned import planned_gang
@@ -17,20 +17,16 @@ from cockpit.triage.context import ClusterView, Tree
 from cockpit.triage.wanted import Wanted, job_of
 
 _CREATED = {"configmap": ("create", "configmap"), "secret": ("create", "secret", "generic")}
-_FINAL = (Cause.DEVICES_UNAVAILABLE, Cause.REFUSED_BY_KUBELET, Cause.EVICTED_BY_KUBELET)
-_FINISHED_EARLY = Cause.DECLARED_FINISHED
 _DEADLINE = "activeDeadlineSeconds"
-RUNS_AGAIN = (*_FINAL, Cause.DEADLINE)
-"""Causes that may have ended the job, and after which it can be made to run again."""
 
 
 def of_begun(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
     """Changes after which what has a node already, or has ended, runs; () where none is known."""
     if verdict.cause in (Cause.CONFIG_MISSING, Cause.VOLUME_NOT_MOUNTED):
         return _object_made(verdict)
-    if verdict.cause in _FINAL:
+    if is_a(verdict.cause, Trait.FINAL):
         return _anew(verdict, view, (), "made anew: its pod is final")
-    if verdict.cause == _FINISHED_EARLY:
+    if verdict.cause == Cause.DECLARED_FINISHED:
         return _recreated(verdict, view)
     if verdict.cause == Cause.DEADLINE:
         return _later_deadline(verdict, view)

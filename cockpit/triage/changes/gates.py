@@ -6,15 +6,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from cockpit.catalogue import Lift, lift_of
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.lifting import Lift, lift_of
 from cockpit.fit.pod_sets import pod_sets
 from cockpit.fit.quota import Shortage
 from cockpit.fit.what_if import WhatIf, changed_store
 from cockpit.gangs import registry
 from cockpit.gangs.draft import draft
-from cockpit.gangs.wording import short
 from cockpit.gangs.offers import QueueCase
+from cockpit.gangs.wording import short
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
@@ -101,7 +101,6 @@ def _tree(value: Any) -> Tree:
 
 def _items(value: Any) -> Sequence[Tree]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
-
 
 
 def left_after(desk: Desk, offer: ChangeOffer, waiting: WaitingPods) -> Iterator[Finding]:

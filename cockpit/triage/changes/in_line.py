@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from cockpit.catalogue import Lift, lift_of
 from cockpit.catalogue.cause import Cause
-from cockpit.catalogue.lifting import Lift, lift_of
 from cockpit.fit.quota import Flavors, QuotaLedger, Shortage, asked_of
 from cockpit.fit.shape import Part, Shape
 from cockpit.fit.snapshot import ClusterSnapshot

@@ -7,11 +7,10 @@ from typing import Final
 
 import msgspec
 
-from cockpit.catalogue import Gate, ListOf, gate_of, lists_behind
-from cockpit.catalogue.lifting import Lift, lift_of
+from cockpit.catalogue import Gate, Lift, ListOf, gate_of, lift_of, lists_behind
 from cockpit.fit.gang import fit
-from cockpit.fit.shape import Part, shape_of
 from cockpit.fit.scheduling_context import Claim, Volume
+from cockpit.fit.shape import Part, shape_of
 from cockpit.fit.what_if import WhatIf
 from cockpit.gangs.wording import short
 from cockpit.model.finding import Change, Finding, Subject

@@ -7,7 +7,7 @@ import pytest
 
 from cockpit.actions import verdict_reads
 from cockpit.actions.on_demand_reads import read_on_demand
-from cockpit.catalogue.rests_on import Unwatched
+from cockpit.catalogue import Unwatched
 from cockpit.errors import NoConnection, Refused
 from cockpit.fit.scheduling_context import Budget
 from cockpit.jobs.index import JobIndex

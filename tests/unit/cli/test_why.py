@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from cockpit.catalogue import BY_CAUSE, Cause
-from cockpit.catalogue.root_facts import ROOTS
 from cockpit.commands.why import _past
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.model.record import Condition, Kind
@@ -181,7 +180,7 @@ def test_every_cause_is_explained_by_its_row(capsys: Capture, cause: Cause) -> N
     tree = read_json(run(capsys, "why", "--explain", cause.upper(), "-o", "json")[1])
     assert (tree["cause"], tree["gate"], tree["mender"]) == (cause, row.gate, row.mender)
     assert len(tree["texts"]) == len(row.wordings)
-    assert bool(tree["roots"]) == (cause in ROOTS)
+    assert bool(tree["roots"]) == bool(BY_CAUSE[cause].roots)
     for said in (cause, row.meaning, row.remedy, row.mender, row.gate, row.source, row.where):
         assert str(said) in out
     assert all(one.regex in out for one in row.wordings)
