@@ -53,7 +53,7 @@ TENSORBOARD = Verb(
     kind="job",
     key="B",
     opener="tensorboard",
-    command="board:run",
+    command="tensorboard:run",
     words=Words(
         "forward",
         "forwarded",

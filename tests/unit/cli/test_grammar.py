@@ -1,7 +1,10 @@
 """The grammar: speed of --help, one sentence for what is wrong, exit codes."""
 
+import argparse
+import importlib
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -165,3 +168,21 @@ def test_a_prometheus_url_that_is_none(capsys: Capture, cluster: Cluster) -> Non
     assert code == 2
     assert "'prom' is not usable; write http://host:port or namespace/service:port" in err
     assert cluster.sessions == []
+
+
+def test_every_command_leads_to_a_function() -> None:
+    """Modules of commands are imported by name when they are called."""
+
+    def leaves(parser: argparse.ArgumentParser) -> Iterator[str]:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for below in action.choices.values():
+                    yield from leaves(below)
+        if (command := parser.get_default("command")) is not None:
+            yield command
+
+    commands = set(leaves(cli.build_parser()))
+    assert len(commands) > 20
+    for command in commands:
+        module, _, function = command.partition(":")
+        assert callable(getattr(importlib.import_module(f"cockpit.commands.{module}"), function)), command
