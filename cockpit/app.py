@@ -55,14 +55,15 @@ if TYPE_CHECKING:
     from cockpit.pools.forecast import PoolExperience
 
 CALM_SECONDS = 0.5
-"""So long after the big lists are in the collector puts them aside: what they hold is to be seen first."""
+"""Seconds from the first complete lists until the garbage collector is frozen: the first paint comes before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppOptions:
     """How the app starts. `attach=False` draws the first screen and connects to nothing; `state_folder`
-    None keeps nothing on this host (tests, screenshots). `goes_on`: an unexpected error is reported and told,
-    and ends nothing. `first_note` is said once the screens stand. `logins` were made before them."""
+    None keeps nothing on this host (tests, screenshots). `goes_on`: an unexpected error is reported and shown,
+    and the app continues. `first_note` is shown as a toast after the first screen is mounted. `logins` were
+    created before the app."""
 
     attach_to: AttachOptions = field(default_factory=AttachOptions)
     attach: bool = True
@@ -145,8 +146,8 @@ class CockpitApp(AppBase):
         return self.internal_error(error, name) if self.goes_on else self._crashes.note(error, name)
 
     def _show_lists(self) -> None:
-        """That the big lists are in is shown at once, and takes them out of the collector's rounds (p99 of a
-        key: 40 to 11 ms)."""
+        """Repaint when the first lists are complete, and freeze their records out of garbage collection (p99 of
+        a key: 40 to 11 ms)."""
         self._signal.at_once()
         self._later(CALM_SECONDS, gc_tuning.settle)
 

@@ -53,9 +53,9 @@ RETRY_SECONDS = (1.0, 2.0, 4.0)
 HOME = "default"
 """The namespace of a context that names none, as kubectl has it."""
 BIG_LISTS = (Kind.POD, Kind.NODE)
-"""What everything else is about; pods first: they are in last, and they are looked at with every status."""
+"""Lists that gate the first paint. Pods first: they take longest, and each status checks them."""
 FIRST_LISTS_SECONDS = 5.0
-"""So long telemetry waits for these, whose time it would take: its numbers belong to nodes and pods."""
+"""The first scrape waits for these lists, at most this long: samples are joined to nodes and pods."""
 
 
 class Link(enum.Enum):

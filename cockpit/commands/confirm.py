@@ -103,12 +103,12 @@ async def confirm_and_carry(
     goes_on: Callable[[Sequence[DrainOrder]], Awaitable[int]] | None = None,
     then: Callable[[PoolLeaseHandle], Awaitable[int]] | None = None,
 ) -> int:
-    """Plan, rehearse on the server, show, ask, make anew, carry out; the answer is the exit code.
+    """Plan, dry-run on the server, show, ask, plan again, execute; returns the exit code.
 
-    With `--dry-run` it ends after the rehearsal. Where it would do something else after "yes", nothing is
-    done: it is shown and asked for again. What is not over with it is handed to `goes_on`, a hold to `then`,
-    which follow it and say with which code that ended. Raises Refused when the server would refuse, and with
-    `--yes` when it would do something else.
+    With `--dry-run` it ends after the dry run. If the second plan differs from the confirmed one, nothing is
+    sent: the new plan is shown and asked for again. A drain that continues is passed to `goes_on` and a Lease
+    to `then`; both follow it to its end and return the exit code. Raises Refused when the server would
+    refuse, and with `--yes` when the second plan differs.
     """
 
     def tell_one(result: Result) -> None:

@@ -1,4 +1,4 @@
-"""How fast a failing stream may knock at the API server's door."""
+"""Rate limit for reconnecting watches."""
 
 import random
 

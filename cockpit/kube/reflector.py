@@ -49,9 +49,9 @@ ABSENT_SECONDS = 60.0
 REJECTED_SECONDS = 30.0
 POLL_SECONDS = 60.0
 POLLS = 10
-"""So often a kind that may be listed but not watched is read before watching is tried again."""
+"""Polls of a kind that may be listed but not watched before the watch is tried again."""
 UNFINISHED_LISTS = 3
-"""A streaming list that so often breaks off before its end is given up for pages."""
+"""Incomplete streaming lists before the reflector falls back to pages."""
 WATCH_SECONDS = (300, 600)  # asked of the server, at random, as client-go does: not all streams end at once
 
 Sink = Callable[[Batch], None]
@@ -424,7 +424,7 @@ class Reflector:
         elif how is How.POLLED:
             self._polls_left -= 1
             self._is_list_denied = False
-            again = f"{ended.message.rstrip('.')}; read again every {POLL_SECONDS:g} s."
+            again = f"{ended.message.rstrip('.')}; polling every {POLL_SECONDS:g} s."
             await self._wait_long(Phase.POLLED, again, POLL_SECONDS)
         elif how is How.EXPIRED and not self._has_expired:
             self._version = ""

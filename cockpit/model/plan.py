@@ -153,11 +153,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     """What a person has to know although it is done, a sentence each."""
     goes_on: DrainOrder | None = None
-    """Of one that is done: what is not over with it."""
+    """Set on a completed plan: the drain that continues in the background."""
     gives_back: tuple[Reclaim, ...] = ()
-    """Of one that is done: what was reclaimed."""
+    """Set on a completed plan: the nodes that were reclaimed."""
     hold: PoolLeaseHandle | None = None
-    """Of one that is done: what is kept until what was begun is over."""
+    """Set on a completed plan: the Lease to renew until the operation has finished."""
 
     @property
     def is_done(self) -> bool:

@@ -220,9 +220,9 @@ def why_not_here(character: str) -> str:
     if verbs := verbs_on(character):
         first = verbs[0]
         where = f"{first.kind}s are on key {_PLACES[first.kind]}"
-        return f"no {first.kind} here to {first.words.infinitive}: {where}"
-    found = next((one for one in KEYS if one.keys == character), None)
-    return "" if found is None else f"{character} ({found.label}) does nothing on this page"
+        return f"to {first.words.infinitive}, select a {first.kind} first: {where}"
+    entry = next((key for key in KEYS if key.keys == character), None)
+    return "" if entry is None else f"key {character} ({entry.label}) is not available here"
 
 
 BEFORE_TYPING = frozenset({"filter"})

@@ -16,12 +16,12 @@ from textual.worker import Worker, get_current_worker
 SHOW_SECONDS: Final = 5.0
 """A page stands within milliseconds, on a busy machine within a second. One that never does is a fault."""
 OPEN_SECONDS: Final = 1.0
-"""A worker that asks the server before it shows a form may hang. After so long keys act where they are."""
+"""A worker that asks the server before it shows a form may hang. After this time keys act on the open page."""
 LEAVING: Final = frozenset({"ctrl+c", "ctrl+q"})
 
 
 class TypedAhead:
-    """Whoever types ahead gets what he would get by typing slowly. Stands before the app's handling of input.
+    """Type-ahead behaves as if the keys had been typed slowly. It runs before the app handles input.
 
     Textual sends a key to what has the focus and takes the next one at once, while the first has still to
     bubble back to the app, which looks up what it means. Of `3y` in one packet of a slow line `y` went to the
@@ -154,7 +154,7 @@ def _is_idle(pump: MessagePump) -> bool:
 
 
 async def _worked_off(pump: MessagePump) -> bool:
-    """Wait for what lies before the pump, and what it leaves for itself meanwhile; False where nothing is."""
+    """Wait until this pump has no message left; False if its queue was empty."""
     idle = asyncio.Event()
 
     def look() -> None:

@@ -312,9 +312,9 @@ def _drain_choices(place: "Place", nodes: "Sequence[Node]") -> list[ChoiceItem]:
     if names:
         told = listed("once these have ended: ", names, 90)
         items.append(ChoiceItem("after", f"{again}drain after its jobs", told))
-    items.append(ChoiceItem("now", f"{again}drain now", "the plan names every job that breaks" * bool(names)))
+    items.append(ChoiceItem("now", f"{again}drain now", "jobs that will be interrupted are listed" * bool(names)))
     if any(map(is_draining, nodes)):
-        items.append(ChoiceItem("stop", "stop the drain", "what it cordoned is uncordoned"))
+        items.append(ChoiceItem("stop", "stop the drain", "uncordons the nodes the drain cordoned"))
     return items
 
 

@@ -142,7 +142,7 @@ def _nobody(card: Gpu) -> Gpu:
 
 
 def _as_before(card: Gpu, last: _Who | None, holders: dict[_Who, Pod]) -> Gpu:
-    """A label that vanished while its pod still holds GPUs here: most likely the same pod."""
+    """Keep the last attribution where the pod label disappeared but the pod still has GPUs here (guessed)."""
     if last is None or last not in holders:
         return card
     return _replace(card, pod_namespace=last[0], pod_name=last[1], mark=Mark.GUESSED)

@@ -293,7 +293,7 @@ def sentence(row: gpus.GpuRow) -> str:
             words.append(f"processes: {', '.join(named)}")
     words += doubts.sentences(card)
     if card.mark is Mark.SHARED:
-        words.append("shared by several pods: its use cannot be attributed to one")
+        words.append("usage cannot be attributed: the GPU is shared")
     return f"GPU {gpus.index_text(row)}: {' · '.join(words)}" if words else ""
 
 

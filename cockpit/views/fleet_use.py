@@ -80,7 +80,7 @@ def head_lines(page: FleetPage) -> list[str]:
     if not use.is_use_known:
         return [f"{use.nodes} GPU nodes; what they need is not known: not every pod may be read"]
     spare = use.nodes - use.needed
-    load = f"{_needed(use.needed, use.at_least)} would hold the load"
+    load = f"{_needed(use.needed, use.at_least)} needed for the current load"
     lines = [f"{counted(use.nodes, 'GPU node')}, {load}: {spare} to spare"]
     lines += _idle_lines(use)
     lost = sum(one.gpus for one in page.lost)
@@ -210,7 +210,7 @@ def gap_lines(one: ModelFleet, width: int, height: int) -> tuple[str, ...]:
         by_free.append(("no new pods", one.shut, counted(one.shut, "node")))
     by_size = [(f"{size} GPU{'s' * (size > 1)} each", members, str(members)) for size, members in one.gangs]
     left = _bars(f"{card_name(one)}: nodes by free GPUs", by_free, cells, height)
-    right = _bars("Members that find room now", by_size, cells, height)
+    right = _bars("Schedulable now (members x GPUs)", by_size, cells, height)
     pairs = zip_longest(left, right, fillvalue="")
     return tuple(f"{fit(one, cells)}{_GAP}{other}".rstrip() for one, other in pairs)
 

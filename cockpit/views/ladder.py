@@ -22,7 +22,7 @@ _NEXT = {
 """What a machine is at, by the step that it waits for."""
 _OVERDUE = {
     Rung.READY: "its kubelet is not Ready: read the log of its boot",
-    Rung.GPUS_UP: "Ready and shows no GPU: look at the pods of driver and device plugin on it",
+    Rung.GPUS_UP: "Ready but advertises no GPU: check the pods of driver and device plugin on it",
 }
 """What is wrong, and where to look, once the step is beyond its limit."""
 Line = tuple[Cell, ...]

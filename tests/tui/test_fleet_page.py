@@ -39,7 +39,7 @@ async def test_the_answers_the_cards_what_is_free_and_what_does_nothing(size: tu
     app = FleetApp(FleetEstate())
     async with app.run_test(size=size) as pilot:
         await opened(app, pilot, "down")
-        assert "36 GPU nodes, 28 would hold the load: 8 to spare" in looking.text(app)
+        assert "36 GPU nodes, 28 needed for the current load: 8 to spare" in looking.text(app)
         await until(pilot, lambda: "GPU-hours so far" in looking.text(app))
         drawn = looking.text(app)
         assert "11 allocated GPUs idle: at least 33.0 GPU-hours so far" in drawn
@@ -132,7 +132,7 @@ def test_in_a_real_terminal(size: tuple[int, int]) -> None:
     with PseudoTerminal(["-m", "tests.tui.scripted", "--place", "jobs"], size) as terminal:
         terminal.shows("team-a/llm-70b", "enter open")
         terminal.press("8")
-        lines = terminal.shows("36 GPU nodes, 27 would hold the load", "A100-SXM4-40GB", "node gpu-h100-19")
+        lines = terminal.shows("36 GPU nodes, 27 needed for the current load", "A100-SXM4-40GB", "node gpu-h100-19")
         assert len(lines) == size[1] and lines[0].startswith(" prod-eu · fleet · ")
         terminal.press("2")
         terminal.shows("team-a/llm-70b")

@@ -164,12 +164,12 @@ def told(app: ScriptedApp) -> list[str]:
 @pytest.mark.parametrize(
     ("place", "key", "sentence"),
     [
-        ("2", "S", "no pool here to scale: pools are on key 5"),
-        ("5", "D", "no node here to drain: nodes are on key 3"),
-        ("5", "H", "no node here to keep: nodes are on key 3"),
-        ("3", "P", "no job here to suspend: jobs are on key 2"),
-        ("4", "K", "no job here to kill: jobs are on key 2"),
-        ("5", "d", "d (devices) does nothing on this page"),
+        ("2", "S", "to scale, select a pool first: pools are on key 5"),
+        ("5", "D", "to drain, select a node first: nodes are on key 3"),
+        ("5", "H", "to keep, select a node first: nodes are on key 3"),
+        ("3", "P", "to suspend, select a job first: jobs are on key 2"),
+        ("4", "K", "to kill, select a job first: jobs are on key 2"),
+        ("5", "d", "key d (devices) is not available here"),
         (
             "5",
             "l",

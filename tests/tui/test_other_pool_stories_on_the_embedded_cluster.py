@@ -82,7 +82,7 @@ async def test_a_driver_that_never_comes_is_broken_at_its_limit_everywhere_at_on
         assert "waits for the GPU driver" not in await watched.row(JOBS, "lab/waits")
         assert "ready, but offers none of its GPUs" in line_of(await watched.seen("1"), "a10-new")
         await watched.seen(POOLS)
-        broken = "●●●●●●○○  Ready and shows no GPU: look at the pods of driver and device plugin on it"
+        broken = "●●●●●●○○  Ready but advertises no GPU: check the pods of driver and device plugin on it"
         await watched.seen("enter", until_shown=broken)
 
 

@@ -23,7 +23,7 @@ def test_the_answers_come_first(lossy: Cluster, capsys: Capture) -> None:
     code, out, _ = run(capsys, "fleet")
     assert code == 0
     assert out.splitlines()[:3] == [
-        "2 GPU nodes, 0 would hold the load: 2 to spare",
+        "2 GPU nodes, 0 needed for the current load: 2 to spare",
         "no allocated GPU is idle",
         "2 GPUs lost on 1 node",
     ]

@@ -121,7 +121,7 @@ def test_what_is_to_be_said_of_a_card() -> None:
     assert "too hot: the hardware slows it" in said
     assert "the driver advises: reset gpu" in said
     assert "python3 4711 37Gi" in said
-    assert "shared by several pods" in said
+    assert "the GPU is shared" in said
 
 
 def test_nothing_is_said_of_a_card_that_is_well() -> None:
