@@ -55,15 +55,15 @@ if TYPE_CHECKING:
     from cockpit.pools.forecast import PoolExperience
 
 CALM_SECONDS = 0.5
-"""Seconds from the first complete lists until the garbage collector is frozen: the first paint comes before it."""
+"""Seconds between the first complete lists and the freeze of the garbage collector, for the first paint."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppOptions:
     """How the app starts. `attach=False` draws the first screen and connects to nothing; `state_folder`
-    None keeps nothing on this host (tests, screenshots). `goes_on`: an unexpected error is reported and shown,
-    and the app continues. `first_note` is shown as a toast after the first screen is mounted. `logins` were
-    created before the app."""
+    None keeps nothing on this host (tests, screenshots). `goes_on`: after an unexpected error the
+    app reports it and continues. `first_note` is shown as a toast after the first screen is mounted. `logins`
+    were created before the app."""
 
     attach_to: AttachOptions = field(default_factory=AttachOptions)
     attach: bool = True
@@ -146,8 +146,8 @@ class CockpitApp(AppBase):
         return self.internal_error(error, name) if self.goes_on else self._crashes.note(error, name)
 
     def _show_lists(self) -> None:
-        """Repaint when the first lists are complete, and freeze their records out of garbage collection (p99 of
-        a key: 40 to 11 ms)."""
+        """Repaint when the first lists are complete, and exempt their records from garbage collection (p99
+        of a key: 40 to 11 ms)."""
         self._signal.at_once()
         self._later(CALM_SECONDS, gc_tuning.settle)
 

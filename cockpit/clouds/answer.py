@@ -33,7 +33,7 @@ def count_of(value: Any) -> int | None:
 
 
 def version_of(desired: int | None, minimum: int | None, maximum: int | None) -> str:
-    """What guards a write: a change made on other sizes than these is made anew."""
+    """What guards a write: a change planned on other sizes than these is planned again."""
     return f"desired={_word(desired)},min={_word(minimum)},max={_word(maximum)}"
 
 

@@ -30,7 +30,7 @@ from cockpit.sanitise import clean
 API_VERSION = "eks.amazonaws.com/v1"
 KIND = "NodeGroup"
 _MOST_UPDATES = 30
-"""Of all that were ever made of a group so many are asked for: AWS lists them in no order that it
+"""Most updates of a node group that are read: AWS lists them in no order that it
 documents."""
 _OVER = ("Successful", "Failed", "Cancelled")
 

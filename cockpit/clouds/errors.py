@@ -12,7 +12,7 @@ _BLOB = re.compile(r"(?i)(encoded authorization failure message:)\s*\S+")
 
 
 class OutsideError(CockpitError):
-    """Whoever runs the machines did not do what was asked.
+    """The owner of the machines refused or failed a request.
 
     `code` is theirs, or one of ours: `NoBoto3`, `NoAnswer`, `NoProgram`, `NotJson`, `ExitN`. `is_lost`: no
     answer came to a change, so nobody knows whether it was made; `is_over`: by now it is not under way any

@@ -1,4 +1,4 @@
-"""One question about one pool, whichever service has it."""
+"""One read of one pool, from the service that has it."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ from cockpit.daemon_thread import apart
 from cockpit.model.reach import Reach
 
 READ_SECONDS = 30.0
-"""So long one read may take, all its questions together; a command has its own time besides."""
+"""Timeout for one read with all its requests; a command has its own timeout in addition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ USUAL = Ways()
 
 
 def who_of(reach: Reach) -> str:
-    """As sentences name whoever runs the machines."""
+    """The name of the machines' owner in sentences."""
     return reach.commands.who if reach.commands is not None else WHO
 
 

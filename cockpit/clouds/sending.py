@@ -1,7 +1,7 @@
 """Changes of pools outside the cluster: compared with what is there, bounds checked, sent once.
 
 Neither AWS nor the tools of other clouds have a dry run, so a trial is that comparison alone, and says so.
-The version of a call is the sizes that were shown: where they are others by now, nothing is sent.
+The version of a call is the sizes that were shown: where they have changed, nothing is sent.
 """
 
 import asyncio
@@ -31,13 +31,13 @@ _TOKEN_OF = {"UpdateNodegroupConfig": "clientRequestToken"}
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """What became of a call: what a person should know besides that it is done, "" nothing."""
+    """The outcome of a call: a note for the user although it succeeded, "" for none."""
 
     sentence: str = ""
 
 
 async def send(call: Call, *, read_only: bool, dry_run: bool = False, ways: Ways = USUAL) -> Sent:
-    """Carry out one planned call. Raises OutsideError, Moved among them; `is_lost` where nobody knows.
+    """Carry out one planned call. Raises OutsideError, Moved among them; `is_lost` if the outcome is unknown.
 
     `token` in the body marks the request, so that AWS carries it out once however often it arrives.
     """

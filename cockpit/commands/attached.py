@@ -49,7 +49,7 @@ _UNTRUSTED = {
 
 
 def session_notes(session: "ApiSession") -> tuple[str, ...]:
-    """What every command says on standard error: that nobody checks who answers, whom it acts as, and fields
+    """Warnings of every command on standard error: an unverified server, impersonation, and fields
     of the kubeconfig that have no effect."""
     untrusted = (_UNTRUSTED[session.trust],) if session.trust in _UNTRUSTED else ()
     return (*untrusted, *acts_as_notes(session), *session.notes)

@@ -70,7 +70,7 @@ def _sentence(entry: Entry) -> str:
 def apply(options: argparse.Namespace) -> int:
     """Repeat the recorded actions that were done, in their order, on the cluster of `--context`.
 
-    Only their command lines are taken: every plan is made anew on that cluster, shown, and asked for. What
+    Only their command lines are taken: each action is planned again on that cluster and confirmed. What
     cannot be repeated by name is left out and told before the first is done. It ends at the first that fails;
     the answer is the exit code.
     """

@@ -23,7 +23,7 @@ CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2, "untried": 2, "un
 
 
 def refuse_without_right(options: argparse.Namespace, *, may_write: bool) -> None:
-    """Stop before anything is asked of the cluster: no `--write`, or nobody there to say yes."""
+    """Stop before anything is asked of the cluster: no `--write`, or no terminal to confirm on."""
     if options.dry_run:
         return
     if not may_write:
@@ -43,7 +43,7 @@ def plan_lines(plan: Plan, context: str = "") -> list[str]:
 
 
 class Prompt:
-    """Asks in this terminal; with `--yes` nobody is asked, with `--dry-run` nothing is done.
+    """Asks in this terminal; `--yes` skips the question, `--dry-run` the execution.
 
     `code` is the exit code of a dry run. Without one a refusal is raised before anything is shown.
     """
@@ -87,7 +87,7 @@ class Prompt:
         return None
 
     def _refuse_untyped(self, face: Plan) -> None:
-        """Nobody is there to type a name: the command has to hold it."""
+        """Without a terminal the confirmation text has to be in the command line."""
         if face.typed and getattr(self._options, "verb_confirm", "") != face.typed:
             lost = next(iter(face.warnings), face.title)
             raise BadInput(f"{lost}: to do it all the same add --confirm {shlex.quote(face.typed)}")

@@ -60,7 +60,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
 async def _entrance(
     options: argparse.Namespace, chosen: AttachOptions, clock: Clock, *, is_tty: bool
 ) -> Entrance:
-    """Which pod is meant. The watches end with the look: while the command runs nobody needs them."""
+    """Which pod is meant. The watches end with it: the running command does not need them."""
     async with attached(chosen, clock) as live:
         note(await live.settle(KINDS, options.timeout))
         jobs = live.attachment.jobs

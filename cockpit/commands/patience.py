@@ -1,4 +1,4 @@
-"""How long a command waits for the cluster in all: `--timeout`, whatever it asks one after the other."""
+"""How long a command waits for the cluster in all: `--timeout`, over all its requests."""
 
 import asyncio
 from collections.abc import Coroutine, Iterator
@@ -10,7 +10,7 @@ from cockpit.errors import NoConnection
 
 T = TypeVar("T")
 _MARGIN_SECONDS = 0.25
-"""Whoever waits for a part says better what is missing, and comes first."""
+"""Margin for waits for one part, whose error is more precise: they time out first."""
 _limit: ContextVar[asyncio.Timeout | None] = ContextVar("limit", default=None)
 
 

@@ -79,7 +79,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions, clock: Clock)
 
 
 async def _learnt(pool: Pool, attachment: Attachment, clock: Clock) -> Learnt:
-    """What the page reads besides; what may not be read is told by it."""
+    """The further reads of the page; the page says what may not be read."""
     session, settings = attachment.connected(), settings_in_force()
     space = settings.of_context(session.context).lease_namespace
     try:
@@ -130,7 +130,7 @@ def text_lines(page: PoolPage, attachment: Attachment) -> list[str]:
 
 
 def tree(page: PoolPage, attachment: Attachment) -> dict[str, Any]:
-    """All of it, nothing shortened. Times are epoch seconds; null is what nobody knows."""
+    """All of it, nothing shortened. Times are epoch seconds; null is unknown."""
     pool, store, session = page.pool, attachment.store, attachment.session
     nodes = nodes_named(store, pool)
     says = registry.ownership(pool_object(store, pool), nodes, store)
@@ -197,7 +197,7 @@ def _demand(page: PoolPage) -> dict[str, Any] | None:
 
 
 def _change(page: PoolPage) -> dict[str, Any]:
-    """The change in flight; `holder` null where there is none, or `trouble` says why nobody knows."""
+    """The change in flight; `holder` null where there is none, or `trouble` says why it is unknown."""
     held, lease = page.held, page.held.lease
     if lease is not None and not lease.is_in_force(page.now_seconds):
         lease = None

@@ -18,7 +18,7 @@ from cockpit.pools.index import pool_keyed
 from cockpit.pools.ladder import growth
 
 LONGEST_SECONDS = 1_800.0
-"""Where nobody says how long to wait."""
+"""Default timeout of `--wait`."""
 _WHOLE = "nodes with their GPUs"
 
 

@@ -1,4 +1,4 @@
-"""What `get` says of pools besides what stands in their records: who waits for them, and what they cost."""
+"""Facts of `get pools` beyond the records: the pods that wait for them, and their cost."""
 
 from collections.abc import Sequence
 from typing import Any

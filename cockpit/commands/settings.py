@@ -84,7 +84,7 @@ def known_of_pools(settings: Settings, context: str, server: str) -> "PoolExperi
 
 
 async def remember_reclaims(session: "Session", found: "Iterable[Reclaim]") -> str:
-    """Keep what was given back in the history of this host; one that cannot be used costs nothing else. The
+    """Store the reclaimed nodes in the history of this host; an unusable history has no other effect. The
     answer says why it could not be, "" where it was."""
     from cockpit.daemon_thread import apart
     from cockpit.local_state.history import LocalHistory, history_path

@@ -122,7 +122,7 @@ async def _with_engine(
     store: StoreReader | None,
     present: tuple[InstalledEngine, ...],
 ) -> tuple[Wish, Detected | None]:
-    """The wish with the engine that the cluster has, where nobody named an engine or a queue."""
+    """The wish with the engine that the cluster has, where no engine or queue was named."""
     template = wish.template
     field = template.parameter("queue")
     if wish.engine or field is None or "queue" in wish.values:

@@ -61,7 +61,7 @@ def _conflicts(snapshot: ClusterSnapshot, shape: Shape, around: Surroundings) ->
 
 
 def _is_chosen(snapshot: ClusterSnapshot, shape: Shape, node: Node) -> bool:
-    """Whether selectors and pins choose the node, whatever else keeps pods off it."""
+    """Whether selectors and pins choose the node; other filters are not considered."""
     labels = snapshot.labels(node.name)
     if shape.node_name and shape.node_name != node.name:
         return False

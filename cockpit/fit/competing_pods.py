@@ -8,7 +8,7 @@ from cockpit.fit.snapshot import ClusterSnapshot
 
 
 def seats_at_most(shape: Shape, rivals: Sequence[Part]) -> int:
-    """The most members of that shape that rivals can keep from a seat, whatever the nodes are."""
+    """The most members of that shape that competing pods can keep from a seat, on any nodes."""
     asked = _asked(shape)
     lost = 0
     for one in rivals:

@@ -96,7 +96,7 @@ class PodsAsked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pods_asked(manifest: Mapping[str, Any]) -> PodsAsked:
-    """The pods that the manifest asks for. Whatever is malformed reads as not stated; never raises."""
+    """The pods that the manifest asks for. A malformed field reads as not stated; never raises."""
     if manifest.get("kind") == "TrainJob":
         return _trained(_tree(_tree(manifest.get("spec")).get("trainer")))
     sets = pod_sets(manifest)

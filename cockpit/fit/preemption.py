@@ -1,7 +1,7 @@
 """Whom a gang would push aside: preemption by priority, disruption budgets kept where that is possible.
 
 As the scheduler does, pods of lower priority make room, on few nodes, the least important first, and those
-that no exhausted budget protects before others. The scheduler chooses for each member anew, so it may choose
+that no exhausted budget protects before others. The scheduler chooses for each member again, so it may choose
 other victims of the same standing. Source: kube-scheduler 1.36, framework/preemption.
 """
 
@@ -20,9 +20,9 @@ from cockpit.model.pod import Pod
 _PRIORITY_OFFSET = 1 << 31
 """Added to each victim's priority before they are summed, so that fewer victims weigh less."""
 _MOST_MEMBERS = 256
-"""Seats are made one by one; of a larger gang the cost of so many is told."""
+"""Most members for which victims are computed one by one; a larger gang gets the cost of these."""
 _FEWEST_CANDIDATES = 100
-"""The scheduler too looks at a tenth of the nodes, at least so many (DefaultPreemptionArgs)."""
+"""Least number of candidate nodes, else a tenth of all, as in the scheduler (DefaultPreemptionArgs)."""
 
 
 class Push(NamedTuple):
@@ -48,7 +48,7 @@ class _Way(NamedTuple):
 
 
 def preempt(snapshot: ClusterSnapshot, part: Part, node_fits: Sequence[NodeFit], missing: int) -> Push | None:
-    """What preemption could do for `missing` members; None where nobody of lower priority is in the way.
+    """What preemption could do for `missing` members; None where no pod of lower priority is in the way.
 
     Spread and affinity among the members are not looked at again here.
     """

@@ -69,11 +69,11 @@ class Budget(msgspec.Struct, frozen=True):
     selector: Selector
     allowed: int = 0
     expected: int = 0  # pods that it counts
-    takes_unready: bool = False  # it lets pods go that are not Ready, whatever is allowed
+    takes_unready: bool = False  # it allows the eviction of pods that are not Ready at any budget
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """None: nobody asked, or nobody may ask. Claims are those of the gang's namespace, by name."""
+    """None: not read, or not allowed to be read. Claims are those of the gang's namespace, by name."""
 
     claims: Mapping[str, Claim] | None = None
     volumes: Mapping[str, Volume] | None = None
@@ -81,7 +81,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     budgets: tuple[Budget, ...] | None = None
     namespaces: Mapping[str, Mapping[str, str]] | None = None
     priorities: Mapping[str, int] | None = None  # by PriorityClass; "" is the cluster's default
-    never_preempting: frozenset[str] = frozenset()  # PriorityClasses whose pods preempt nobody; "" as above
+    never_preempting: frozenset[str] = frozenset()  # PriorityClasses whose pods never preempt; "" as above
 
 
 UNKNOWN = Surroundings()

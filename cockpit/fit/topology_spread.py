@@ -22,7 +22,7 @@ _MOST_ORDERS = 256
 """So many states of a seating are looked at to try every order, among at most so many groups of nodes:"""
 _MOST_GROUPS = 16
 _STEPS = 20_000
-"""Where no closed form exists, members are seated one by one, at most so many."""
+"""Most members that are seated one by one where no closed form exists."""
 
 
 class Seats(NamedTuple):
@@ -175,7 +175,7 @@ def _fill(seats: Sequence[Seats], wanted: int) -> dict[str, int]:
 
 
 def _most_alone(seats: Sequence[Seats], key: str) -> int:
-    """One in each domain; a node without the label keeps away from nobody."""
+    """One member in each domain, and all seats of nodes without the label."""
     domains = {one.labels[key] for one in seats if key in one.labels}
     return len(domains) + sum(one.room for one in seats if key not in one.labels)
 

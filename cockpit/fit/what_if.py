@@ -27,7 +27,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     rivals: tuple[Part, ...] = ()
 
     def starts(self, store: StoreReader, answer: FitAnswer | None = None) -> bool:
-        """True where the scheduler finds a seat for every member, in whatever order it goes. `answer` is the
+        """True where the scheduler finds a seat for every member, in any order. `answer` is the
         fit as things are: with it only nodes that differ are looked at, where members are the same and that
         is enough."""
         seen = changed_store(store, self.records, self.without)

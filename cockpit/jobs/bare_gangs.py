@@ -1,4 +1,4 @@
-"""Bare pods that name a group, of whichever engine: several of them are one job."""
+"""Bare pods that name a group, of any engine: several of them are one job."""
 
 from collections.abc import Iterable
 

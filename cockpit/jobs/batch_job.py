@@ -1,4 +1,4 @@
-"""batch/v1 Job that nobody else's job owns."""
+"""batch/v1 Job that no other job owns."""
 
 from collections.abc import Iterable
 

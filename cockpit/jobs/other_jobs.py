@@ -38,7 +38,7 @@ _KINDS: Final = (
     ("apps", "deployments"),
     ("apps", "statefulsets"),
 )
-"""API group and plural, in whatever version the server prefers."""
+"""API group and plural, in the version that the server prefers."""
 
 _SUCCEEDED: Final = ("succeeded", "complete", "completed")
 _FAILED: Final = ("failed", "error", "stopped", "submission_failed", "validationfailed")

@@ -52,7 +52,7 @@ class Root(NamedTuple):
 
 
 def owner_record(store: StoreReader, uid: str) -> JobObject | OwnerObject | None:
-    """The record of a controller, whichever table it is in."""
+    """The record of a controller, from any table."""
     for kind in registry.controller_tables():
         found: JobObject | OwnerObject | None = store.get(kind, uid)
         if found is not None:

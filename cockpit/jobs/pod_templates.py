@@ -17,7 +17,7 @@ def mappings(value: Any) -> list[dict[str, Any]]:
 
 
 def pod_templates(tree: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(role, pod template) of every template in the tree, whatever its kind; in place, not copied."""
+    """(role, pod template) of every template in a tree of any kind; in place, not copied."""
     return ((one.role, one.template) for one in pod_sets(tree))
 
 

@@ -85,7 +85,7 @@ class Patterns:
     def read(self, line: str, so_far: Progress = Progress()) -> Progress:  # noqa: B008 (frozen)
         """What is known after this line; `so_far` itself where it tells nothing.
 
-        A new epoch begins its steps anew. Numbers that are none (nan, words) are left out.
+        A new epoch restarts its steps. Numbers that are none (nan, words) are left out.
         """
         rank, text = by_rank(line[:LONGEST_LINE])
         told = told_by(text)

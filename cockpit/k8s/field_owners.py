@@ -41,7 +41,7 @@ class FieldOwners:
         self._authors = _authors(self._entries)
 
     def is_of_controllers(self, path: Path) -> bool:
-        """True where controllers own the field and no author does; False where nobody is known to."""
+        """True where controllers own the field and no author does; False if no owner is known."""
         owners = {one.manager for one in self._entries if _owns(one.fields, self._tree, path)}
         return bool(owners) and owners.isdisjoint(self._authors)
 

@@ -24,7 +24,7 @@ _MOST_LETTERS, _MOST_POWER = 400, 300
 _REMEMBERED = 4096
 """A cluster says the same few amounts over and over."""
 _FAST_DIGITS = 18
-"""So many digits fit an int64 for certain: such texts stay as they were written where they are canonical."""
+"""Digits that always fit an int64: such texts stay as they were written where they are canonical."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Quantity:
         return Quantity(self.amount - other.amount, self.form if self.amount else other.form)
 
     def __lt__(self, other: "Quantity") -> bool:
-        """By amount, whatever the form."""
+        """By amount, in any form."""
         return self.amount < other.amount
 
     def __bool__(self) -> bool:

@@ -136,7 +136,7 @@ def requirements_of(raw: Any) -> tuple[Requirement, ...]:
 def selector_of(raw: Any, also: Labels | None = None) -> Selector:
     """A metav1.LabelSelector from its tree; None where there is none.
 
-    `also` are labels that must be equal besides, and win over `matchLabels`.
+    `also` are further labels that must be equal, and override `matchLabels`.
     """
     if not isinstance(raw, dict):
         return None

@@ -13,11 +13,11 @@ class Severity(enum.Enum):
 
     PROGRESS = "progress"  # a start takes its course
     RETRIED = "retried"  # may pass by itself
-    STUCK = "stuck"  # passes only when somebody does something
+    STUCK = "stuck"  # passes only after an action
 
 
 class WaitingReason(NamedTuple):
-    """`words` go on about a pod ("worker-0: cannot pull its image"), `remedy` is a sentence of its own.
+    """`words` go on about a pod ("worker-0: cannot pull its image"), `remedy` is a separate sentence.
 
     `is_about_image` tells that the name of the image says more than the kubelet's message.
     """

@@ -21,7 +21,7 @@ from cockpit.kube.session import ApiSession
 from cockpit.model.right import Permission, Right
 
 FRESH_SECONDS = 240.0
-"""An answer is asked for again after so long; until the new one comes it holds."""
+"""Age at which an answer is requested again; the old one is used until the new one arrives."""
 RETRY_SECONDS = 30.0
 """The same for a question that got no answer."""
 PAUSE_SECONDS = 0.2
@@ -86,7 +86,7 @@ class AccessReviews:
             self._wish.set()
 
     def doubt(self, rights: Iterable[Right]) -> None:
-        """Ask anew about these and their namespaces: a refusal, or a person, says that it is not so.
+        """Request these and their namespaces again: a refusal, or a person, contradicts the answer.
 
         What was answered holds until the new answer comes.
         """

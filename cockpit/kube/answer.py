@@ -11,7 +11,7 @@ from cockpit.model.refusal import Refusal
 
 
 class ApiAnswer(msgspec.Struct, frozen=True):
-    """One whole answer, whatever its HTTP status."""
+    """One complete response, of any HTTP status."""
 
     status: int
     content_type: str = ""

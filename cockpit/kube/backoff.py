@@ -6,7 +6,7 @@ from cockpit.clock import Clock
 
 FIRST_SECONDS = 0.8
 LONGEST_SECONDS = 4.0
-"""Of the doubling; jitter makes 8 s of it: whatever was wrong, a stream is back within 10 s of its end."""
+"""Limit of the doubling; 8 s with jitter, so a stream is back within 10 s of its end."""
 HEALTHY_SECONDS = 120.0
 STEADY_SECONDS = 30.0
 BURST = 3
@@ -41,7 +41,7 @@ class Backoff:
             self._failures = min(self._failures, 1)
 
     def eased(self) -> None:
-        """The trouble is another one now, e.g. the server answers again: the waits start anew."""
+        """Reset the delays: the error is a different one now, e.g. the server answers again."""
         self._failures = min(self._failures, 1)
 
     def back_off(self, at_least: float = 0.0) -> float:

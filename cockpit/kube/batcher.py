@@ -18,7 +18,7 @@ GATHER_SECONDS = 0.02
 """A list comes in chunks of a dozen objects. They are handed on by this many, or as soon as this long has
 passed: a step of the store costs as much as several pods, whatever it holds."""
 OBJECTS_A_LOOK = 8
-"""The clock is looked at after so many objects: a pod takes a few microseconds, the clock one."""
+"""Objects between two readings of the clock: a pod takes a few microseconds, the clock one."""
 
 
 class Batcher:
@@ -69,7 +69,7 @@ class Batcher:
             self.objects = max(self.objects - 1, 0)
 
     def skipped(self, count: int) -> None:
-        """So many objects could not be decoded."""
+        """Count objects that could not be decoded."""
         self._skips += count
 
     def is_full(self) -> bool:
@@ -105,7 +105,7 @@ class Batcher:
         self._slice_at = self._clock.monotonic()
 
     def falls_silent(self) -> None:
-        """Nothing is told later: it was told now, or nobody listens any more."""
+        """Cancel the delayed flush: it has run, or the listener is gone."""
         if self._due is not None:
             self._due.cancel()
             self._due = None
@@ -134,7 +134,7 @@ class Batcher:
         self._hand_over(ListMark.END, with_status=True)
 
     def interrupted(self) -> None:
-        """The attempt is over, whatever it was doing."""
+        """End the attempt in any phase."""
         self._is_listing = False
         self._answered_at = None
         self.flush()

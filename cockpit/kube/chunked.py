@@ -18,7 +18,7 @@ LONGEST_TRAILER_BYTES = 64 << 10
 
 # The end of one chunk, and the size of the next with its extensions.
 _BETWEEN = re.compile(rb"\r\n([0-9A-Fa-f]{1,16})(?:[ \t]*;[^\r\n]*)?\r\n")
-# Whatever may become that when more bytes come.
+# A prefix that more bytes may complete.
 _BEGUN = re.compile(rb"\r?|\r\n(?:[0-9A-Fa-f]{1,16}(?:[ \t]*|[ \t]*;[^\r\n]*)\r?)?")
 
 

@@ -10,9 +10,9 @@ from cockpit.kube.decode.wire import PROTOBUF_WIRE, ServerStatus, UndecodableErr
 from cockpit.kube.stream_end import Ended
 
 BAD_FRAMES_IN_A_ROW = 3
-"""So many frames that are no events, and it is no watch stream."""
+"""Frames without an event after which the response is no watch stream."""
 RUN_OBJECTS = 64
-"""So many objects that are like others are read at a time: a tenth of a millisecond."""
+"""Objects with a known key per step: a tenth of a millisecond."""
 
 
 class EventSink(Protocol):
@@ -42,7 +42,7 @@ class EventDispatcher:
         self._bad_in_a_row = 0
 
     def work(self, frames: Frames) -> Ended | bool:
-        """Go on until no frame is left (False) or it is somebody else's turn (True); an Ended when the stream
+        """Work until no frame is left (False) or the time slice is used up (True); an Ended when the stream
         is over. Raises FramingError where it cannot be cut, and after three bad frames in a row."""
         sink = self._sink
         while True:

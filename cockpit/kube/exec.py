@@ -39,7 +39,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     has_stdin: bool = False
 
     def query(self) -> list[tuple[str, str]]:
-        """The parameters of the exec subresource; a terminal has no stream of its own for errors."""
+        """The parameters of the exec subresource; a terminal has no separate stream for errors."""
         found = [("container", self.container)] if self.container else []
         found += [("command", word) for word in self.words]
         found += [("stdin", "true")] if self.has_stdin else []

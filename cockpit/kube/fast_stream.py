@@ -103,14 +103,14 @@ class BodyReader(asyncio.BufferedProtocol):
         self._take(data, len(data))
 
     def fail(self, error: Exception) -> None:
-        """Whoever reads is told so behind what waits; nothing more is taken."""
+        """Raise `error` in the reader after the buffered bytes; read no more."""
         if self._error is None:
             self._error = error
         self._stop_watching()
         self._wake()
 
     def close(self, error: Exception) -> None:
-        """Nobody reads any more, and what waits is dropped; who still does is told the error."""
+        """Drop the buffered bytes; a reader that still waits gets the error."""
         self._blocks, self._waiting_bytes = [], 0
         self.fail(error)
         if not self._dechunker.is_done:

@@ -62,7 +62,7 @@ GATHERED = {
     Kind.POD_GROUP: "No PodGroup API is served.",
     Kind.OTHER_JOB: "No API of other jobs is served.",
 }
-"""Kinds of record that several resources become, each with a stream and a scope of its own; and what is said
+"""Kinds of record that several resources become, each with its own stream and scope, and the sentence
 where none of them is served."""
 
 CORE: tuple[tuple[Resource, Decoder], ...] = (
@@ -95,7 +95,7 @@ def _overlook(_served: Served) -> None:
 
 
 def _say_nothing(sentence: str) -> None:
-    """The error is in its report; no stream of its own is in trouble."""
+    """The error is in its report; no stream has failed."""
 
 
 class Feed:

@@ -46,7 +46,7 @@ class PodTunnel:
     async def read(self) -> bytes | None:
         """The next bytes; None when the pod's side has ended.
 
-        Raises Refused with the node's sentence (nobody listens there, the pod has ended), NoConnection where
+        Raises Refused with the node's sentence (the port is closed, the pod has ended), NoConnection where
         the connection was cut.
         """
         while (message := await self._socket.receive()) is not None:

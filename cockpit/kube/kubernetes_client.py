@@ -29,7 +29,7 @@ def _enter(name: str) -> None:
 
 
 def _api_client(*given: Any, **named: Any) -> Any:
-    """What `kube_config` sees as ApiClient: nobody here makes one, and the class brings all of pydantic."""
+    """Stands for ApiClient in `kube_config`: it is never created, and the class imports all of pydantic."""
     return importlib.import_module("kubernetes.aio.client").ApiClient(*given, **named)
 
 

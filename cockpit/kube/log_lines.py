@@ -146,7 +146,7 @@ class Resume:
 
     @property
     def since_time(self) -> str:
-        """What the next attempt asks for, "" for whatever it likes."""
+        """The `sinceTime` of the next attempt, "" for none."""
         if not self._second:
             return ""
         return datetime.fromtimestamp(self._second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -18,7 +18,7 @@ from cockpit.sanitise import clean
 
 DEADLINE_SECONDS = 15.0
 EARLY_SECONDS = 90.0
-"""An id-token is renewed so long before its end: more than passes between two looks at it."""
+"""An id-token is renewed this long before it expires: longer than the interval between two checks."""
 _MOST_BYTES = 1 << 20
 
 

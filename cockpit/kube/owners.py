@@ -31,17 +31,17 @@ PAUSE_SECONDS = 0.1
 REMEMBERED = 20_000
 DEEPEST = 6
 MANY = 8
-"""So many of one kind are read as a list of that kind."""
+"""Owners of one kind from which that kind is listed instead of read by name."""
 PAGE_OBJECTS = 500
 MOST_PAGES = 20
-"""Finished jobs of years may lie about; past so many pages the rest is asked for by name."""
+"""Finished jobs may go back years; after this many pages the rest is read by name."""
 LISTING_SECONDS = 15.0
 """A list of pods that takes longer is not waited for."""
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;q=0.5"
 METADATA_LIST = METADATA_ONLY.replace("PartialObjectMetadata", "PartialObjectMetadataList")
 
 WATCHED = frozenset({("batch", "Job"), ("kubeflow.org", "MPIJob"), ("", "Pod"), ("", "Node")})
-"""Group and kind of what is watched anyway, besides what engines live by."""
+"""Group and kind of what is watched anyway, without the kinds of engines."""
 
 Stream = tuple[str, str]
 """Kind and scope of a stream."""
@@ -87,7 +87,7 @@ class Owners:
         self._ready.set()
 
     def look(self, batch: Batch) -> None:
-        """Note the owners that this batch names, and let go of those that nobody names any more."""
+        """Add the owners that this batch names, and remove those that no record names any more."""
         if batch.kind not in (Kind.POD, Kind.JOB, Kind.MPIJOB):
             return
         stream = (batch.kind, batch.scope)
@@ -276,7 +276,7 @@ def _decoded(raw: bytes) -> OwnerObject | None:
     try:
         made = OWNER.from_json(raw)
     except (UndecodableError, TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError):
-        return None  # whatever odd value an object holds, it costs this object only
+        return None  # an invalid value costs this object only
     return made if isinstance(made, OwnerObject) else None
 
 
@@ -305,7 +305,7 @@ class Holders:
             unseen.discard(holder)
 
     def let_go(self, holder: str) -> list[str]:
-        """The holder is gone; gives the owners that nobody names any more."""
+        """Remove the holder; returns the owners that no record names any more."""
         gone: list[str] = []
         while (owner := self._owner_of.pop(holder, None)) is not None:
             for members in self._members.values():
@@ -319,12 +319,12 @@ class Holders:
         return gone
 
     def list_begins(self, stream: Stream) -> None:
-        """Whoever is not named until the end is gone."""
+        """Begin a list: a holder that it does not name is removed at its end."""
         self._unseen[stream] = set(self._members.get(stream, ()))
 
     def list_ends(self, stream: Stream) -> list[str]:
-        """The list is complete; gives the owners that nobody names any more. A holder that another stream
-        tells by now is still there."""
+        """End the list; returns the owners that no record names any more. A holder that another stream
+        has reported meanwhile is kept."""
         unseen = self._unseen.pop(stream, set())
         self._members.get(stream, set()).difference_update(unseen)
         over = [one for one in unseen if not any(one in members for members in self._members.values())]

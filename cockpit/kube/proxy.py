@@ -6,7 +6,7 @@ from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.session import ApiSession
 
 LONGEST_SECONDS = 120.0
-"""Whoever asks has a shorter patience of its own, and cancels."""
+"""Callers have shorter timeouts and cancel."""
 
 
 def reader(session: ApiSession) -> Callable[[str, Sequence[tuple[str, str]], int], Awaitable[ApiAnswer]]:

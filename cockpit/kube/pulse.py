@@ -30,7 +30,7 @@ FRESH_SECONDS = 5.0
 LATE_SECONDS = 1.0
 """How much longer than the fresh connection the kept one may take: a slow server is not a dead connection."""
 SUSPICION_SECONDS = 1.0
-"""A probe is not repeated sooner, whatever fails."""
+"""Minimum interval between two probes."""
 SPREAD_SECONDS = 1.4
 """All streams go on within this time after the server has returned."""
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0
@@ -112,7 +112,7 @@ class Pulse:
             self.has_returned()
 
     def has_returned(self) -> None:
-        """Whatever waits for the server goes on."""
+        """Wake all tasks that wait for the server."""
         self._is_lost = False
         returned, self._returned = self._returned, asyncio.Event()
         returned.set()

@@ -30,7 +30,7 @@ from cockpit.model.batch import Batch, Phase
 IDLE_SECONDS = 75.0
 """Servers send a bookmark about every minute; a longer time without a whole frame is silence."""
 LIFE_BYTES = 4096
-"""So many bytes of one big frame are a sign of life, too."""
+"""Bytes of one big frame that count as a sign of life."""
 HEAD_SECONDS = 10.0
 """Patience for the head of a watch that goes on from a version. A list may wait its turn for longer."""
 SLOW_SECONDS = 20.0
@@ -311,7 +311,7 @@ class Reflector:
         except UndecodableError:
             self._batcher.skipped(1)
         except (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError):
-            self._batcher.skipped(1)  # whatever odd value an object holds, it costs this object only
+            self._batcher.skipped(1)  # an invalid value costs this object only
         else:
             if record is not None:
                 self._batcher.changed(record, is_new=is_new)

@@ -66,7 +66,7 @@ class _Request(msgspec.Struct):
     body: bytes | None
     timeout: Any
     is_stream: bool = False
-    is_fresh: bool = False  # over a connection of its own
+    is_fresh: bool = False  # over a new connection
     is_probe: bool = False  # over the connection that only probes use
 
 
@@ -86,7 +86,7 @@ def _proves_unread(request: _Request, response: "aiohttp.ClientResponse") -> boo
 
 
 class ApiSession:
-    """One user on one cluster. Whatever is sent passes through `_check`, and so through the guard."""
+    """One user on one cluster. Each request passes through `_check`, and so through the guard."""
 
     def __init__(self, credentials: "Credentials", options: SessionOptions, clock: Clock) -> None:
         self.context = credentials.context
@@ -160,7 +160,7 @@ class ApiSession:
     ) -> ApiAnswer:
         """Send one request; an answer for every HTTP status.
 
-        `body` is a tree of dicts, lists and scalars (sent as JSON whatever the patch type). Raises Refused
+        `body` is a tree of dicts, lists and scalars (sent as JSON for every patch type). Raises Refused
         where the guard forbids it and NoConnection where no answer comes or it is longer than `limit_bytes`.
         Nothing is retried, except once after a 401 with renewed credentials: a 401 of the API server proves
         that nothing was done. `is_fresh` opens a connection for this request alone; `is_probe` keeps one that
@@ -422,7 +422,7 @@ class ApiSession:
         )
 
     async def close(self) -> None:
-        """Close every connection; whoever still reads a stream is told so, and nothing is sent any more."""
+        """Close every connection; readers of streams get an error, and nothing is sent any more."""
         self._is_closed = True
         for answer in self._streams:  # aiohttp's own close leaves a waiting reader asleep for ever
             answer.close("the session was closed")
@@ -484,7 +484,7 @@ async def _check(session: ApiSession) -> None:
 
 
 def _version_in(answer: ApiAnswer) -> tuple[int, int] | None:
-    """(1, 36) from `{"major": "1", "minor": "36+"}`; None for whatever is in no such shape."""
+    """(1, 36) from `{"major": "1", "minor": "36+"}`; None for any other shape."""
     try:
         told = answer.json() if answer.ok else None
     except Refused:
@@ -496,4 +496,4 @@ def _version_in(answer: ApiAnswer) -> tuple[int, int] | None:
 
 
 def _overlook(_path: str) -> None:
-    """Nobody wants to know."""
+    """Ignore the notification."""

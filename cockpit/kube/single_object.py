@@ -1,5 +1,5 @@
-"""One object that is read by its name, again and again: for what lives among many others of its kind, which
-nobody may have the right to list."""
+"""One object that is read by its name, again and again: for an object among many of its kind, which
+the user may not be allowed to list."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ FAILED_SECONDS = 8.0
 AWAY_SECONDS = 120.0
 """While it is not, or may not be read."""
 GONE_SECONDS = 600.0
-"""What was there and is not found is kept so long, as old as it is: who writes it may be starting again."""
+"""An object that is not found any more is kept this long, with its age: its writer may be restarting."""
 
 
 class SingleObject:

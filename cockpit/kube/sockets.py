@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DIAL_SECONDS = 15.0
 ALIVE_SECONDS = 20.0
-"""A ping this often: balancers drop what is quiet, and a dead peer is noticed while nobody types."""
+"""A ping this often: balancers drop what is quiet, and a dead peer is noticed without input."""
 _GOODBYE_SECONDS = 1.0
 _MOST_MESSAGE_BYTES = 32 << 20
 _MOST_REFUSAL_BYTES = 64 << 10
@@ -86,7 +86,7 @@ class Socket:
         raise NoConnection(f"The connection to {host_of(self._server)} was cut.")
 
     async def send(self, data: bytes) -> None:
-        """Send one message. Raises NoConnection where nobody is there any more."""
+        """Send one message. Raises NoConnection where the peer is gone."""
         try:
             await self._socket.send_bytes(data)
         except (ConnectionError, RuntimeError):

@@ -52,7 +52,7 @@ class Where(msgspec.Struct, frozen=True):
     is_all_namespaces: bool = False
 
     def denied(self, verbs: str) -> str:
-        """The sentence for somebody who lacks the right to `verbs` this."""
+        """The sentence for a user without the right to `verbs` this."""
         wider = ", or choose a namespace" if self.is_all_namespaces else ""
         told = cannot(f"{verbs} {self.words}")
         return f"{told[0].upper()}{told[1:]}: {Remedy.ASK_FOR_RIGHT.value}{wider}."

@@ -25,7 +25,7 @@ KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 3}
 LUMP_BYTES = 128 << 10
 LUMP_FROM_BYTES = 16 << 10
 LUMP_SECONDS = 0.004
-"""So long at most what is less than a lump waits for more, and only behind a big one."""
+"""Longest wait for more bytes where less than a full read has arrived, and only after a full one."""
 
 
 def headers_for(
@@ -108,7 +108,7 @@ class SocketBuffer:
         self._has_come = False
 
     def came(self, size: int) -> None:
-        """So many bytes were read at once."""
+        """Note the bytes of one read."""
         self._has_come = True
         if size >= LUMP_FROM_BYTES and self._timer is None and self._wake_at(LUMP_BYTES):
             self._look_later()

@@ -41,7 +41,7 @@ LARGEST_BYTES: Final = 8 * 1024 * 1024
 MOST_FILES: Final = 64
 LOCK_SECONDS = 2.0
 ALIVE_SECONDS: Final = 90.0
-"""A session that was alive so lately is still open: nobody has left."""
+"""A session that was alive this recently is still open."""
 KEPT_SECONDS: Final = 14 * 86_400.0
 MOST_ROWS: Final = {
     "problems": 5_000,
@@ -170,7 +170,7 @@ class LocalHistory:
         return self._use(partial(pool_history.growths, pool_key=pool_key)) or ()
 
     def put_reclaim(self, reclaim: Reclaim) -> bool:
-        """Remember what was given back."""
+        """Store the reclaimed nodes."""
         return self._use(partial(pool_history.put_reclaim, reclaim=reclaim)) or False
 
     def reclaims(self, pool_key: str = "") -> tuple[Reclaim, ...]:
@@ -240,7 +240,7 @@ class LocalHistory:
 
 
 def _forget_old_files(path: Path) -> None:
-    """Of more than `MOST_FILES` histories those that nobody used for longest go."""
+    """Delete the least recently used of more than `MOST_FILES` histories."""
 
     def used(one: Path) -> float:
         with suppress(OSError):

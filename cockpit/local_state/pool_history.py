@@ -79,7 +79,7 @@ def _stages(value: Any) -> tuple[tuple[str, float], ...]:
 
 
 def put_reclaim(file: sqlite3.Connection, reclaim: Reclaim) -> bool:
-    """Keep what was given back; of too many the oldest go."""
+    """Keep the reclaimed nodes; drop the oldest of too many."""
     _make(file)
     row = (rows.kept(reclaim.pool_key), rows.kept(reclaim.what), reclaim.at_seconds, reclaim.gpu_hours)
     file.execute("INSERT OR REPLACE INTO reclaims VALUES (?, ?, ?, ?)", row)

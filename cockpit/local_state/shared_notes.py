@@ -1,7 +1,7 @@
 """Acknowledgements that a group shares: a folder that all of them may write, a file for each.
 
-A file is written in one step and has the folder's own rights, so whoever may write there may replace it. Who
-acknowledged is the owner of the file, whatever stands in it. What others wrote is cleaned and bounded; what
+A file is written in one step and has the folder's own rights, so a user with write access may replace it. Who
+acknowledged is the owner of the file, not a name in it. What others wrote is cleaned and bounded; what
 is no acknowledgement is passed over. Methods block and raise BadInput with one sentence.
 """
 
@@ -83,7 +83,7 @@ class SharedNotes:
             ) from None
 
     def remove(self, key: ProblemKey) -> None:
-        """Nobody knows of that problem any more."""
+        """Remove the acknowledgement of that problem."""
         try:
             self._path(key).unlink(missing_ok=True)
         except OSError as error:

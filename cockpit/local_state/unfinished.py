@@ -9,7 +9,7 @@ from cockpit.model.session import Connection
 ACKNOWLEDGED: Final = "acknowledged"
 """The step of the line that says that a person knows of a write that was broken off."""
 ENDED_SECONDS: Final = 900.0
-"""After so long a process that cannot be asked about is taken to have ended: no plan takes longer."""
+"""Age after which a process without a known state counts as ended: no plan takes longer."""
 _NO_WRITES: Final = ("forward",)
 _DRAIN: Final = "drain"
 
@@ -24,7 +24,7 @@ class Unfinished(NamedTuple):
 
 
 class LeftBehind(NamedTuple):
-    """What ended processes left: writes without an end, and the first lines of drains that nobody carries
+    """What ended processes left: writes without an end, and the first lines of drains that no process carries
     on."""
 
     writes: tuple[Unfinished, ...]

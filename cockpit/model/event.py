@@ -4,7 +4,7 @@ from cockpit.model.record import Record
 
 
 class Event(Record, frozen=True, gc=False, kw_only=True):
-    """One event, whichever API group wrote it; counts and times folded from the series where there is one."""
+    """One event, of either API group; counts and times folded from the series where there is one."""
 
     type: str = ""  # Normal, Warning
     reason: str = ""

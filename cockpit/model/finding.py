@@ -16,7 +16,7 @@ class Permanence(IntEnum):
     """Whether what holds a job passes: of two the one that lasts is told first."""
 
     NEVER = 0  # not as the job is written
-    ACTS = 1  # once somebody acts
+    ACTS = 1  # after an action
     PASSES = 2  # by itself
 
 

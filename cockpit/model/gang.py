@@ -49,7 +49,7 @@ class Workload(Record, frozen=True, gc=False, kw_only=True):
     checks: tuple[AdmissionCheck, ...] = ()
     gated_by: str = ""  # who holds it by the annotation kueue.x-k8s.io/admission-gated-by
     replaces: str = ""  # "namespace/name" of the slice of the same job that runs until this one is admitted
-    unhealthy_nodes: tuple[str, ...] = ()  # whose pods it is to place anew
+    unhealthy_nodes: tuple[str, ...] = ()  # whose pods it is to place again
     shape: int = 0  # alike for workloads whose pods ask for the same; 0: not known
 
     @property
@@ -122,7 +122,7 @@ class QueueShare(msgspec.Struct, frozen=True, gc=False):
 
 
 class SchedulerQueue(ClusterQueue, frozen=True, gc=False, kw_only=True):
-    """A queue of an engine with a scheduler of its own: of the cluster, jobs are submitted to it by name.
+    """A queue of an engine with its own scheduler: of the cluster, jobs are submitted to it by name.
 
     `cohort` is its parent. `pending` and `admitted` are counted from its groups of pods (None: not known).
     `phase` is its state as the engine writes it, "" for engines that write none.
@@ -164,7 +164,7 @@ class PodGroup(Record, frozen=True, gc=False, kw_only=True):
     queue: str = ""
     priority_class: str = ""
     running: int | None = None
-    is_ours: bool = False  # made by the cockpit beside a job: nobody owns it, so it goes with the job
+    is_ours: bool = False  # created by the cockpit for a job, without an owner: deleted with the job
     conditions: tuple[Condition, ...] = ()
 
 

@@ -42,7 +42,7 @@ class Doubt(msgspec.Struct, frozen=True, gc=False, order=True):
 class Gpu(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The newest sample of one card (or MIG instance), keyed by `uuid`.
 
-    `sampled_seconds` is the time of the sample itself, not of the query; None where nobody tells it: the age
+    `sampled_seconds` is the time of the sample itself, not of the query; None if unknown: the age
     is unknown then, not 0. `duty_ratio` is 0..1: the share of time in which a kernel ran, not how full the
     chip was. `also` are further pods (namespace/name) that labels name; `doubts` what was told of the card
     and not taken.
@@ -59,7 +59,7 @@ class Gpu(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     temperature_celsius: Reading = Absent.NOT_COLLECTED
     power_watts: Reading = Absent.NOT_COLLECTED
     sm_clock_hertz: Reading = Absent.NOT_COLLECTED
-    throttle: int = 0  # NVML's bits that are known to be set; 0 also where nobody collects them
+    throttle: int = 0  # NVML's bits that are known to be set; 0 also where they are not collected
     xid: int | None = None  # last code seen, 0 none; it does not clear. None: not collected
     pod_namespace: str = ""
     pod_name: str = ""

@@ -1,4 +1,4 @@
-"""What only the page of a node shows of a card: kept for the nodes that somebody looks at, for no others."""
+"""What only the page of a node shows of a card: kept only for the nodes on screen."""
 
 import msgspec
 
@@ -18,7 +18,7 @@ class ProcessUse(msgspec.Struct, frozen=True, gc=False):
 class GpuDetail(msgspec.Struct, frozen=True, kw_only=True):
     """The second record of a card (or MIG instance) with the same `uuid` as its `Gpu`. Base units.
 
-    `throttle` and `recovery` are None where nobody collects them; 0 and "none" mean that somebody looked.
+    `throttle` and `recovery` are None where they are not collected; 0 and "none" are collected values.
     Errors are counts; `ecc_double` counts since boot (volatile).
     """
 

@@ -9,7 +9,7 @@ from cockpit.model.record import Condition, Labels, OwnerRef, Record
 from cockpit.model.scheduling import Traits
 
 GANG = "Gang"
-"""Kind of the row of several bare pods that name one group: such a job has no object of its own."""
+"""Kind of the row of several bare pods that name one group: such a job has no object."""
 RECLAIM_AT = "gpu-cockpit/reclaim-at"
 RECLAIM_DUE = "gpu-cockpit/reclaim-due"
 RECLAIM_BY = "gpu-cockpit/reclaim-by"
@@ -135,7 +135,9 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     left: int | None = None  # members that have yet to end well
     gpus_allocated: int = 0
     gpus_wanted: int | None = None
-    gpu_share: GpuShare | None = None  # that its members ask for together by annotation, besides whole GPUs
+    gpu_share: GpuShare | None = (
+        None  # that its members request together by annotation, in addition to whole GPUs
+    )
     has_unknown_gpus: bool = False
     created_seconds: float | None = None
     started_seconds: float | None = None

@@ -12,14 +12,14 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
     uid: str
     resource_version: str
-    holder: str = ""  # "" where nobody holds it
+    holder: str = ""  # "" for a free Lease
     acquired_seconds: float | None = None
     renewed_seconds: float | None = None
     duration_seconds: int = 0
     transitions: int = 0
     from_nodes: int | None = None  # what its holder says it is for; None where it does not say
     to_nodes: int | None = None
-    asked_by: str = ""  # who took it last, also after it was given back; "" where it does not say
+    asked_by: str = ""  # last holder, also after the release; "" if unknown
 
     @property
     def change(self) -> str:
@@ -46,15 +46,14 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.renewed_seconds is None else self.renewed_seconds + self.duration_seconds
 
     def is_in_force(self, now_seconds: float) -> bool:
-        """Whether somebody has it. One that says nothing of its time is not held: nobody would ever give it
-        back."""
+        """Whether it has a holder and has not expired. A Lease without times counts as free."""
         lapses = self.lapses_seconds()
         return bool(self.holder) and lapses is not None and now_seconds < lapses
 
 
 class LeaseRead(NamedTuple):
     """What was read of a pool's Lease. `lease` None: there is none, or `trouble` says why it is not known, in
-    one sentence. `is_ours`: whoever sits here holds it. `is_old`: the pool's size was seen to change
+    one sentence. `is_ours`: this user holds it. `is_old`: the pool's size was seen to change
     since it was read, so that what it does not name may be in it by now."""
 
     lease: Lease | None = None

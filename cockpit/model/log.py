@@ -12,7 +12,7 @@ class LogSource(msgspec.Struct, frozen=True, gc=False):
     label: str
     container: str = ""
     rank: int | None = None
-    is_leader: bool = False  # the launcher, or whoever leads, and is no rank of its own
+    is_leader: bool = False  # the launcher or master, which is no rank
 
 
 class LogLine(msgspec.Struct, frozen=True, gc=False):
@@ -40,7 +40,7 @@ class LogWish(msgspec.Struct, frozen=True):
 
 
 STREAM_SINCE_SECONDS = 3_600
-"""How far back one stream alone is read when nobody says: the server refuses a number of lines for it."""
+"""Default period read of a single stream: the server refuses a number of lines for it."""
 
 
 class Life(msgspec.Struct, frozen=True, gc=False):

@@ -76,7 +76,7 @@ class Node(Record, frozen=True, gc=False, kw_only=True):
     @property
     def usable_cards(self) -> int:
         """Physical cards of which something can be placed; with the MIG strategy `single` the API server
-        counts instances and nobody but telemetry knows the cards."""
+        counts instances, and only telemetry knows the cards."""
         offered = self.gpu_allocatable or 0
         if self.gpu_replicas <= 1 and not self.has_mig:
             return offered

@@ -35,7 +35,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     query: tuple[tuple[str, str], ...] = ()
     target: str = ""  # "mpijob team-a/llm": what a person calls it
     kubectl: tuple[str, ...] = ()
-    """What kubectl calls it before the name (`cordon`), where it has a verb of its own for this call."""
+    """What kubectl calls it before the name (`cordon`), where it has a verb for this call."""
     via: str = ""
     fields_at_risk: tuple[tuple[str, str], ...] = ()
     """Fields of the body that a server with a feature gate off drops without a word, each with the sentence
@@ -52,17 +52,17 @@ class PoolLeaseHandle(msgspec.Struct, frozen=True, kw_only=True):
     """A change of a pool's size that is to be followed, and the Lease that keeps other cockpits from the pool
     meanwhile.
 
-    The first call of its plan takes the Lease; it is renewed while the change goes on and given back at its
+    The first call of its plan takes the Lease; it is renewed while the change goes on and released at its
     end. `path` is "" where this user may not take one.
     """
 
     pool: str  # as it was called then
-    pool_key: str  # `Pool.key`: another pool may have its name by now
+    pool_key: str  # `Pool.key`: another pool may have taken the name
     to: int  # nodes
     path: str = ""  # of the Lease below the API server
     target: str = ""  # "lease default/gpu-cockpit-h100-1f2e3d4c": what a person calls it
     holder: str = ""  # user@host
-    taken: str = ""  # when, as the Lease has it: the same holder may have taken it anew since
+    taken: str = ""  # acquire time in the Lease: the same holder may have acquired it again since
     is_brief: bool = False  # over with its plan: nothing is followed
     replaces: Lease | None = None
     """That of a change of the same holder that is in flight: its hold stands again where the deed is not
@@ -85,7 +85,7 @@ class DrainOrder(msgspec.Struct, frozen=True, kw_only=True):
     id: str  # as the node's annotation has it: without it the drain is over
     evictions: tuple[Call, ...]
     after: tuple[AwaitedJob, ...] = ()
-    longest_seconds: float = 0.0  # so long it may take; 0: as long as it takes
+    longest_seconds: float = 0.0  # timeout; 0: none
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,15 +107,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What a person types where yes is not enough: the name of what would be lost."""
     goes_on: DrainOrder | None = None
     later: tuple[Call, ...] = ()
-    """What follows once the nodes that `calls` cordon have settled: made anew by then, and sent only where it
-    is still the same; else the cordons are taken back."""
+    """What follows once the nodes that `calls` cordon have settled: planned again then, and sent only if it
+    is still the same; otherwise the nodes are uncordoned."""
     is_whole: bool = False
     """The calls belong together (a gang of bare pods): all are tried dry before the first is sent, and a
     refusal of one does not keep the others from being sent."""
     gives_back: tuple[Reclaim, ...] = ()
-    """What it gives back once it is done: remembered on this host."""
+    """Nodes it reclaims once it is done: stored on this host."""
     hold: PoolLeaseHandle | None = None
-    """What the first call takes; it is given back at once where a later call is refused."""
+    """The Lease that the first call acquires; it is released where a later call is refused."""
     keeps: Mapping[str, Any] | None = None
     """The manifest by which what it deletes can be created again: it is on this host before anything is
     sent."""

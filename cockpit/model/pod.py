@@ -5,7 +5,7 @@ from cockpit.model.record import Labels, Record
 from cockpit.model.scheduling import NO_TRAITS, Traits
 
 POOL_MARK = "gpu-cockpit/pool"
-"""The label of whatever of ours asks for nodes of a pool, and of its pods: they hold room and do no work."""
+"""The label of the cockpit's capacity requests for a pool, and of their pods: placeholders without work."""
 DEFAULT_SCHEDULERS = ("", "default-scheduler")
 """What schedulerName says of pods that the cluster's own scheduler places."""
 
@@ -38,7 +38,7 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     role: str = ""  # launcher, worker, master, ...; "" unknown
     group: int | None = None  # which of several equal groups of its role it is in; None where there is one
     rank: int | None = None  # replica or completion index, within its group
-    gang: str = ""  # name of the pod group, whatever the engine
+    gang: str = ""  # name of the pod group, of any engine
     gang_by: str = ""  # the label, annotation or field of the spec that names it
     gang_size: int = 0  # how many pods that group has, where the pod itself says so; 0 else
     gpu_share: GpuShare | None = None  # asked for by annotation: no device that the scheduler charges
@@ -88,7 +88,7 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
 
     @property
     def is_placeholder(self) -> bool:
-        """True for a pod of ours that only asks for a node: whoever has work preempts it."""
+        """True for a placeholder pod of the cockpit, which only requests a node: other pods preempt it."""
         return any(key == POOL_MARK for key, _ in self.traits.labels)
 
     @property

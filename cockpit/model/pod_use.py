@@ -1,4 +1,4 @@
-"""What a pod's containers do besides their GPUs: kept for the pods that somebody looks at, for no others."""
+"""CPU, memory and I/O of a pod's containers: kept only for the pods on screen."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from cockpit.model.quantity import Absent, Reading
 
 
 class PodUse(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Means over the last minutes. `uid` is the pod's: one that was created anew starts with nothing.
+    """Means over the last minutes. `uid` is the pod's: a recreated pod starts without values.
 
     The two network numbers are bytes a second through the pod's own interfaces (the node's, for a pod in the
     host's network). RDMA passes the kernel by and is in neither.

@@ -80,7 +80,7 @@ class PoolObject(Record, frozen=True, gc=False, kw_only=True):
     is_autoscaled: bool = False  # the object itself says that an autoscaler sets its size
     read_seconds: float | None = None
     reach: Reach | None = None  # of a pool outside the cluster: how it is read and changed
-    zone_count: int = 1  # its owner gives each so many zones the same number of machines
+    zone_count: int = 1  # zones to which its owner gives the same number of machines each
 
 
 class MachineStage(enum.Enum):
@@ -136,8 +136,8 @@ class StandingDemand(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     nodes: int | None = None  # that it is to bring
     by: str = ""  # who asked, as it was noted
     made_seconds: float | None = None
-    until_seconds: float | None = None  # it ends by itself then, None where it does not, or nobody says
-    state: str = ""  # what whoever serves it says, "" nothing
+    until_seconds: float | None = None  # when it expires, None if never or unknown
+    state: str = ""  # as its owner reports it, "" if it does not
     is_part: bool = False
 
     @property
@@ -187,15 +187,15 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     nodes_unadvertised: int = 0  # Ready, and the GPUs that they have are not offered yet
     idle_nodes: int = 0
     gpus_idle: int = 0  # offered by nodes that are ready, and taken by no pod
-    nodes_spot: int = 0  # that the cloud may take back at any time
+    nodes_spot: int = 0  # that the cloud may reclaim at any time
     is_use_known: bool = True  # False where not every pod is seen: then more may be allocated and fewer idle
     node_names: tuple[str, ...] = ()
     grows_by_demand: bool = False  # its number cannot be set, and it can be asked for more
 
     @property
     def key(self) -> str:
-        """What it is known by to history and to other cockpits: the owner's kind, group and name, whatever
-        other pools are seen, so that an owner made anew finds it."""
+        """What it is known by to history and to other cockpits: the owner's kind, group and name, independent
+        of other pools, so that a recreated owner has the same key."""
         if not self.owner_kind:
             return self.name
         group = f".{self.owner_group}" if self.owner_group else ""

@@ -29,7 +29,7 @@ class Prices(msgspec.Struct, frozen=True, kw_only=True):
         return found.spot_hourly if is_spot else found.hourly
 
     def cost(self, machine: str, nodes: int, seconds: float, *, is_spot: bool = False) -> float | None:
-        """Money for so many machines over that time, each billed up to the next whole second or minute."""
+        """Cost of these machines over that time, each billed up to the next whole second or minute."""
         hourly = self.hourly(machine, is_spot=is_spot)
         if hourly is None:
             return None

@@ -39,7 +39,9 @@ class Commands(msgspec.Struct, frozen=True, kw_only=True):
     failed: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()  # keys of node labels that name such a pool; () is any
     values: Pairs = ()
-    environment: tuple[str, ...] = ()  # names of variables that the program is given besides the common ones
+    environment: tuple[
+        str, ...
+    ] = ()  # names of variables that the program is given in addition to the common ones
     timeout_seconds: float = 60.0
 
     def filled(self, words: tuple[str, ...], pool: str, **numbers: int) -> list[str]:

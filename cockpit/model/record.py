@@ -11,7 +11,7 @@ Uid = NewType("Uid", str)
 class Kind:
     """The kinds of record the store keeps a table for. The value is also the word on the command line.
 
-    Engines may have tables of their own besides (`cockpit.gangs.registry`).
+    Engines may have further tables (`cockpit.gangs.registry`).
     """
 
     NODE = "nodes"
@@ -34,7 +34,7 @@ class Kind:
     OWNER = "owners"  # metadata of a controller that is none of the above
     NAMESPACE = "namespaces"
     GPU = "gpus"  # telemetry, keyed by GPU uuid
-    GPU_DETAIL = "gpudetails"  # what the page of a node shows besides, same keys
+    GPU_DETAIL = "gpudetails"  # further values on the page of a node, same keys
     POD_USE = "poduses"  # CPU and network of the pods on screen, keyed by the pod's uid
 
 

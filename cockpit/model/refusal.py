@@ -13,7 +13,7 @@ class By(enum.Enum):
     Kubernetes names these in the message alone; `cockpit.kube.refusal` reads it there once.
     """
 
-    SERVER = "server"  # nobody else: status, reason and causes tell all there is
+    SERVER = "server"  # the API server: status, reason and causes are complete
     WEBHOOK = "webhook"  # an admission webhook denied it
     WEBHOOK_DOWN = "webhook down"  # an admission webhook does not answer
     WEBHOOK_DRY_RUN = "webhook without dry run"  # it has side effects and keeps the server from dry runs
@@ -35,7 +35,7 @@ class StatusCause(msgspec.Struct, frozen=True):
 
 class ObjectRef(msgspec.Struct, frozen=True):
     """An object, as a path or Status.details names it: `resource` is the plural ("mpijobs"), which
-    Status.details calls `kind`. Fields are "" where nobody said."""
+    Status.details calls `kind`. Fields are "" if unknown."""
 
     resource: str = ""
     name: str = ""

@@ -26,7 +26,7 @@ class SeenProblem(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Acknowledgement(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Somebody knows of a problem. `until_seconds` None: until it changes. `is_bad` and `gpus` are those of
+    """The acknowledgement of a problem. `until_seconds` None: until it changes. `is_bad` and `gpus` are from
     the finding when it was acknowledged: a worse one is shown again."""
 
     subject_key: str
@@ -69,7 +69,7 @@ class PastRun(NamedTuple):
 
 class Growth(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A growth of a pool that is over. `stages` are steps of the ladder with the seconds from *asked* until
-    the last of its machines had reached them; a step that nobody could see is missing."""
+    the last of its machines had reached them; a step that was not observed is missing."""
 
     pool_key: str  # `Pool.key`
     asked_seconds: float  # epoch
@@ -78,12 +78,12 @@ class Growth(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     stages: tuple[tuple[str, float], ...] = ()
 
     def seconds_to(self, step: str) -> float | None:
-        """Seconds from *asked* to that step; None where nobody saw it."""
+        """Seconds from *asked* to that step; None if it was not observed."""
         return dict(self.stages).get(step)
 
 
 class Reclaim(NamedTuple):
-    """GPUs that were given back. `gpu_hours` None: nobody knows how long they had idled."""
+    """GPUs that were reclaimed. `gpu_hours` None: how long they had idled is unknown."""
 
     pool_key: str
     what: str  # the node or job, in a person's words
@@ -105,7 +105,7 @@ class PoolSample(NamedTuple):
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     """What former sessions left. `left_seconds` is when the last of them was alive, None where there is none
-    or one is still open; `nodes` None: nobody noted them."""
+    or one is still open; `nodes` None: not recorded."""
 
     left_seconds: float | None = None
     problems: tuple[SeenProblem, ...] = ()

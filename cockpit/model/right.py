@@ -42,7 +42,7 @@ class Right(msgspec.Struct, frozen=True):
 
     @property
     def question(self) -> str:
-        """The command with which anybody can ask the cluster for it."""
+        """The kubectl command that checks it."""
         plain = f"{self.resource}.{self.group}" if self.group else self.resource
         found = f"kubectl auth can-i {self.verb} {plain}{'/' * bool(self.name)}{self.name}"
         if self.subresource:
@@ -52,7 +52,7 @@ class Right(msgspec.Struct, frozen=True):
 
 def cannot(what: Right | str) -> str:
     """`you cannot delete jobs.batch in team-a`: a missing right, in kubectl's words. `what` is the right, or
-    `list queues` where nobody has it as a value."""
+    `list queues` where it is not a value."""
     return f"you cannot {what.words if isinstance(what, Right) else what}"
 
 
@@ -70,7 +70,7 @@ class RightsReader(Protocol):
         """Ask for these from now on; what was wanted before no longer is."""
 
     def doubt(self, rights: Iterable[Right], /) -> None:
-        """Ask anew about these: they may have been given or taken."""
+        """Check these again: they may have been granted or revoked."""
 
 
 Ways = tuple[tuple[Right, ...], ...]

@@ -6,7 +6,7 @@ import msgspec
 
 
 class ScalerMetric(NamedTuple):
-    """One metric, as the object writes it: `cpu 82% of 50%`. `now` "" where nobody measures it."""
+    """One metric, as the object writes it: `cpu 82% of 50%`. `now` "" where it is not measured."""
 
     name: str
     now: str

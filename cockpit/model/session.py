@@ -11,7 +11,7 @@ from cockpit.model.acts_as import ActsAs
 
 
 class Answer(Protocol):
-    """One whole HTTP answer, whatever its status."""
+    """One complete HTTP response, of any status."""
 
     @property
     def status(self) -> int:
@@ -25,7 +25,7 @@ class Answer(Protocol):
 
 
 class Reader(Protocol):
-    """Whoever can ask the API server for something."""
+    """A client of the API server."""
 
     async def request(self, method: str, path: str, /) -> Answer:
         """Send one request. Raises Refused where the guard forbids it, NoConnection where no answer comes."""

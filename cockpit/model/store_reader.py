@@ -122,7 +122,7 @@ class StoreReader(Protocol):
         """Since when a card has been idle under its present holder; None while it works."""
 
     def duty_mean(self, uuid: str, /) -> DutyMean | None:
-        """How busy a card was lately under its present holder; None where nobody holds or measures it."""
+        """Mean duty of a card under its present pod; None for a free or unmeasured card."""
 
     def slowdown(self, uuid: str, /) -> Slowdown | None:
         """How a card was throttled over the last ten minutes; None where nothing harmful was seen."""

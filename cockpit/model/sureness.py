@@ -8,5 +8,5 @@ class Sureness(StrEnum):
 
     PROVED = "proved by numbers"  # computed here from what the cluster holds
     SAID = "said by a component"  # its text or reason was understood
-    INFERRED = "inferred"  # nobody says it: the best explanation of what is seen
+    INFERRED = "inferred"  # not reported: the best explanation of what is seen
     UNKNOWN = "unknown"  # something is wrong; what is seen does not tell what

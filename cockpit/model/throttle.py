@@ -29,7 +29,7 @@ BIT_OF = {word: bit for bit, word, _ in REASONS}
 
 
 def bits_of(words: Iterable[str]) -> int:
-    """The bits of dcgm-exporter's words; words that nobody knows are left out."""
+    """The bits of dcgm-exporter's words; unknown words are left out."""
     bits = 0
     for word in words:
         bits |= BIT_OF.get(word, 0)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 Line = tuple[float | None, ...]
-"""A value a step, the oldest first; None where nothing was measured, () where nobody collects it."""
+"""A value a step, the oldest first; None where nothing was measured, () if it is not collected."""
 
 
 class CardTrace(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -22,7 +22,7 @@ class CardTrace(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class PodTrace(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What one pod did besides its cards: mean rates of each step, disk and network in bytes a second."""
+    """Usage of one pod without its cards: mean rates of each step, disk and network in bytes a second."""
 
     uid: str
     key: str = ""  # namespace/name
@@ -34,7 +34,7 @@ class PodTrace(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class PodLines(msgspec.Struct, frozen=True, kw_only=True):
-    """What is remembered of some pods until `end_seconds`: by uid their cards, and what they did besides."""
+    """What is remembered of some pods until `end_seconds`: by uid their cards, and their other usage."""
 
     end_seconds: float
     step_seconds: float
@@ -47,7 +47,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
 
     `started_seconds` is when the youngest of its containers started, None where that is not known;
     `coming` are members that have yet to start; `progress_seconds` when its log last told a step, None where
-    nobody reads it. `is_whole` is False where a card or pod of the job has no lines here.
+    it is not read. `is_whole` is False where a card or pod of the job has no lines here.
     """
 
     end_seconds: float

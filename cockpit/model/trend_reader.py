@@ -16,7 +16,7 @@ class TrendReader(Protocol):
         """Of one pool's GPUs."""
 
     def card(self, uuid: str, /) -> Line:
-        """Duty of one GPU, while somebody looks at its node."""
+        """Duty of one GPU, while its node is on screen."""
 
     def job(self, key: str, /) -> Line:
-        """Mean duty of a job's GPUs, () where nobody remembers it."""
+        """Mean duty of a job's GPUs, () without history."""

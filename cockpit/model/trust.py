@@ -4,8 +4,8 @@ from enum import Enum
 
 
 class Trust(Enum):
-    """What stands between a connection and whoever could pose as its server."""
+    """How the identity of a connection's server is verified."""
 
     VERIFIED = "verified"  # its certificate is checked
-    UNVERIFIED = "unverified"  # TLS, and nobody checks the certificate (insecure-skip-tls-verify)
+    UNVERIFIED = "unverified"  # TLS without a check of the certificate (insecure-skip-tls-verify)
     PLAIN = "plain"  # http: neither encrypted nor checked

@@ -1,4 +1,4 @@
-"""A kind of object that is watched for somebody who may not know how it is fetched."""
+"""A kind of object that is watched for a room that must not know how it is fetched."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -86,7 +86,7 @@ class AppBase(FrugalApp[int]):
         raise NotImplementedError
 
     def internal_error(self, error: BaseException, where: str) -> str:
-        """Keep and tell an error that nobody expected, once for each place; its sentence."""
+        """Report and show an unexpected error, once for each place; returns its sentence."""
         assert self._note is not None
         sentence = self._note(error, where)
         if sentence not in self._shown:

@@ -93,7 +93,7 @@ class Cluster(HeaderSource, Protocol):
 
     @property
     def has_failed(self) -> bool:
-        """True where nobody tries any more to reach it."""
+        """True where the attachment has given up on the server."""
 
     @property
     def trouble(self) -> str:
@@ -131,7 +131,7 @@ class Pages(Protocol):
         """Why it waits, the logs or the YAML of what is under the cursor of that place."""
 
     def open_verb(self, place: Any, verb: "Verb", things: Sequence[Any]) -> None:
-        """The form or the dialog by which a verb is told what it has to know besides."""
+        """Open the form or dialog for the options of a verb."""
 
     def open_clone(self, place: Any, job: "Job", changed: Mapping[str, str]) -> None:
         """The form of a clone of the job with these values."""
@@ -143,7 +143,7 @@ class Pages(Protocol):
     def choose_context(self) -> None: ...
     def open_palette(self) -> None: ...
     def reattach(self, *, context: str = "", namespaces: Namespaces = ...) -> None:
-        """Leave this context or these namespaces and attach anew."""
+        """Leave this context or these namespaces and attach to others."""
 
 
 class Changes(Protocol):
@@ -175,10 +175,10 @@ class TroubleWatch(Protocol):
         """What stands on *Now*."""
 
     def acknowledge(self, found: Finding, note: str, seconds: float | None, who: str, /) -> None:
-        """Somebody knows of it, for so long; None: until it changes."""
+        """Acknowledge the finding for `seconds`; None: until it changes."""
 
     def take_back(self, found: Finding, /) -> None:
-        """It needs a human after all."""
+        """Remove the acknowledgement."""
 
     @property
     def load(self) -> LoadSample:
@@ -215,10 +215,10 @@ class PoolMemory(Protocol):
         """When this session asked for another size last without a Lease; None: it did not."""
 
     def reclaims(self, pool_key: str, /) -> tuple[Reclaim, ...]:
-        """What was given back of that pool lately, the newest first."""
+        """Nodes of that pool that were reclaimed recently, the newest first."""
 
     async def reclaimed(self, found: tuple[Reclaim, ...], /) -> None:
-        """This was given back just now: it is remembered."""
+        """Store the nodes that were just reclaimed."""
 
     @property
     def empty_since(self) -> Mapping[str, float]:
@@ -232,7 +232,7 @@ class PoolMemory(Protocol):
 
 
 class RowsInSight(Protocol):
-    """What is read besides for rows on screen (`cockpit.screens.on_demand`)."""
+    """Reads on demand for rows on screen (`cockpit.screens.on_demand`)."""
 
     def show(self, found: Iterable[Finding], /) -> None:
         """These are the rows of *Now*."""
@@ -314,13 +314,13 @@ class Cockpit(Pages, Changes, Protocol):
 
     @property
     def default_namespace(self) -> str:
-        """Where a new object goes when nobody says: the namespace shown, else the context's."""
+        """Default namespace of a new object: the namespace shown, else the context's."""
 
     @property
     def template_folders(self) -> tuple[Path, ...]: ...
     @property
     def shrink_at_once(self) -> int | None:
-        """So many nodes of a pool may go at once unasked; None: a tenth of it."""
+        """Most nodes of a pool to remove without a typed confirmation; None: a tenth of it."""
 
     def state_of(self, place: str) -> ViewState: ...
     def keep_state(self, place: str, state: ViewState) -> None: ...

@@ -14,7 +14,7 @@ class CloneScreen(SubmitScreen):
     """The form of the job once more; every leaf that is no field stays as it was."""
 
     def __init__(self, job: Job, template: Template, changed: Mapping[str, str] | None = None) -> None:
-        """`changed` are values that somebody chose before."""
+        """`changed` are values chosen before."""
         own = {one.name: one.default or "" for one in template.parameters}
         values = own | {name: value for name, value in (changed or {}).items() if name in own}
         super().__init__(template.name, values)

@@ -1,4 +1,4 @@
-"""Drains that were begun in this session: each goes on behind whatever is on screen, and says when it ends.
+"""Drains that this session started: each continues in the background, and reports its end.
 
 Who quits, or leaves for another context, leaves the node cordoned and noted: any session can go on from
 there.
@@ -31,7 +31,7 @@ class DrainsHost(Protocol):
     def spawn(self, work: WorkType[None], name: str) -> None: ...
     def notify(self, message: str, **options: Any) -> None: ...
     def looked_up(self) -> None:
-        """Draw what is on screen anew."""
+        """Redraw the screen."""
 
 
 class Drains:

@@ -25,7 +25,7 @@ from cockpit.views.load import LEAST_CHART_LINES, load_charts
 from cockpit.views.states import why_empty
 
 LEAST_SECONDS = 1.0
-"""So often at most it is counted anew."""
+"""Minimum interval between two counts."""
 MOST_GAP_LINES = 12
 _LEAST_GAP_LINES = 3
 _LEAST_WASTE_LINES = 4
@@ -86,7 +86,7 @@ class FleetScreen(Place):
     # ---- counting
 
     async def _count_on(self) -> None:
-        """Anew whenever the store moved, so that it costs a bounded share of the time."""
+        """Recount when the store has changed, at a bounded share of the time."""
         while True:
             await self._moved.wait()
             self._moved.clear()

@@ -56,7 +56,7 @@ class FormPage(Place):
             self.set_focus(field)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """No key of the app acts here, whatever has the focus."""
+        """No key of the app acts here, with any focus."""
         return False if action in LEAVING | BEFORE_TYPING else super().check_action(action, parameters)
 
     def action_back(self) -> None:

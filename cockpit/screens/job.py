@@ -244,7 +244,7 @@ class JobScreen(TablePlace):
         self._ranks.update(members, cluster.store, self.table.source, computes, is_allowed=is_allowed)
 
     def holds_top(self) -> bool:
-        """The first member stays under the cursor until somebody moves it, also while members come."""
+        """The first member stays under the cursor until a key moves it, also while members are added."""
         return True
 
     def look(self) -> Focus:

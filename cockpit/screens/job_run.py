@@ -1,4 +1,4 @@
-"""What the logs of a job's members tell on its page: followed while somebody looks at it, no longer."""
+"""The training run on a job's page, from its members' logs: followed only while the page is open."""
 
 import asyncio
 from collections import deque
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 EVERY_SECONDS = 10.0
 """How often what is no line of a log is looked at: times, last words, silence."""
 SHOW_SECONDS = 1.0
-"""Lines may pour; the page is drawn anew at most so often."""
+"""Minimum interval between two redraws while lines pour in."""
 TAIL_LINES = 200
 MOST_TAIL_LINES = 4_000
 """Of all members together: a quarter of a second to read."""
@@ -52,7 +52,7 @@ def _library(folders: tuple[Path, ...]) -> Library:
 
 
 class RunReader:
-    """Keeps `run` for the job that `whose` names with its members, and shows the page anew when it moved."""
+    """Keeps `run` for the job that `whose` names with its members, and redraws the page when it changed."""
 
     def __init__(self, page: Place, whose: Callable[[], tuple[Job, tuple[Pod, ...]] | None]) -> None:
         self.run = Run()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_THINGS = 64
 """Of more marked rows than these nothing is asked: the dry run leaves out whom the server refuses."""
 ASK_SECONDS = 10.0
-"""So often what is wanted is asked for again, where an answer has grown old meanwhile."""
+"""Interval at which expired answers are requested again."""
 _MOST_TOLD = 2
 _TABLES = (Kind.NAMESPACE, Kind.POD_GROUP, Kind.WORKLOAD, Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE, Kind.POOL)
 """What plans look up beside the thing itself, as far as it decides whom their calls are sent to."""
@@ -135,7 +135,7 @@ class KeyRights:
         self._drawn: tuple[bool, frozenset[str], tuple[tuple[str, str], ...]] | None = None
 
     def look(self) -> None:
-        """Ask about what the keys mean now; the footer is drawn anew where they came, went or are barred."""
+        """Ask about what the keys mean now; the footer is redrawn where a key appears or goes."""
         reviews = _reviews(self._place)
         if reviews is None or not self._keys:
             self._meant, self._barred = None, frozenset()

@@ -1,4 +1,4 @@
-"""Changes of pools that are held from here: each is followed to its end behind whatever is on screen.
+"""Leases of pool changes from this session: each change is followed to its end in the background.
 
 One that was begun before the cockpit was left is taken up again, by the Lease that still names this user and
 host: once a session, as soon as it may write.

@@ -27,13 +27,13 @@ from cockpit.views.log_filter import parse_log_filter
 from cockpit.views.view_state import Measure, read_number
 
 REFILTER_SECONDS = 0.1
-"""Typing goes on while 50,000 lines are looked through anew."""
+"""Typing goes on while 50,000 lines are searched again."""
 POUR_SECONDS = 1.0
 """A line after a pause is shown at once; of a log that pours, what came is shown so often: on the way to the
 terminal each time costs as much as a line of text."""
 MOST_WAITING = 2_000
 COUNT_SECONDS = 5.0
-"""So often the number of lines is told anew while they pour."""
+"""Interval at which the number of lines is updated while they pour in."""
 SINCE = ("1m", "10m", "1h", "6h", "1d")
 LAST_LINES = "last lines"
 
@@ -97,7 +97,7 @@ class LogsScreen(Place):
         return (pod,) if isinstance(pod, Pod) else ()
 
     def _start(self) -> None:
-        """Read anew, as far back as is wished now."""
+        """Read again, from the chosen time."""
         self._sources = view.sources_of(self.members())
         self._waiting.clear()
         self._is_reading = True

@@ -30,7 +30,7 @@ MOST_NAMES = 2_000
 
 
 async def pick_namespace(app: App[Any]) -> None:
-    """Show one namespace, several, or all; where they are not all read the store is filled anew."""
+    """Show one namespace, several, or all; where they are not all read the store is refilled."""
     cockpit = cockpit_of(app)
     cluster, here = cockpit.cluster, cockpit.cluster.namespaces
     listed = [record.name for record in cluster.store.records(Kind.NAMESPACE).values()]

@@ -175,7 +175,7 @@ class Place(CalmFocus, Screen[None]):
         return not self.display
 
     def show(self) -> None:
-        """Header and body anew; widgets repaint only the lines that changed."""
+        """Refresh header and body; widgets repaint only the lines that changed."""
         if self.is_going or not self.is_mounted:
             return
         self._shown_at = self.cockpit.clock.monotonic()

@@ -1,4 +1,4 @@
-"""The eight places by name. Each is imported when it is opened: nobody waits for one he did not ask for."""
+"""The eight places by name. Each is imported when it is first opened."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module

@@ -30,7 +30,7 @@ from cockpit.views.pool_json import Learnt, page_of
 from cockpit.views.pool_page import PoolPage, facts, page_lines
 
 READ_SECONDS = 30.0
-"""How often what is not watched is read anew while the page is open."""
+"""Interval at which unwatched objects are read again while the page is open."""
 
 
 class PoolPanel(FlowText):
@@ -44,7 +44,7 @@ class PoolPanel(FlowText):
         self._height = 0
 
     def set_page(self, page: PoolPage | None, height: int) -> None:
-        """Show this on a terminal of so many lines; the same again costs nothing."""
+        """Show this on a terminal of this height; the same again costs nothing."""
         if (page, height) != (self._page, self._height):
             self._page, self._height = page, height
             self.reflow()
@@ -104,7 +104,7 @@ class PoolScreen(NodesScreen):
         self.set_interval(READ_SECONDS, self._read)
 
     def on_screen_resume(self) -> None:
-        """Read anew what a form above it may have changed."""
+        """Read again what a form above it may have changed."""
         self._read()
 
     @property
@@ -154,7 +154,7 @@ class PoolScreen(NodesScreen):
         super().acted(outcome)
         self._read()  # who changes the pool is somebody else by now
 
-    # ---- the log of whoever decides the size
+    # ---- the log of the pool's owner
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The key of the log is barred where no pod of the owner is seen; pressing it says so."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cockpit.local_state.history import LocalHistory
 
 LOOK_SECONDS: Final = 30.0
-"""So often it looks, in the cluster's time: a demo that runs faster is looked at more often."""
+"""Interval between two samples, in the cluster's time: a demo that runs faster is sampled more often."""
 LEAST_LOOK_SECONDS: Final = 0.5
 """Never more often than this, in ours."""
 SAMPLE_SECONDS: Final = 120.0
@@ -68,7 +68,7 @@ class PoolWatch:
         self._recalled: set[str] = set()
 
     def _follow(self) -> None:
-        """Another cluster has pools of its own."""
+        """Forget the pools of the former cluster."""
         if self._cluster is not self._app.cluster:
             self._begin_anew()
             self._cluster = self._app.cluster
@@ -82,12 +82,12 @@ class PoolWatch:
         return self._growths
 
     def reclaims(self, pool_key: str) -> tuple[Reclaim, ...]:
-        """What was given back of that pool, the newest first: what was remembered, and by this session."""
+        """Reclaimed nodes of that pool, the newest first: from the history, and by this session."""
         self._follow()
         return tuple(one for one in self._reclaims if one.pool_key == pool_key)
 
     async def reclaimed(self, found: tuple[Reclaim, ...]) -> None:
-        """This was given back just now: it is remembered at once."""
+        """Store the nodes that were just reclaimed."""
         self._follow()
         self._reclaims = (*found, *self._reclaims)
         history = self._app.run_history()

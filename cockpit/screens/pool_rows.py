@@ -6,7 +6,7 @@ from cockpit.pools.index import pools_of
 
 
 class PoolRows:
-    """The pools by the key of their row, made anew when the store moved: each asks for one several times."""
+    """The pools by the key of their row, rebuilt when the store changed: each is looked up several times."""
 
     def __init__(self) -> None:
         self._made_of: tuple[StoreReader | None, int] = (None, 0)

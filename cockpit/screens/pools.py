@@ -120,7 +120,7 @@ class PoolsScreen(TablePlace):
         return pool.why_not if pool is not None else ""
 
     def action_logs(self) -> None:
-        """The log of whoever decides the size of the pool under the cursor."""
+        """The log of the owner of the pool under the cursor."""
         pool, store = self.thing("pool"), self.cockpit.cluster.store
         if pool is None:
             self.say("no pool under the cursor")

@@ -146,7 +146,7 @@ class NowWatch:
         return is_time and not is_listing(self._app.cluster)
 
     def _follow(self) -> None:
-        """Another cluster, or another part of it, has troubles of its own."""
+        """Forget the problems of the former cluster or namespaces."""
         cluster = self._app.cluster
         if cluster is self._cluster and cluster.namespaces == self._namespaces:
             return
@@ -208,7 +208,7 @@ class NowWatch:
     # ---- acknowledging
 
     def acknowledge(self, found: Finding, note: str, seconds: float | None, who: str) -> None:
-        """Somebody knows of it, for so long; None: until it changes."""
+        """Acknowledge the finding for `seconds`; None: until it changes."""
         now_seconds = self._app.clock.cluster_now()
         known = Acknowledgement(
             subject_key=found.row,

@@ -1,4 +1,4 @@
-"""The ranks of a job as cells instead of lines: from so many members on by itself, and by key."""
+"""The ranks of a job as cells instead of lines: automatic above a number of members, and by key."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Loss and throughput of a training run on the page of its job, and whoever is slow or missing in it."""
+"""Loss and throughput of a training run on the page of its job, and its slow or missing ranks."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ MOST_SAID_SHORT, MOST_SAID = 2, 8
 
 
 class RunPanel(FlowText):
-    """Nothing as long as there is nothing to draw and nobody to name."""
+    """Hidden while there is nothing to draw and no rank to name."""
 
     DEFAULT_CSS = (
         "RunPanel { display: none; padding: 0 1;" + FLOW_CSS + "} RunPanel.shown { display: block; }"
@@ -26,7 +26,7 @@ class RunPanel(FlowText):
         self._shown: tuple[RunCurves, tuple[Pair, ...], int] = (RunCurves(), (), 0)
 
     def set_run(self, curves: RunCurves, said: Sequence[Pair], height: int) -> None:
-        """Show these on a page of so many lines; the same ones again cost nothing."""
+        """Show these on a page of this height; the same ones again cost nothing."""
         wanted = (curves, tuple(said), height)
         if wanted != self._shown:
             self._shown = wanted

@@ -46,7 +46,7 @@ class SmokeScreen(SubmitScreen):
 
 
 async def _follow(cockpit: Cockpit, form: SmokeScreen, plan: Plan, node: str) -> None:
-    """To its end, behind whatever is on screen."""
+    """Follow it to its end in the background."""
     app: Any = cockpit
     template, values = form.template, dict(form._values)
     try:

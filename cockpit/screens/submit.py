@@ -301,7 +301,7 @@ class SubmitScreen(FormPage):
             self._draw()
 
     async def _with_others(self, plan: Plan) -> Plan | None:
-        """The plan with what it does to others; None while nobody answers."""
+        """The plan with its effects on other jobs; None without an answer."""
         from cockpit.actions.others import with_others
 
         try:

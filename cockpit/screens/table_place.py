@@ -78,7 +78,7 @@ class TablePlace(Place):
         self.set_focus(self.table)
 
     def holds_top(self) -> bool:
-        """Whether a cursor that nobody moved stays on the first row while rows come above it."""
+        """Whether an unmoved cursor stays on the first row while rows are inserted above it."""
         return not self.cockpit.cluster.is_settled(LISTED)
 
     def project(self) -> None:

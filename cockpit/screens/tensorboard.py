@@ -111,7 +111,7 @@ class TensorBoardForward:
         self._page.app.notify(f"TensorBoard of {job.name}: {self._said}", timeout=8)
 
     async def _stay_open(self, passage: Passage, listener: Listener) -> str:
-        """Until somebody or something ends it; answers why."""
+        """Wait until it is ended; returns why."""
         self._passage, self._listener, self._said = passage, listener, ""
         self._end = asyncio.get_running_loop().create_future()
         self._page.app.notify(f"TensorBoard: {address(listener)}", timeout=8)

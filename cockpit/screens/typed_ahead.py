@@ -16,7 +16,7 @@ from textual.worker import Worker, get_current_worker
 SHOW_SECONDS: Final = 5.0
 """A page stands within milliseconds, on a busy machine within a second. One that never does is a fault."""
 OPEN_SECONDS: Final = 1.0
-"""A worker that asks the server before it shows a form may hang. After this time keys act on the open page."""
+"""A worker that asks the server before it shows a form may hang. After this time keys act again."""
 LEAVING: Final = frozenset({"ctrl+c", "ctrl+q"})
 
 

@@ -156,7 +156,7 @@ async def _limit(place: "Place", pools: "Sequence[Pool]") -> None:
 
 
 async def _reclaim(place: "Place", pools: "Sequence[Pool]") -> None:
-    """Ask only where nodes are empty and nobody knows since when."""
+    """Ask only where nodes are empty and their idle time is unknown."""
     from cockpit.actions.reclaim_nodes import ReclaimTerms, next_step
     from cockpit.actions.verbs.pool import RECLAIM, ReclaimOptions
     from cockpit.gangs.sentence import counted
@@ -293,7 +293,7 @@ async def _smoke_test(place: "Place", nodes: "Sequence[Node]") -> None:
 
 
 def _drain_choices(place: "Place", nodes: "Sequence[Node]") -> list[ChoiceItem]:
-    """Waiting for the jobs first: it costs nobody anything."""
+    """Waiting for the jobs first: it interrupts no job."""
     from cockpit.actions.drain.bill import jobs_on
     from cockpit.actions.verbs.drain import is_draining
     from cockpit.gangs.sentence import listed
@@ -312,7 +312,8 @@ def _drain_choices(place: "Place", nodes: "Sequence[Node]") -> list[ChoiceItem]:
     if names:
         told = listed("once these have ended: ", names, 90)
         items.append(ChoiceItem("after", f"{again}drain after its jobs", told))
-    items.append(ChoiceItem("now", f"{again}drain now", "jobs that will be interrupted are listed" * bool(names)))
+    breaks = "jobs that will be interrupted are listed" if names else ""
+    items.append(ChoiceItem("now", f"{again}drain now", breaks))
     if any(map(is_draining, nodes)):
         items.append(ChoiceItem("stop", "stop the drain", "uncordons the nodes the drain cordoned"))
     return items
@@ -327,7 +328,7 @@ async def _tensorboard(place: "Place", _jobs: "Sequence[Job]") -> None:
 
 
 async def open_verb(place: "Place", verb: Verb, things: Sequence[Any]) -> None:
-    """Ask what the verb has to know besides; what cannot be is said."""
+    """Ask for the verb's options; show why they cannot be chosen."""
     try:
         await OPENERS[verb.opener](place, things)
     except CockpitError as error:

@@ -29,7 +29,7 @@ from cockpit.triage.engine import explain, job_behind
 from cockpit.views import why as view
 
 READ_SECONDS = 15.0
-"""So often what is read on demand is read again while somebody looks at it."""
+"""Interval at which reads on demand are repeated while the page is open."""
 MARGIN_CELLS = 4
 
 
@@ -111,7 +111,7 @@ class WhyScreen(Place):
             await asyncio.sleep(READ_SECONDS)
 
     def _explained(self, known: ClusterView) -> Finding:
-        """Anew when the store moved, so that it costs a bounded share of the time."""
+        """Recompute when the store has changed, at a bounded share of the time."""
         clock, revision = self.cockpit.clock, known.store.revision
         since = clock.monotonic() - self._explained_at
         is_due = self._revision == -1 or since >= self._explain_seconds / SHARE_OF_TIME

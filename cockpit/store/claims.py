@@ -1,7 +1,7 @@
 """What devices by claim (DRA) add to nodes and pods: their GPU counts, and which pod has which card.
 
 Records of nodes and pods come bare from the API server and are dressed here on their way into the store; when
-a slice or claim moves, those that it concerns are dressed anew. A node that shows a GPU resource of its own
+a slice or claim moves, the nodes and pods concerned are updated. A node that has a GPU resource
 and offers the same cards to claims has them once: the larger count stands. A claim is charged to one of its
 pods, so that sums count a device once; the others know it as shared.
 """
@@ -125,13 +125,13 @@ class Claims:
         return self._pod(record)
 
     def nodes_due(self) -> tuple[str, ...]:
-        """Names of nodes to dress anew; told once."""
+        """Names of nodes to update; returned once."""
         due = tuple(self._nodes_due)
         self._nodes_due.clear()
         return due
 
     def pods_due(self) -> tuple[str, ...]:
-        """Uids of pods to dress anew; told once."""
+        """Uids of pods to update; returned once."""
         due = tuple(self._pods_due)
         self._pods_due.clear()
         return due

@@ -26,7 +26,7 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeltaLog:
-    """Collects changes until somebody takes them.
+    """Collects changes until they are taken.
 
     The uids are the keys of dictionaries: in the order of coming, in which the pods of a job stand together,
     and nothing has to be copied when they are taken.
@@ -47,7 +47,7 @@ class DeltaLog:
         self._statuses.add(kind)
 
     def take(self, revision: int) -> Delta:
-        """Everything since the last take, and start anew."""
+        """Return and clear all changes since the last call."""
         delta = Delta(
             revision=revision,
             changed={kind: uids.keys() for kind, uids in self._changed.items() if uids},

@@ -127,7 +127,7 @@ class PodIndex:
         return self._moved.get(node, 0)
 
     def named(self, node: str) -> Mapping[str, int]:
-        """What is asked for on the node besides cpu and memory, by resource."""
+        """Requests on the node by resource, without cpu and memory."""
         return self._named.get(node, _NOTHING)
 
     def restrictive(self) -> ValuesView[Pod]:
@@ -189,7 +189,7 @@ class GpuIndex:
         return self._means.get(uuid)
 
     def _watch_mean(self, old: Gpu | None, new: Gpu) -> None:
-        """A gap in the samples or another holder begins anew; what nobody holds has no mean."""
+        """A gap in the samples or another pod resets the mean; a free card has none."""
         at, duty = new.sampled_seconds, new.duty_ratio
         is_other = old is not None and (old.pod_namespace, old.pod_name) != (new.pod_namespace, new.pod_name)
         if is_other or isinstance(duty, Absent) or at is None or not new.pod_name:

@@ -21,7 +21,7 @@ class Signal:
     `notify` fires at once when the last firing is an interval ago (the leading edge). Within the interval
     it books one firing for its end, however often it is called. The interval lasts `interval_seconds` from
     one firing to the next, and longer when the subscribers were slow. `call_later(delay_seconds, fn)` is the
-    event loop's; nothing is booked unless somebody notified.
+    event loop's; nothing is scheduled without a notification.
     """
 
     def __init__(

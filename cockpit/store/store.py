@@ -24,7 +24,7 @@ EVENTS_PER_OBJECT = 50
 EVENTS_IN_ALL = 20_000
 
 _MANY_RESOURCES = (Kind.OWNER, Kind.POOL, Kind.MACHINE, Kind.POD_GROUP, Kind.OTHER_JOB)
-"""Kinds that gather several API resources: a name may occur twice, so a newcomer replaces nobody."""
+"""Kinds that gather several API resources: a name may occur twice, so a new object replaces none."""
 
 _ONE_BY_ONE = (Kind.GPU, Kind.EVENT, *_MANY_RESOURCES)
 """Kinds whose records have no name of their own, or push others out."""
@@ -59,7 +59,7 @@ class Store:
         self._events = EventIndex(events_per_object, events_in_all)
         self._claims = Claims()
         self._workloads = Multimap()
-        self._groups = Multimap()  # "namespace/name" -> uids of PodGroups, of whichever engine
+        self._groups = Multimap()  # "namespace/name" -> uids of PodGroups, of any engine
         self._put_in: dict[str, Callable[[Any, Any], None]] = {
             Kind.POD: self._pods.put,
             Kind.GPU: self._gpus.put,
@@ -332,7 +332,7 @@ class Store:
         return self._pods_in(self._pods.by_owner.get(owner_uid))
 
     def pods_under(self, owner_uid: str) -> list[Pod]:
-        """The same in the order of coming, for somebody who puts them in an order of his own."""
+        """The same in order of arrival, for callers that sort them."""
         table = self._tables.get(Kind.POD, _EMPTY)
         return [table[uid] for uid in self._pods.by_owner.get(owner_uid)]
 
@@ -395,7 +395,7 @@ class Store:
         return self._gpus.idle_since(uuid)
 
     def duty_mean(self, uuid: str) -> DutyMean | None:
-        """How busy the card was lately under its present holder; None where nobody holds or measures it."""
+        """Mean duty of the card under its present pod; None for a free or unmeasured card."""
         return self._gpus.duty_mean(uuid)
 
     def slowdown(self, uuid: str) -> Slowdown | None:

@@ -15,7 +15,7 @@ from cockpit.store.series import SeriesShelf
 
 KEYS = 1_200
 STEP_SECONDS = 30.0
-"""A point of a line stands for so long: within a step only the newest cell of what is drawn moves."""
+"""Width of one point of a line: within it only the newest cell of the drawing changes."""
 SAMPLES = 60
 """Half an hour of steps."""
 
@@ -98,7 +98,7 @@ class Trends:
         return self._with_past(f"gpu/{uuid}")
 
     def job(self, key: str) -> tuple[float | None, ...]:
-        """Mean duty of a job's cards over the last hour, () where nobody remembers it."""
+        """Mean duty of a job's cards over the last hour, () without history."""
         return self._with_past(f"job/{key}")
 
     def _with_past(self, key: str) -> tuple[float | None, ...]:

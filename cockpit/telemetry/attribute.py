@@ -37,7 +37,7 @@ def attribute(
     SURE: the named pod sits on this node, is not finished and asks for GPUs. SHARED: several may hold it.
     GUESSED: the pod follows only from counting, from the last round, or from a label that cannot be checked;
     so does one that got its GPUs by claim, on a card that no claim is known to have.
-    UNALLOCATED: nobody is left who could hold it. NOT_COLLECTED: somebody holds it, nobody says who. A label
+    UNALLOCATED: no pod is left that could have it. NOT_COLLECTED: a pod has it, no source says which. A label
     that names a pod which is not on the node counts for nothing; the card's `doubts` tell it.
     """
     holders = {(pod.namespace, pod.name): pod for pod in pods if _may_hold(pod)}
@@ -155,7 +155,7 @@ def _shared_rest(card: Gpu, holders: dict[_Who, Pod]) -> Gpu:
 
 
 def _counted(cards: list[Gpu], holders: dict[_Who, Pod]) -> list[Gpu]:
-    """Give the cards that nobody named to pods that were charged for more than they were named on."""
+    """Attribute cards without a label to pods that were charged for more cards than name them."""
     charged = {who: pod.gpus_allocated for who, pod in holders.items()}
     for card in cards:
         who = (card.pod_namespace, card.pod_name)

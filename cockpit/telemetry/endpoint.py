@@ -18,7 +18,7 @@ _WITHOUT = "; no part of it is shown, as it may hold a password"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server of its own: `host` without brackets, `path` without a slash at its end."""
+    """A server by its URL: `host` without brackets, `path` without a trailing slash."""
 
     scheme: str
     host: str

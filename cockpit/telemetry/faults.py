@@ -22,7 +22,7 @@ class TelemetryError(CockpitError):
         return 0.0
 
     def told(self, pause_seconds: float) -> str:
-        """The sentence for somebody who waits for the next try."""
+        """The sentence shown until the next attempt."""
         return self.sentence
 
 

@@ -131,4 +131,4 @@ class FleetReader:
 
 
 _EACH = tuple(one for one in GpuMetric if one is not GpuMetric.THROTTLE)
-"""Of nine reasons a card (our exporter's) those that throttle clocks are asked for besides."""
+"""Of the nine reasons of a card (our exporter's) only those that throttle clocks are queried too."""

@@ -1,4 +1,4 @@
-"""What somebody looks at now, as far as telemetry is concerned: it decides what is asked, and how often."""
+"""What is on screen, as far as telemetry is concerned: it decides what is queried, and how often."""
 
 import enum
 from collections.abc import Callable
@@ -15,7 +15,7 @@ class RefreshPace(enum.Enum):
     SLOW = "slow"
     """Only the sums in the header are in sight."""
     NONE = "none"
-    """No number is in sight, or nobody is there: nothing is asked."""
+    """No number is on screen, or the user is away: nothing is queried."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The last hour of what is on screen, from Prometheus' own memory: a point a minute, bounded. Pure.
 
-Ring buffers hold what was seen while somebody looked; this is what a page that was just opened cannot know.
+Ring buffers have the samples of this session; this reads the time before a page was opened.
 """
 
 import math
@@ -17,7 +17,7 @@ RANGE_SECONDS = 3_600
 STEP_SECONDS = 60
 POINTS = RANGE_SECONDS // STEP_SECONDS + 1
 MOST_SERIES = 256
-"""Of more than so many nothing is drawn: a node has at most 16 cards of seven instances."""
+"""Most devices that are drawn: a node has at most 16 cards of seven instances."""
 MOST_PODS = 200
 AGAIN_SECONDS = 60.0
 

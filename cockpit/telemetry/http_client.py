@@ -97,7 +97,7 @@ class Direct:
             }
             self._client = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=4, resolver=resolver()),
-                # whoever asks has a deadline for the whole answer, and cancels
+                # callers have a deadline for the whole response, and cancel
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
                 headers=headers,
                 read_bufsize=READ_BYTES,
@@ -139,7 +139,7 @@ def _proxy_for(endpoint: Endpoint) -> str | None:
 
 def _seconds(retry_after: str, date: str) -> float | None:
     """Retry-After in seconds, bounded: a number, or a date (RFC 9110), which is taken against the server's
-    own `Date`, whatever our clock says. None for anything else."""
+    own `Date`, not our clock. None for anything else."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit() and len(text) <= 9:
         return min(float(text), MOST_RETRY_SECONDS)

@@ -1,4 +1,4 @@
-"""How telemetry is handed what it asks through: it knows no transport."""
+"""Protocols of the HTTP clients that telemetry is given; it knows no transport."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -7,7 +7,7 @@ Query = Sequence[tuple[str, str]]
 
 
 class HttpAnswer(Protocol):
-    """One whole answer, whatever its HTTP status, unpacked. `cockpit.kube.answer.ApiAnswer` is one."""
+    """One complete response, of any HTTP status, unpacked. `cockpit.kube.answer.ApiAnswer` is one."""
 
     @property
     def status(self) -> int: ...
@@ -21,7 +21,7 @@ class HttpAnswer(Protocol):
 
 Get = Callable[[str, Query, int], Awaitable[HttpAnswer]]
 """(path, query, most bytes) -> answer. Redirects are not followed. Raises CockpitError where no answer comes
-or it is longer; whoever stops waiting cancels it, and its connection is closed."""
+or it is longer; a caller that stops waiting cancels it, which closes its connection."""
 
 
 class Http(Protocol):
@@ -43,4 +43,4 @@ class Through:
         return await self._get(self._root + path, query, limit_bytes)
 
     async def close(self) -> None:
-        """The way belongs to somebody else."""
+        """Do nothing: the connection belongs to the API session."""

@@ -1,6 +1,6 @@
 """CPU and network of pods straight from their nodes' kubelets, for clusters without a Prometheus.
 
-The way is the API server's node proxy, `metrics/cadvisor`. Whoever may use that proxy may do far more with
+The way is the API server's node proxy, `metrics/cadvisor`. A user who may use that proxy may do far more with
 it, so it is closed in read-only mode and to most roles: then these numbers are not collected, and the next
 try is a while off. Counters become rates over what was seen in the last minutes. Names and labels are those
 that `cockpit.telemetry.uses` asks a Prometheus for.
@@ -113,7 +113,7 @@ def _counts(one: Sample, field: str) -> bool:
 
 
 def _kept(seen: Sequence[_Reading], new: _Reading | None, longest_seconds: float) -> list[_Reading]:
-    """The readings of the last minutes; a counter that fell (a container began anew) begins anew as well.
+    """The readings of the last minutes; a counter that fell (its container restarted) is reset as well.
 
     Where the cluster's time runs faster than ours, even two rounds are minutes apart there: then these two,
     at most `longest_seconds` apart, make the rate.

@@ -9,7 +9,7 @@ Wake = Callable[[], Coroutine[Any, Any, object]]
 
 
 async def nap(seconds: float, wake: Wake | None, sleep: Callable[[float], Awaitable[None]]) -> None:
-    """Wait so many seconds by `sleep`, or until `wake` is over; what is left of both is cancelled."""
+    """Wait `seconds` by `sleep`, or until `wake` ends; the other one is cancelled."""
     if wake is None:
         await sleep(seconds)
         return

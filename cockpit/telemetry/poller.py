@@ -41,14 +41,14 @@ SLOW_SECONDS = 60.0
 """How often the fleet is read while only the sums in the header are in sight: before samples go stale."""
 
 IDLE_SECONDS = 1.0
-"""How soon it is noticed that somebody looks again, where nobody says so."""
+"""Interval at which a change of the focus is noticed without a nudge."""
 
 _REST = 4.0
-"""After a round comes a pause of at least so many times its length, up to the longest: a large fleet is asked
+"""Least ratio of a pause to the round before it, up to the longest pause: a large fleet is asked
 less often."""
 
 BESIDES_AGAIN_SECONDS = 60.0
-"""What got no answer in time besides the cards is not asked for again so long."""
+"""Pause before a query other than the cards' that timed out is sent again."""
 
 T = TypeVar("T")
 
@@ -63,9 +63,10 @@ class Poller:
     """Asks every `interval_seconds`, doubles the pause while there is no answer, emits `Batch`es of `Gpu`.
 
     `looking` says what is in sight: nodes on screen are read every round, a large fleet (`many_cards`) only
-    every `FLEET_SECONDS`, details of a node only while its page is open, nothing while nobody looks. Failures
+    every `FLEET_SECONDS`, details of a node only while its page is open, nothing while the user is away.
+    Failures
     become the stream's status; cards keep their rows and go stale. `known` are the cards that an earlier
-    poller left in the store. `nudge` is set when somebody looks elsewhere: the pause ends then; that of a
+    poller left in the store. `nudge` is set when the focus changes: the pause ends then; that of a
     source in trouble ends with `returned`: the way to it is free again. `after_round` is told the source's
     time at the end of every round, `remember` the lines of the last hour.
     """
@@ -135,18 +136,18 @@ class Poller:
                 await self._sleep(IDLE_SECONDS)
 
     async def _pause(self, seconds: float, returned: Wake | None) -> None:
-        """Wait, or until somebody looks elsewhere; of a source in trouble until the way to it is free again,
+        """Wait, or until the focus changes; for a source in trouble until it can be reached again,
         also where it was freed while the round went on, but never before it may be asked."""
         if self.failures:
             wake = None if self._is_throttled else returned
         elif self._nudge is not None and self._nudge.is_set():
-            return  # somebody looked elsewhere while the round was under way
+            return  # the focus changed during the round
         else:
             wake = None if self._nudge is None else self._nudge.wait
         await nap(seconds, wake, self._sleep)
 
     def _is_due(self) -> bool:
-        """False while nobody looks, and between the slow rounds while only the header is in sight."""
+        """False while the user is away, and between the slow rounds while only the header is in sight."""
         look = self._looking()
         if look.pace is RefreshPace.NONE:
             return False
@@ -273,7 +274,7 @@ class Poller:
         return look.nodes if now_monotonic - self._whole_at < FLEET_SECONDS else ()
 
     async def _replay(self, cards: Sequence[Gpu], now_seconds: float) -> None:
-        """What cards that nobody has seen before did in the last minutes goes to the store first."""
+        """Put the last minutes of cards that are new to the store there first."""
         new = [card for card in cards if card.uuid not in self._cards]
         known: Mapping[str, Sequence[Stretch]] = {}
         with suppress(TimeoutError):
@@ -326,7 +327,7 @@ class Poller:
         return found
 
     def _left(self, cards: Iterable[Gpu], seen: Collection[str]) -> frozenset[str]:
-        """Silent cards of nodes that were in the cluster and are not any more: nobody speaks of them."""
+        """Silent cards of nodes that have left the cluster: no source reports them."""
         nodes: Mapping[str, Node] = self._cluster.records(Kind.NODE)
         names = {node.name for node in nodes.values()}
         self._nodes_met |= names
@@ -387,7 +388,7 @@ class Poller:
         now = self._clock.now()
         changed: list[Gpu] = []
         if self._answered_at is not None:
-            # how long a source has been silent is our time, whatever time its samples are stamped with
+            # how long a source has been silent is our time, not that of its samples
             pace = self._clock.cluster_pace()
             then, at = self._answered_at
             shown, _ = aged(
@@ -409,5 +410,5 @@ class Poller:
             retry_seconds=now + pause,
         )
         self._sink(Batch(kind=Kind.GPU, changed=shifted(changed, self._shifted_by), status=status))
-        self._beside.tell((), (), ())  # nobody can say how old they are
+        self._beside.tell((), (), ())  # their age is unknown
         return pause

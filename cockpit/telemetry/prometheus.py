@@ -32,7 +32,7 @@ REMARK = "PromQL "
 
 
 class Prometheus:
-    """One Prometheus, asked through `http`. Answers are taken apart in a thread that nobody waits for."""
+    """One Prometheus, asked through `http`. Responses are parsed in a daemon thread."""
 
     def __init__(
         self,

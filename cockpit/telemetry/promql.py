@@ -17,7 +17,7 @@ REASONED = ("cockpit_gpu_throttle",)
 """Names with a series for each reason (label `reason`)."""
 
 PROBE = "vector(1)"
-"""Answered by every Prometheus whatever it scrapes; `/` is refused by many proxies."""
+"""Answered by every Prometheus, with any targets; `/` is refused by many proxies."""
 
 HOST_LABELS = ("Hostname", "hostname", "node")
 """Labels that name a node, generation A first."""
@@ -57,7 +57,7 @@ def any_of(literals: Iterable[str]) -> str:
 
 
 def instant(names: Iterable[str], nodes: Iterable[str] = ()) -> str:
-    """Every series of these names; with nodes only theirs, whichever label names the node."""
+    """Every series of these names; with `nodes` only theirs, by any label that names a node."""
     by_name = f"__name__=~{any_of(names)}"
     chosen = tuple(nodes)
     if not chosen:

@@ -9,7 +9,7 @@ from cockpit.sanitise import clean
 
 
 class Sample(NamedTuple):
-    """One value of one series. `sampled_seconds` is epoch seconds, None where nobody tells."""
+    """One value of one series. `sampled_seconds` is epoch seconds, None if unknown."""
 
     name: str
     labels: Mapping[str, str]
@@ -67,7 +67,7 @@ def parse_exposition(
     """Samples of the Prometheus text format (version 0.0.4), of these names where they are given, and at most
     so many. Lines that do not follow the format are left out; labels are cleaned.
 
-    `read_seconds` is the time of reading, used where a line has no time stamp of its own (milliseconds).
+    `read_seconds` is the time of reading, used where a line has no time stamp (milliseconds).
     Source: prometheus.io/docs/instrumenting/exposition_formats/#text-based-format.
     """
     samples: list[Sample] = []

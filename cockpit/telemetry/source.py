@@ -66,17 +66,17 @@ class TelemetrySource(Protocol):
         """What only the pages of these nodes show. Raises TelemetryError as `read` does."""
 
     async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
-        """CPU and network of these pods, as far as somebody collects them. Raises nothing but Unheard."""
+        """CPU and network of these pods, as far as they are collected. Raises only Unheard."""
 
     async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
-        """Lines of the last hour, where somebody remembers it. Raises nothing but Unheard."""
+        """Lines of the last hour, where the source keeps history. Raises only Unheard."""
 
     async def lately(self, now_seconds: float) -> dict[str, tuple[Stretch, ...]]:
         """What all cards did in the last minutes, by `Gpu.uuid`; nothing where that is not remembered. Raises
         nothing but Unheard."""
 
     async def lines(self, pods: Sequence[Pod], now_seconds: float) -> PodLines | None:
-        """What these pods and their cards did over the last hours; None where nobody remembers it. Raises
+        """Usage of these pods and their cards over the last hours; None without history. Raises
         TelemetryError."""
 
     async def close(self) -> None:
@@ -156,7 +156,7 @@ class PrometheusSource:
         return await self._asked.apart(work)
 
     async def details(self, cluster: StoreReader, nodes: Sequence[str]) -> list[GpuDetail]:
-        """One query for all that the page of a node shows besides; as `Source.details`."""
+        """One query for all further facts on the page of a node; as `Source.details`."""
         if not nodes:
             return []
         rows = await self._asked.query(instant(detail_names.NAMES, nodes))

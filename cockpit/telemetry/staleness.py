@@ -35,7 +35,7 @@ def stale(card: Gpu) -> Gpu:
 
 
 def is_forgotten(card: Gpu, now_seconds: float, forget_seconds: float = FORGET_SECONDS) -> bool:
-    """True for a card that was not heard of for so long that it is not shown any more."""
+    """True for a card whose last sample is too old to show."""
     return card.sampled_seconds is not None and now_seconds - card.sampled_seconds > forget_seconds
 
 

@@ -15,7 +15,7 @@ from cockpit.telemetry.promql import any_of
 from cockpit.telemetry.sample import from_prometheus
 
 MOST_PODS = 200
-"""Of a larger job the first so many are asked for: the URL of a GET has its limits."""
+"""Pods of a job that are queried at most: the URL of a GET has its limits."""
 
 WINDOW = "3m"
 """Rates need two samples; kubelets are scraped at least once a minute."""

@@ -1,4 +1,4 @@
-"""What needs a human as a table: what is open, what somebody knows of, what was resolved lately."""
+"""What needs a human as a table: open, acknowledged and recently resolved problems."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -10,7 +10,7 @@ _UNREAD = "ResourceClaims of its pods are not known"
 
 
 def may_have_gpus(node: Node, store: StoreReader) -> bool:
-    """True where pods of a node have devices by claim, and nobody tells what the node offers to claims."""
+    """True where pods of a node have devices by claim, and what the node offers to claims is unknown."""
     if listing(store, Kind.DEVICE_SLICE).has_all:
         return False
     return any(pod.traits.device_claims for pod in store.pods_on(node.name))

@@ -25,7 +25,7 @@ NEAR_CELSIUS = 5.0
 
 
 TrendOf = Callable[[str], tuple[float | None, ...]]
-"""Duty of a card lately by its uuid, the oldest first; empty where nobody followed it."""
+"""Duty of a card lately by its uuid, the oldest first; empty if it was not followed."""
 
 
 def no_trend(uuid: str) -> tuple[float | None, ...]:
@@ -80,7 +80,7 @@ def _clock(row: gpus.GpuRow, now_seconds: float) -> Cell:
 
 
 def bits_of(row: gpus.GpuRow) -> int | None:
-    """What throttles the clocks (NVML's bits), None where nobody tells."""
+    """What throttles the clocks (NVML's bits), None if unknown."""
     if row.detail is not None and row.detail.throttle is not None:
         return row.detail.throttle
     return row.card.throttle or None
@@ -108,7 +108,7 @@ def _ecc(row: gpus.GpuRow, now_seconds: float) -> Cell:
 
 
 def ecc_cell(detail: GpuDetail | None) -> Cell:
-    """What is known of the memory's health; `ok` only where somebody counts errors."""
+    """What is known of the memory's health; `ok` only where errors are counted."""
     if detail is None:
         return fmt.absent_cell(Absent.NOT_COLLECTED)
     if trouble := _memory_trouble(detail):
@@ -118,7 +118,7 @@ def ecc_cell(detail: GpuDetail | None) -> Cell:
     known = [one for one in (double, failed, rows) if not isinstance(one, Absent)]
     if not known:
         return fmt.absent_cell(Absent.NOT_COLLECTED)
-    # errors that nobody counts are not no errors
+    # uncounted errors are not zero errors
     return Cell("ok", "good") if not isinstance(double, Absent) else Cell("no remaps", "dim")
 
 

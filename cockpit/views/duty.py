@@ -18,7 +18,7 @@ from cockpit.views.node_cards import cards_of
 
 class Duty(msgspec.Struct, frozen=True, kw_only=True):
     """Mean and least duty (0..1) of the `gpus_reporting` cards that tell theirs, of `gpus` that are allocated
-    (None where nobody can say how many). Where none does both are None, never 0, for `reason`; `missing`
+    (None if unknown). Where none does both are None, never 0, for `reason`; `missing`
     counts the cards that are in neither number, by reason.
     """
 
@@ -66,5 +66,5 @@ def of_pool(pool: Pool, store: StoreReader) -> Duty:
 
 
 def of_node(node: Node, store: StoreReader, allocated: int | None) -> Duty:
-    """Of the node's cards that pods hold, `allocated` in all (None where nobody can say)."""
+    """Of the node's cards that pods hold, `allocated` in all (None if unknown)."""
     return of_cards([card for card in cards_of(node, store) if views_of.is_allocated(card)], allocated)

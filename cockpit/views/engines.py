@@ -11,7 +11,7 @@ _LOOK: dict[bool | None, tuple[str, Tone]] = {True: ("●", "good"), False: ("×
 
 
 def engine_pairs(present: Sequence[InstalledEngine]) -> tuple[Pair, ...]:
-    """One line for each engine that is installed, and one for those that are not; () where nobody looked."""
+    """One line for each engine that is installed, and one for those that are not; () before discovery."""
     installed = [one for one in present if one.is_served]
     absent = [one.engine for one in present if not one.is_served]
     pairs = []

@@ -19,7 +19,7 @@ from cockpit.views import format as fmt
 @dataclass(frozen=True, slots=True)
 class Fleet:
     """Physical cards: `gpus` = busy + idle_allocated + allocated_unknown + free + unseen + lost. `unseen` are
-    allocated or free, nobody can say: not every pod of the cluster may be read (or was read yet). `joining`
+    allocated or free, which is unknown: not all pods of the cluster may be read (or were read yet). `joining`
     are promised ones of nodes that do not show theirs yet and are not part of `gpus`. `duty` is the mean over
     allocated cards that telemetry knows; `sampled_seconds` the time of the newest sample. `shares` are MIG
     instances and time-sliced replicas, which pods ask for instead of cards; their cards are part of `gpus`,
@@ -207,9 +207,9 @@ _MEMOS: "WeakKeyDictionary[StoreReader, _Memo]" = WeakKeyDictionary()
 
 
 def fleet(store: StoreReader) -> Fleet:
-    """The whole cluster, whatever the namespace: nodes belong to none.
+    """The whole cluster, in all namespaces: nodes belong to none.
 
-    Counted anew only for nodes where something moved; the header of every place asks several times a second.
+    Recounted only for nodes that changed; the header of every place asks several times a second.
     """
     memo = _MEMOS.get(store)
     if memo is None:

@@ -183,7 +183,7 @@ CARD_FIELDS_DRAWN: Final = (_CARD, _NEEDED, _NEEDED_BAR, *_REST)
 def card_table(
     use: FleetUse, now_seconds: float, fields: Sequence[Field[ModelFleet]] = CARD_FIELDS
 ) -> LazyTable[ModelFleet]:
-    """A line for each kind of card; none where not every pod may be read, for then nobody knows."""
+    """A line for each kind of card; none where not every pod may be read, for then it is unknown."""
     return LazyTable(fields, use.models if use.is_use_known else (), card_key, now_seconds)
 
 
@@ -242,7 +242,7 @@ class Waste(NamedTuple):
     what: str  # idle, at 0% or lost
     gpus: int
     whose: str
-    gpu_hours: float | None  # None: nobody knows for how long
+    gpu_hours: float | None  # None: the duration is unknown
     words: str
     job: str = ""  # `namespace/name` of the first
     node: str = ""

@@ -224,7 +224,7 @@ def clock_cell(frequency_hertz: Reading) -> Cell:
 
 
 def bar(ratio: Reading) -> str:
-    """One glyph for a share 0..1; a missing number has a glyph of its own."""
+    """One glyph for a share 0..1; a missing number has its own glyph."""
     if isinstance(ratio, Absent):
         return ABSENT_GLYPHS[ratio]
     return BARS[level(ratio, len(BARS)) - 1] if ratio > 0 else BARS[0]

@@ -41,7 +41,7 @@ def index_text(row: GpuRow) -> str:
 def rows_of(node: Node, store: StoreReader) -> list[GpuRow]:
     """The devices of one node by index: those with telemetry, those without, those lost.
 
-    Which index a device without telemetry has nobody tells; it gets the lowest that is not taken.
+    The index of a device without telemetry is unknown; it gets the lowest that is not taken.
     """
     known = cards_of(node, store)
     found = [GpuRow(card, is_lost=is_dead(node) and not card.pod_name) for card in known]
@@ -131,7 +131,7 @@ def _holder(row: GpuRow, now_seconds: float) -> Cell:
 
 def _sampled(row: GpuRow, now_seconds: float) -> Cell:
     if row.card.sampled_seconds is None:
-        # numbers whose age nobody tells are something else than no numbers
+        # numbers of unknown age differ from no numbers
         return fmt.UNKNOWN if row.card.source else fmt.absent_cell(Absent.NOT_COLLECTED)
     tone = fmt.absent_cell(Absent.STALE).tone if row.card.duty_ratio is Absent.STALE else "dim"
     return Cell(fmt.sample_age(now_seconds - row.card.sampled_seconds), tone)

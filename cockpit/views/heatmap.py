@@ -106,7 +106,7 @@ def groups(
     store: StoreReader, metric: Metric = Metric.DUTY, namespaces: Namespaces = EVERY
 ) -> tuple[HeatGroup, ...]:
     """Pools by name, each with its GPU nodes by name. With namespaces, cards of others keep their place and
-    are drawn as free. Made anew only when the store moved."""
+    are drawn as free. Rebuilt only when the store changed."""
     asked = (store.revision, metric, namespaces)
     memo = _MEMOS.get(store)
     if memo is None or memo[0] != asked:
@@ -165,7 +165,7 @@ class _Shades:
         return tuple(levels)
 
     def _without_telemetry(self, node: Node, place: int) -> int:
-        """A device nobody measures: free where the API server shows fewer allocated, else not collected."""
+        """An unmeasured device: free where the API server shows fewer allocated, else not collected."""
         if not self._sees_all:
             return NOT_COLLECTED
         allocated = self._store.requests_on(node.name).gpus
@@ -185,7 +185,7 @@ class _Shades:
         return fmt.level(value)
 
     def _named_level(self, card: Gpu) -> int:
-        """The shade of who holds the card: free where nobody does, not collected where nobody tells."""
+        """The shade of who holds the card: free where no pod does, not collected where it is unknown."""
         if card.pod_namespace and card.pod_namespace not in self._namespaces:
             return FREE
         if not card.pod_name:

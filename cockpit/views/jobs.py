@@ -36,7 +36,7 @@ class JobRow:
 
     @property
     def verdict(self) -> Finding | None:
-        """Why it waits or is broken; None where nobody asked for it."""
+        """Why it waits or is broken; None if it was not computed."""
         return None if self.explain is None else self.explain(self.job)
 
     @property

@@ -30,7 +30,7 @@ Line = tuple[Cell, ...]
 
 def ladder_lines(ladder: Ladder, width: int, now_seconds: float, unasked: str = "?") -> list[Line]:
     """`asked 14:02:10 ── accepted +1s ── ...`, broken between steps where it does not fit. `unasked` stands
-    where nobody dated *asked*."""
+    where *asked* has no date."""
     lines: list[list[Cell]] = [[]]
     used = 0
     for at, stamp in enumerate(ladder.stamps):
@@ -69,7 +69,7 @@ def _step(stamp: Stamp, ladder: Ladder, now_seconds: float, unasked: str) -> Cel
 
 
 def _when(stamp: Stamp, ladder: Ladder) -> str:
-    """From *asked* on; where nobody knows when that was, from the first step that is dated."""
+    """From *asked* on; if its time is unknown, from the first step with a date."""
     if stamp.at_seconds is None:
         return ""
     first = next((one.at_seconds for one in ladder.stamps if one.at_seconds is not None), stamp.at_seconds)

@@ -68,7 +68,7 @@ class Memory:
 
 
 _SEARCHES = 3
-"""So many keys are searched for before a dictionary of all rows is worth making."""
+"""Keys that are searched for before a dictionary of all rows pays off."""
 
 
 class LazyTable(Generic[R]):

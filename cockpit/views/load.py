@@ -41,7 +41,7 @@ def load_sample(found: Fleet, jobs: Iterable[Job], now_seconds: float) -> LoadSa
 def load_line(samples: Sequence[LoadSample], now: LoadSample, width: int) -> str:
     """`Last hour  GPUs wanted 260 ▁▂▅█  allocated 200 ▆▆▇▇  free 62 ▃▂▁▁  queue 5 jobs ▁▂▃▅` in that width.
 
-    It says for how long anybody looked; minutes in which nobody did are gaps. GPUs share one scale.
+    It says how long the load was observed; minutes without samples are gaps. GPUs share one scale.
     """
     line = _by_minute(samples, now)
     text = ""

@@ -48,7 +48,7 @@ def said(node: Node | None, store: StoreReader, key: str) -> str:
 
 
 def holder_of(node: Node | None, store: StoreReader, key: str) -> Pod | None:
-    """The pod that holds the device with that key, None where nobody does or nobody tells."""
+    """The pod that holds the device with that key, None if free or unknown."""
     if node is None:
         return None
     for card in store.gpus_on(node.name):
@@ -194,7 +194,7 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
 
 
 def _health(node: Node, store: StoreReader) -> Pair:
-    """The worst of what is known, and what nobody collects: silence is not health."""
+    """The worst known values, and values that are not collected: silence is not health."""
     found = [gpus.GpuRow(card, detail=devices.detail_of(card, store)) for card in cards_of(node, store)]
     health = cards.health_cell([row.card for row in found])
     text, tone = health.text, health.tone

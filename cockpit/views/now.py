@@ -33,7 +33,7 @@ _SHOWN_STREAMS = (Kind.NODE, Kind.POD, Kind.GPU)
 
 
 UNTRUSTED = {Trust.UNVERIFIED: "TLS unverified", Trust.PLAIN: "no TLS"}
-"""What stands in the header as long as nobody checks who answers."""
+"""The header's mark while the server's identity is not verified."""
 QUIET_SECONDS = 90.0
 """Bookmarks come about once a minute: a longer silence is worth a word."""
 
@@ -73,7 +73,7 @@ def header(
     attached: HeaderSource, now_seconds: float, state: ViewState | None = None, heading: Segments = ()
 ) -> tuple[Segments, Segments]:
     """The header line as (left, right): context, the screen's `heading`, nodes, what the GPUs do; API, age of
-    the data, read-only. In front of it a mark as long as nobody checks who answers."""
+    the data, read-only. In front of it a mark while the server's identity is not verified."""
     context = attached.context or "no context"
     acts_as = attached.acts_as
     identity = () if acts_as is None else (StatusSegment(f"as {acts_as.user}", "warn", 1),)
@@ -119,8 +119,8 @@ def _namespace_segments(store: StoreReader, shown: Namespaces) -> Iterator[Statu
 def fleet_segments(found: Fleet) -> Segments:
     """`312 nodes · 2,101/2,496 GPUs busy · 203 low duty · 164 free · 28 lost · duty 71%`.
 
-    GPUs are cards; MIG instances and replicas are told beside them as shares. Cards that are allocated while
-    nobody knows what they do are told as such, never as idle or busy.
+    GPUs are cards; MIG instances and replicas are told beside them as shares. Allocated cards whose
+    duty is unknown are shown as such, never as idle or busy.
     """
     if not found.nodes:
         return ()
@@ -138,7 +138,7 @@ def fleet_segments(found: Fleet) -> Segments:
         if found.allocated_unknown:
             segments.append(StatusSegment(f"{found.allocated_unknown:,} allocated, duty n/c", "dim", 3))
         segments.append(
-            # not "idle": that is a job which has done nothing for an hour, or a node that nobody uses
+            # not "idle": that is a job which has done nothing for an hour, or an unused node
             StatusSegment(f"{found.idle_allocated:,} low duty", "warn" if found.idle_allocated else "dim", 3)
         )
     segments.append(StatusSegment("free unknown" if found.unseen else f"{found.free:,} free", "", 2))
@@ -208,7 +208,7 @@ def fleet_sums(found: Fleet, trends: TrendReader, width: int) -> str:
     """`duty ▅▆▆▇ 76% · power ▂▃▅▆ 39.5kW · memory 5.3Ti/6.3Ti` in at most `width` cells.
 
     Where room is short the lines of blocks shrink first, then whole numbers are left out from the end. What
-    nobody measures is left out.
+    is not measured is left out.
     """
     words: list[str] = []
     for cells in (_TREND_CELLS, _TREND_CELLS // 2, 0):

@@ -44,7 +44,7 @@ def natural(text: str) -> str:
 
 
 def sort_rows(rows: Iterable[R], value: Callable[[R], Value], *, descending: bool = False) -> list[R]:
-    """Rows by value: stable, natural for text, numbers before text; None, "" and NaN last whichever way."""
+    """Rows by value: stable, natural for text, numbers before text; None, "" and NaN always last."""
     numbers: list[tuple[float, R]] = []
     texts: list[tuple[str, R]] = []
     unknown: list[R] = []

@@ -13,7 +13,7 @@ from cockpit.views import format as fmt
 SHOWN_SECONDS = 6 * 3_600.0
 LEAST_POINTS = 3
 TOGETHER_SECONDS = 300.0
-"""Between two samples no further apart the pool stood as at the first: whoever watches takes one every two
+"""Between two samples no further apart the pool stood as at the first: a session takes one every two
 minutes."""
 LEAST_CHART_LINES = 4
 MOST_CHART_LINES = 9
@@ -30,7 +30,7 @@ class _Curve(NamedTuple):
 def curve_lines(
     samples: Sequence[PoolSample], now: PoolSample, width: int, height: int
 ) -> list[tuple[Cell, ...]]:
-    """GPUs of the pool beside GPUs asked of it, on one scale; [] where nobody has watched for long enough."""
+    """GPUs of the pool beside GPUs asked of it, on one scale; [] where it was not watched for long enough."""
     points = _slots(samples, now, width)
     if sum(one is not None for one in points) < LEAST_POINTS or width < 40:
         return []
@@ -78,7 +78,7 @@ def _charts(
 
 
 def _slots(samples: Sequence[PoolSample], now: PoolSample, width: int) -> list[PoolSample | None]:
-    """So many moments of equal distance up to now, each the last sample before its end; gaps are None."""
+    """This number of equally spaced moments up to now, each the last sample before its end; gaps are None."""
     begin = min(
         (one.at_seconds for one in samples if one.at_seconds >= now.at_seconds - SHOWN_SECONDS),
         default=now.at_seconds,

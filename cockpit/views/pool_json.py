@@ -35,7 +35,7 @@ ON_ITS_PAGE = LeaseRead(trouble="that is read on the page of the pool")
 
 
 class Learnt(NamedTuple):
-    """What was read besides: what this host remembers of pools, and the autoscalers of pods."""
+    """Further reads: the pool history of this host, and the autoscalers of pods."""
 
     growths: tuple[Growth, ...] = ()
     samples: tuple[PoolSample, ...] = ()
@@ -45,14 +45,14 @@ class Learnt(NamedTuple):
     seen: Sightings = NO_SIGHTINGS
     asked: SizeAsked | None = None  # by this session, where no Lease tells
     standing: StandingRead = StandingRead()
-    no_log: str | None = None  # why the owner's log cannot be shown; None: nobody looked
+    no_log: str | None = None  # why the owner's log cannot be shown; None: not read
     held: LeaseRead = NOT_READ  # who changes the pool
     empty_since: Mapping[str, float] = {}  # since when this session has seen nodes empty, by name
     budgets: Sequence[Budget] | None = None
 
 
 def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float, learnt: Learnt) -> PoolPage:
-    """The pool as it is now, where nobody knows yet who waits for which pool."""
+    """The pool as it is now, before it is known which pods wait for which pool."""
     by_pool = demand_by_pool(store, pools_of(store))
     return page_with(pool, store, jobs, now_seconds, learnt, by_pool=by_pool)
 
@@ -149,7 +149,7 @@ def spot_notices(
 
 
 def owner_words(pool: Pool, store: StoreReader) -> tuple[OwnerWords, ...]:
-    """What whoever decides the size said last, and events of its object; the newest first."""
+    """The last messages of the pool's owner, and events of its object; the newest first."""
     found, nodes = pool_object(store, pool), _nodes(pool, store)
     says = registry.ownership(found, nodes, store)
     own = registry.owner_named(says.owner).words(found, nodes, store)

@@ -350,7 +350,7 @@ def expected_wait(page: PoolPage) -> Pair:
 
 
 def page_lines(page: PoolPage, width: int, height: int) -> list[Line]:
-    """What stands above the facts, on a terminal of so many lines."""
+    """The lines above the facts, on a terminal of this height."""
     is_short = height < MIDDLE_HEIGHT
     lines: list[Line] = [(Cell(line),) for line in _joined(head(page).split(_DOT), width)]
     if page.ladder is not None:

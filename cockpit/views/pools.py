@@ -83,7 +83,7 @@ def _idle_gpus(pool: Pool, now_seconds: float) -> Cell:
 
 
 def spot_text(pool: Pool) -> str:
-    """`spot`, `3 of 8 spot`, "" where the cloud may take back none."""
+    """`spot`, `3 of 8 spot`, "" where the cloud may reclaim none."""
     if not pool.nodes_spot:
         return ""
     return "spot" if pool.nodes_spot == pool.nodes_now else f"{pool.nodes_spot} of {pool.nodes_now} spot"

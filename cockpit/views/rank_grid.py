@@ -189,7 +189,7 @@ def _low_duty(ranks: Sequence[MemberRow]) -> Found:
 
 
 def _restarted(ranks: Sequence[MemberRow]) -> Found:
-    """Ranks that began anew more often than most."""
+    """Ranks that restarted more often than most."""
     usual = median(row.pod.restarts for row in ranks) if ranks else 0
     return [
         (

@@ -35,7 +35,7 @@ _LATER = (AGAIN, RESUMED, TRIED_AGAIN)
 
 
 class Step(NamedTuple):
-    """One station; `at_seconds` None: nobody tells any more (events are kept for an hour)."""
+    """One station; `at_seconds` None: unknown (events are kept for an hour)."""
 
     name: str
     at_seconds: float | None
@@ -191,7 +191,7 @@ def _started(pod: Pod, told: dict[str, Event], times: PodTimes | None) -> float 
 
 
 def _image(members: Sequence[Pod], told: dict[str, dict[str, Event]]) -> list[Step]:
-    """When the last image was there, with the longest pull; nothing where nobody tells."""
+    """When the last image was there, with the longest pull; empty if unknown."""
     ends = [(_first(told[pod.uid], "Pulled"), _first(told[pod.uid], "Pulling")) for pod in members]
     pulled = [end for end, _ in ends if end is not None]
     if not pulled:
@@ -242,7 +242,7 @@ def eta_words(found: Eta, now_seconds: float) -> str:
 
 
 def way_to_first_step(found: Sequence[Step], run: Run) -> StartTime | None:
-    """The parts of the way, from its stations; None before the first step, or where nobody saw it.
+    """The parts of the way, from its stations; None before the first step, or if it was not observed.
 
     Once a job was admitted again, resumed or tried again, or its pods made anew, its stations are those of a
     later run: of the first one only the whole time is known, and of a step of the later one it is not said at
@@ -350,7 +350,7 @@ def chain(job: Job, members: Sequence[Pod], store: StoreReader) -> str:
 def facts(
     job: Job, members: Sequence[Pod], store: StoreReader, run: Run, now_seconds: float = 0.0
 ) -> list[Pair]:
-    """What logs and events tell of the run; nothing for what nobody tells."""
+    """The stations of the run in logs and events; unknown ones are left out."""
     pairs: list[Pair] = []
     if not run.progress.is_empty:
         parts = [progress_words(run.progress), run.efficiency]

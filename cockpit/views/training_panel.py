@@ -71,7 +71,7 @@ def _silent(run: TrainingRun, stalls: Sequence[Stall]) -> tuple[int, ...]:
     """Who is missing when others ran out of time: ranks that neither did so nor wrote a line since.
 
     A process that is stopped, or hangs in its storage, says nothing; Gloo and NCCL do not tell for whom they
-    waited. Where half of the ranks or more are silent nobody is named, but of two the other one.
+    waited. Where half of the ranks or more are silent none is named, but of two the other one.
     """
     waited = {rank for one in stalls if one.sign in _OUT_OF_TIME for rank in one.ranks}
     times = [one.at_seconds for one in stalls if one.sign in _OUT_OF_TIME and one.at_seconds is not None]

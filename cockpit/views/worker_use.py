@@ -33,7 +33,7 @@ NETWORK, DATA, EITHER = "the network", "data", "data or the network"
 
 
 def use_of(pod: Pod, store: StoreReader) -> PodUse:
-    """What is known of the pod; a record of nothing where nobody collects it."""
+    """What is known of the pod; an empty record where it is not collected."""
     found = store.get(Kind.POD_USE, pod.uid)
     return found if isinstance(found, PodUse) else PodUse(uid=pod.uid)
 
@@ -89,7 +89,7 @@ class _Worker:
 
 
 def fact(members: Iterable[Pod], store: StoreReader) -> Pair | None:
-    """What the workers of a job do besides, and what their GPUs wait for; None where none holds GPUs."""
+    """CPU and I/O of a job's workers, and what their GPUs wait for; None where none has GPUs."""
     workers = []
     for pod in members:
         if not pod.gpus_allocated:

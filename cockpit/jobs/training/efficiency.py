@@ -52,7 +52,7 @@ def _stem(name: str) -> str:
 
 
 def gpu_hours_per_million(record: RunRecord) -> float | None:
-    """GPU-hours for a million samples (or whatever its unit counts); None without GPUs or rate."""
+    """GPU-hours for a million samples (or units of its rate); None without GPUs or rate."""
     if not record.rate or not record.gpus or not record.unit.endswith("/s"):
         return None
     return record.gpus * 1e6 / record.rate / 3_600

@@ -14,7 +14,7 @@ SIGMAS: Final = 2.0
 LEAST_DOUBT: Final = 0.02
 """Of the time that is left: no machine keeps its pace better for hours."""
 SILENT_STEPS: Final = 5.0
-"""So many usual intervals without a step and the old pace tells nothing."""
+"""Usual intervals without a step after which the former pace is void."""
 
 
 class Eta(NamedTuple):

@@ -11,11 +11,11 @@ LOW_POWER_RATIO: Final = 0.5
 """Of the card's limit. Training draws most of it; a waiting kernel a fifth to a third."""
 LEAST_SILENT_SECONDS: Final = 60.0
 USUAL_INTERVALS: Final = 5.0
-"""So many usual intervals without a step are no checkpoint any more."""
+"""Usual intervals without a step that are longer than a checkpoint."""
 
 
 class CardUse(NamedTuple):
-    """Of one card, None where nobody tells: duty 0..1, and power of its limit 0..1."""
+    """Of one card, None if unknown: duty 0..1, and power of its limit 0..1."""
 
     duty_ratio: float | None
     power_ratio: float | None
@@ -35,7 +35,7 @@ class NoProgress(NamedTuple):
 def no_progress(
     moved_seconds: float | None, usual_seconds: float | None, now_seconds: float, cards: Sequence[CardUse]
 ) -> NoProgress | None:
-    """None while steps come as they use to, or where nobody knows how they use to come.
+    """None while steps come as they use to, or where their usual interval is unknown.
 
     `moved_seconds` is when the last step was told, `usual_seconds` how long after each other they are.
     """

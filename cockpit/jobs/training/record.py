@@ -84,7 +84,7 @@ def encoded(record: RunRecord) -> bytes:
 
 
 def decoded(text: bytes | str) -> RunRecord | None:
-    """The record that was kept, its names cleaned: anybody may have written it. None for what is none."""
+    """The stored record, its names sanitised: any user may have written it. None for an invalid one."""
     raw = text.encode("utf-8", "replace") if isinstance(text, str) else text
     if len(raw) > LARGEST_BYTES:
         return None

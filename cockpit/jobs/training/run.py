@@ -1,4 +1,4 @@
-"""What is known of one training run: fed with lines of its log, bounded whatever these say."""
+"""What is known of one training run: fed with lines of its log, bounded for any input."""
 
 from collections import deque
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The runs whose logs somebody looked at lately: what was read of them stays when the page is left."""
+"""The runs whose pages were open recently: what was read of their logs stays when the page is left."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ class RunShelf:
         self._runs: dict[str, tuple[str, TrainingRun]] = {}
 
     def open(self, key: str, uid: str, patterns: Patterns) -> TrainingRun:
-        """The run of a job, for reading on; a job of the same name with another uid begins anew."""
+        """The run of a job, for reading on; a job of the same name with another uid gets a new run."""
         held = self._runs.pop(key, None)
         run = held[1] if held is not None and held[0] == uid else TrainingRun(patterns)
         while len(self._runs) >= self._most_runs:
@@ -26,7 +26,7 @@ class RunShelf:
         return run
 
     def of(self, key: str) -> TrainingRun | None:
-        """What was read of a job's log, None where nobody looked at it."""
+        """The run read from a job's log, None if its page was not opened."""
         held = self._runs.get(key)
         return None if held is None else held[1]
 

@@ -26,7 +26,7 @@ class Sign(StrEnum):
 
 
 class Stall(NamedTuple):
-    """One sign, the ranks it is about, and the line that gave it. Without ranks nobody is named."""
+    """One sign, the ranks it is about, and the line that gave it. Without ranks none is named."""
 
     sign: Sign
     ranks: tuple[int, ...]

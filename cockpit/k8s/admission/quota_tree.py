@@ -140,7 +140,7 @@ def level_that_fits(queue: QuotaNode, key: FlavorResource, amount: int) -> tuple
 
 
 class Forest:
-    """All queues and cohorts of a cluster; built anew when one of their specs changes."""
+    """All queues and cohorts of a cluster; rebuilt when one of their specs changes."""
 
     def __init__(self) -> None:
         self.queues: dict[str, QuotaNode] = {}

@@ -35,7 +35,7 @@ _NO_MODELS = frozenset({"nvidia", "amd", "intel", "gpu", "true"})
 """Values of those labels that name who made the GPU, or that there is one."""
 PRESENT_LABEL = "nvidia.com/gpu.present"
 _BARE_MODEL_LABEL = "accelerator"
-"""A name that anybody may use, also for a node without one."""
+"""A generic label, which nodes without a GPU may have too."""
 COUNT_LABELS: tuple[str, ...] = (
     "nvidia.com/gpu.count",
     "gpu.nvidia.com/count",

@@ -123,7 +123,7 @@ class ClaimSource(WireShape, frozen=True, gc=False):
 
 
 class ConfigMapSource(WireShape, frozen=True, gc=False):
-    """On this wire the name lies in the source itself, on the other in a reference of its own."""
+    """On this wire the name lies in the source itself, on the other in a separate reference."""
 
     name: str = ""
     optional: bool = False
@@ -142,7 +142,7 @@ class HostPathSource(WireShape, frozen=True, gc=False):
 
 
 class WireVolume(WireShape, frozen=True, gc=False):
-    """On this wire a volume's source lies beside its name, on the other in a message of its own."""
+    """On this wire a volume's source lies beside its name, on the other in a separate message."""
 
     host_path: HostPathSource | None = None
     empty_dir: EmptyDirSource | None = None

@@ -42,7 +42,7 @@ _TRAITS: dict[tuple[Any, ...], Traits] = {}  # by `Parts` with the wishes' id, w
 
 
 def pod_traits(pairs: list[Pair], meta: Any, spec: Any, named: Named, reading: Reading) -> Traits:
-    """The traits of one pod: `pairs` are its labels, `named` resources besides cpu, memory and one GPU's."""
+    """The traits of one pod: `pairs` are its labels, `named` resources but cpu, memory and one GPU's."""
     labels = _labels(pairs) if pairs else ()
     affinity, volumes = affinity_of(meta, spec, reading), volumes_of(spec, reading)
     ports: tuple[HostPort, ...] = ()

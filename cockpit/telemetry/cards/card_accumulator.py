@@ -44,13 +44,13 @@ COMPARABLE_SECONDS = 60.0
 """Readings further apart in time than this differ because the card did something else meanwhile."""
 
 Value = tuple[float, int, float]
-"""Sample time (`UNKNOWN_TIME` where nobody tells), rank of trust, and the value itself in base units."""
+"""Sample time (`UNKNOWN_TIME` where no source has one), rank of trust, and the value itself in base units."""
 
 
 class CardLabels:
     """What the labels of a card's series tell of it. `told`: some exporter says who uses it, if anybody;
     `holders` are the pods by (namespace, name), each with the time of the label; `sampled` the time of the
-    card's newest sample (epoch seconds, `UNKNOWN_TIME` where nobody tells)."""
+    card's newest sample (epoch seconds, `UNKNOWN_TIME` where no source has one)."""
 
     __slots__ = ("holders", "index", "lower_host", "model", "profile", "sampled", "source", "told")
 
@@ -68,7 +68,7 @@ class CardLabels:
 def note_labels(
     card: CardLabels, labels: Mapping[str, str], source: ExporterFamily, at_seconds: float = UNKNOWN_TIME
 ) -> None:
-    """What a series' labels tell of its card besides which it is."""
+    """Facts about a card in the labels of its series, without its identity."""
     if card.source is None or _TRUST[source] <= _TRUST[card.source]:
         card.source = source
         card.lower_host = "hostname" in labels
@@ -165,7 +165,7 @@ def doubts_of_total(card: Gpu) -> tuple[Doubt, ...]:
 
 
 def tells_xid(card: Gpu) -> bool:
-    """True where somebody collects the card's XIDs, plausible or not: a code that is not told is 0 then."""
+    """True where a source collects the card's XIDs, plausible or not: a missing code is then 0."""
     return card.xid is not None or any(one.quantity == "xid" for one in card.doubts)
 
 

@@ -40,12 +40,12 @@ class Columns:
         self.ranks: list[list[int]] = [[] for _ in SLOTS]
         self.throttle: dict[int, int] = {}
         self.latest: dict[int, float] = {}
-        """Cards with a reading that has a time of its own, and the newest of their samples that has one."""
+        """Cards with a reading that has its own sample time, and the newest of these times."""
         self._own_times: dict[tuple[int, int], float] = {}  # card, slot
         self._more: dict[int, list[tuple[int, int, float, float | None]]] = {}  # slot, trust, value, own time
 
     def grow(self, more: int) -> None:
-        """Room for so many cards more."""
+        """Allocate space for more cards."""
         for values, ranks in zip(self.values, self.ranks, strict=True):
             values.extend([None] * more)
             ranks.extend([0] * more)
@@ -64,7 +64,7 @@ class Columns:
             self._more.setdefault(number, []).append((slot, meaning.trust, value, own_time))
 
     def inherit(self, instance: int, parent: int) -> None:
-        """A card cut into MIG instances is not a device of its own; its heat and power are its instances'."""
+        """A card with MIG instances is no device itself; temperature and power are its instances'."""
         keys = self._keys
         for slot in _INHERITED:
             value = self.values[slot][parent]

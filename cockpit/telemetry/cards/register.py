@@ -173,7 +173,7 @@ class Register:
         return found
 
     def is_outgrown(self, rows: int) -> bool:
-        """True when it remembers more series than a round of so many rows can need: pods come and go."""
+        """True when it remembers more series than a round of this many rows can need: pods come and go."""
         return len(self.numbers) + len(self.series) + len(self._merged) > rows + 1_000
 
 

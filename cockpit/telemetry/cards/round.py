@@ -54,7 +54,7 @@ def gpus(
     when each series was sampled: the samples' own times are those of the query then; without it they count.
 
     Marks are those that labels alone allow: GUESSED for a named pod (`attribute` makes it SURE), SHARED for
-    several, UNALLOCATED where the exporter says nobody, NOT_COLLECTED where it maps no pods.
+    several, UNALLOCATED where the exporter names no pod, NOT_COLLECTED where it maps no pods.
     """
     found = Round(Register(places or NodeNames()))
     found.take_samples(samples, stamps)
@@ -103,7 +103,7 @@ class Round:
         self._readings.grow(more)
 
     def take_labelled(self, rows: Sequence[Row]) -> None:
-        """Rows with all their labels: they tell whose card it is, and a quantity besides. Raises Doubled."""
+        """Rows with all their labels: the pod of a card, and a quantity. Raises Doubled."""
         known, met = self._register.series, self._series
         present, columns, ranks = self._present, self._readings.values, self._readings.ranks
         self.rows += len(rows)
