@@ -38,8 +38,7 @@ YAML_CELLS = 110
 
 
 class ApiServer:
-    """Reads of one attachment, made when somebody asks. All but `rehearse` raise NoConnection without a
-    session."""
+    """Reads of one attachment on demand. All but `rehearse` raise NoConnection without a session."""
 
     def __init__(self, attachment: "Attachment") -> None:
         self._attachment = attachment
@@ -139,7 +138,7 @@ class ApiServer:
         return await ask_offers(self._attachment.connected(), self._attachment.lookup, sources, namespace)
 
     async def ask_topologies(self) -> "Topologies | None":
-        """The topologies of the cluster, None where nobody knows. Raises CockpitError."""
+        """The topologies of the cluster, None if unknown. Raises CockpitError."""
         from cockpit.actions.field_choices import ask_topologies
 
         return await ask_topologies(self._attachment.connected(), self._attachment.lookup)
@@ -157,8 +156,8 @@ class ApiServer:
         lines: "dict[LogKey, str]",
         folders: tuple[Path, ...] = (),
     ) -> "ClusterView":
-        """The view with what a verdict about the subject depends on besides; `lines` keeps what logs said,
-        `folders` hold templates besides ours.
+        """The view with all further inputs of a verdict about the subject; `lines` caches log lines,
+        `folders` contain further templates.
         Raises NoConnection."""
         from cockpit.actions.idle_reads import judge_all
         from cockpit.actions.verdict_reads import with_reads

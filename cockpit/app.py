@@ -81,7 +81,7 @@ class CockpitApp(AppBase):
     TITLE = "cockpit"
     ENABLE_COMMAND_PALETTE = False
     CSS = "ToastRack { margin-bottom: 1; }"
-    # before any dialog, form or filter sees it: whatever is open, ctrl+c leaves
+    # before any dialog, form or filter sees it: ctrl+c always leaves
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Leave", show=False, priority=True)]
 
     def __init__(
@@ -123,7 +123,7 @@ class CockpitApp(AppBase):
 
     def on_ready(self) -> None:
         if not self.is_headless:
-            # whoever ends us from outside finds the terminal as it was, too
+            # restore the terminal also when a signal ends the process
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
         if self.options.first_note:
@@ -156,7 +156,7 @@ class CockpitApp(AppBase):
         self.run_worker(work, name="attachment", group="ingest", exclusive=True)
 
     def reattach(self, *, context: str = "", namespaces: Namespaces = EVERY) -> None:
-        """Leave this context or these namespaces and attach anew: what was on screen goes at once.
+        """Leave this context or these namespaces and attach to others: the screen is emptied immediately.
 
         With a context its own settings are in force (write, namespace, Prometheus): what the command line
         said was said of another. Without one only the namespaces change; an unlocked session stays so.
@@ -489,7 +489,7 @@ class CockpitApp(AppBase):
 def run(options: AppOptions) -> int:
     """Open the cockpit and stay until the person leaves. The exit code is 0 when they did so in peace.
 
-    Raises what nobody expected, once the terminal is as it was: the caller tells it in a sentence.
+    Raises unexpected errors after the terminal is restored; the caller prints their sentence.
     """
     gc_tuning.expect_many()
     end_with_terminal()

@@ -159,7 +159,7 @@ class Attachment:
             self._looked.set()
 
     def step_away(self, *, is_away: bool) -> None:
-        """Tell telemetry that nobody can see the screens, or that somebody is back."""
+        """Pause telemetry while the screens are out of sight, and resume it."""
         self.is_away = is_away
         self._looked.set()
 
@@ -227,7 +227,7 @@ class Attachment:
 
     @property
     def has_failed(self) -> bool:
-        """True where nobody tries any more to reach the cluster."""
+        """True where the attachment has given up on the cluster."""
         return self.link is Link.FAILED
 
     def lookup(self, api_version: str, kind: str) -> "Resource | None":
@@ -292,7 +292,7 @@ class Attachment:
         return all(one is not None and one.phase not in (Phase.CONNECTING, Phase.LISTING) for one in statuses)
 
     async def run(self) -> None:
-        """As `_run`; what nobody expected is told, and it is tried again."""
+        """As `_run`; an unexpected error is reported, and it is tried again."""
 
         def tell(sentence: str) -> None:
             self.tell_fault("attachment", sentence)
@@ -351,7 +351,7 @@ class Attachment:
         return reviews
 
     async def _ask_rights(self) -> None:
-        """Review what somebody wants to know, as long as this attachment lasts."""
+        """Run the requested access reviews while this attachment lasts."""
         if self.access is not None:
             await self.access.run()
 
@@ -417,7 +417,7 @@ class Attachment:
         self._changed()
 
     async def _places(self, session: "ApiSession") -> None:
-        """Places in line as the engines tell them, while somebody waits."""
+        """Read queue positions from the engines while jobs are pending."""
         from cockpit.kube.visibility import QueuePlaces
 
         told = (one.line for one in registry.engines() if one.line is not None)
@@ -466,7 +466,7 @@ class Attachment:
         self._source = source
 
     async def lines(self, pods: Sequence["Pod"]) -> "PodLines | None":
-        """What these pods and their cards did over the last hours; None where nobody remembers it. Raises
+        """Usage of these pods and their cards over the last hours; None without history. Raises
         TelemetryError."""
         if self._source is None:
             return None
@@ -494,5 +494,5 @@ class Attachment:
 
 
 def watched_kinds(autoscaler_status: str = "") -> tuple[Watched, ...]:
-    """What is watched besides the kinds that every cluster has: for engines, pool owners and jobs."""
+    """Watched kinds of engines, pool owners and jobs, in addition to those of every cluster."""
     return (*registry.watched(), *pool_owners.watched(autoscaler_status), *other_jobs.watched())

@@ -1,6 +1,6 @@
 """Pools outside the cluster, read on demand: when a page of one is open, or a plan is made on it.
 
-Nobody waits for an answer but who asks to (`read`); what comes goes into the store with its age. What could
+Only `read` waits for an answer; answers go into the store with their age. What could
 not be read leaves what was read before where it was, with the reason beside it. The same pool is asked once
 at a time, and not again while what is known is young.
 """
@@ -35,7 +35,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class ReadPool(Protocol):
-    """Asks whoever runs the machines (`cockpit.clouds.reading.read_pool`); raises OutsideError."""
+    """Reads a pool from its cloud (`cockpit.clouds.reading.read_pool`); raises OutsideError."""
 
     def __call__(self, reach: Reach, now_seconds: float, /) -> "Awaitable[PoolAnswer]": ...
 
@@ -84,7 +84,7 @@ class OutsideReads:
             self.ask(pool)
 
     async def read(self, pool: Pool, *, is_fresh: bool = True) -> bool:
-        """Have it read and wait for the answer, whatever it is; False where its state is not outside.
+        """Read it and wait for the answer or the error; False where its state is not outside.
 
         What is known by then tells how it went. `is_fresh` False: what is young will do.
         """
@@ -161,7 +161,7 @@ class OutsideReads:
         self._put(before, read.pools, read.machines)
 
     def _put(self, before: PoolObject, pools: tuple[PoolObject, ...], machines: tuple[Machine, ...]) -> None:
-        # Until it was read nobody knew its identity; another one of its name takes its place.
+        # Its identity was unknown until it was read; another one of its name takes its place.
         gone = () if any(one.uid == before.uid for one in pools) else (before.uid,)
         old = self._store.records(Kind.MACHINE)
         mine = tuple(f"{one.uid}/" for one in (before, *pools))

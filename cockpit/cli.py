@@ -148,8 +148,8 @@ def _why(nouns: Any, shared: argparse.ArgumentParser) -> None:
     parser = _command(nouns, "why", shared, what, "why:run")
     about = "job, gang, pod, node, card (card/NODE/INDEX), queue or pool; or any kind as kubectl prints it"
     parser.add_argument("subject", nargs="*", metavar="KIND/NAME", help=about)
-    parser.add_argument("--explain", default="", metavar="CAUSE", help="print what a cause means, and end")
-    report = "also write what this rests on to a new file, without names"
+    parser.add_argument("--explain", default="", metavar="CAUSE", help="cause to describe, without a cluster")
+    report = "new file for the evidence, with names removed"
     parser.add_argument("--report", default="", metavar="FILE", help=report)
     _output(parser)
     _waiting(parser)
@@ -429,7 +429,7 @@ def _audit(nouns: Any, shared: argparse.ArgumentParser) -> None:
     restore.add_argument("id", metavar="ID", help="id of the audit lines, see cockpit audit list")
     _acting(restore, dry_run=_DRY_RUN)
     known = _command(verbs, "acknowledge", shared, "note that a broken-off write is known", "left_over:run")
-    known.add_argument("ids", nargs="+", metavar="ID", help="audit ids, as triage tells them in JSON")
+    known.add_argument("ids", nargs="+", metavar="ID", help="audit IDs, from the JSON output of triage")
     _waiting(known)
     apply = _command(verbs, "apply", shared, "repeat recorded actions on another cluster", "audit:apply")
     apply.set_defaults(parse=lambda words: build_parser().parse_args(words))
@@ -438,7 +438,7 @@ def _audit(nouns: Any, shared: argparse.ArgumentParser) -> None:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options. What follows `--` behind `job exec` is a command's own words, whatever they look like."""
+    """The parsed options. Words after the `--` of `job exec` are its command, not options."""
     parser = build_parser()
     own, words = list(arguments), list[str]()
     end = own.index("--") if "--" in own else len(own)
@@ -463,7 +463,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", _INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output left (`| head`): not worth a word.
+        # The reader of our output has left (`| head`): no error.
         give_up_output()
         return 0
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the file gets the rest

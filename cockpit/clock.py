@@ -2,7 +2,7 @@
 
 Two times meet in a cockpit. Ages and thresholds of what the cluster stamped (objects, events, GPU samples)
 are differences of the cluster's time: `cluster_now`. What happens between us and the cluster (time-outs,
-pauses, latency, how long nobody answered) and on this host (audit lines, certificates) is ours: `now`,
+pauses, latency, time without an answer) and on this host (audit lines, certificates) is ours: `now`,
 `monotonic`.
 """
 

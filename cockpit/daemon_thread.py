@@ -1,4 +1,4 @@
-"""Work in a thread that nobody has to wait for.
+"""Blocking work in a daemon thread, which does not delay the exit.
 
 Threads of an executor are joined when the loop or the interpreter ends: a name server that does not answer,
 or a long answer that is being parsed, would hold `q` as long. Here the thread is a daemon.
@@ -25,13 +25,13 @@ async def apart(work: Callable[[], T]) -> T:
             if not done.done():
                 settle(outcome)
 
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: no task waits any more
             loop.call_soon_threadsafe(settle_once)
 
     def run() -> None:
         try:
             answer = work()
-        except BaseException as error:  # noqa: BLE001 - handed on to whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised in the task that waits
             tell(done.set_exception, error)
         else:
             tell(done.set_result, answer)
@@ -53,7 +53,7 @@ class NameLookUp:
 
 
 def resolver() -> Any:
-    """A resolver for an aiohttp connector whose look-ups nobody has to wait for. Imports aiohttp."""
+    """A resolver for an aiohttp connector, with look-ups in daemon threads. Imports aiohttp."""
     from aiohttp import ThreadedResolver
 
     made: Any = ThreadedResolver()

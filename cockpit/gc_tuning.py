@@ -1,7 +1,7 @@
 """The garbage collector, told what kind of program this is: a hundred thousand records that come to stay.
 
 Records hold strings and numbers only, so none of them can be part of a cycle, yet the interpreter's usual
-rounds (every 700 new objects, and through everything ever so often) took a fifth to a third of the time of
+rounds (every 700 new objects, and a full one now and then) took a fifth to a third of the time of
 loading 50,000 pods, and up to 40 ms at once under a person's fingers (measured).
 
 Pages are the opposite: a page is 5,000 objects in cycles, and one that is open during a round is not looked
@@ -20,9 +20,9 @@ OLD_ROUNDS = 50
 SETTLED = (20_000, 5, 5)
 """The same three once the lists are in: what is young then is pages."""
 PAGES = 2
-"""So many page changes are worth a round while no page changes: it takes 10 ms, and 3 us a dead object."""
+"""Page changes before a round while no page changes: it takes 10 ms, and 3 us a dead object."""
 MOST_PAGES = 4
-"""So many without a quiet moment are collected at once. After 24 of them a round took 110 ms under a person's
+"""Page changes before a round without a quiet moment. After 24 of them a round took 110 ms under a person's
 fingers, and a session of an hour grew by what had piled up at worst (measured)."""
 QUIET_SECONDS = 2.0
 """No page changed for that long: a person reads, or has left."""
@@ -62,7 +62,7 @@ class ClosedPages:
     """Collects closed pages while no page changes, so that the rounds above rarely fall on a key."""
 
     def __init__(self, later: Callable[[float, Callable[[], None]], object]) -> None:
-        """`later` calls a function after so many seconds."""
+        """`later` calls a function after a number of seconds."""
         self._later = later
         self._changes = 0
         self._collected_at = 0

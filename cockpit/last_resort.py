@@ -12,7 +12,7 @@ def was_interrupted(error: Exception) -> bool:
 
 
 def unexpected(error: Exception) -> str:
-    """The sentence for an error that has none of its own; a report is kept where one helps."""
+    """The sentence for an unexpected error; a report is kept where one helps."""
     if was_interrupted(error):
         return "interrupted"
     if short := shortage_of(error):

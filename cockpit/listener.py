@@ -1,4 +1,4 @@
-"""A port of this machine, on loopback only, joined to something far: each connection gets one of its own."""
+"""A loopback port of this machine, forwarded to a peer: each connection opens its own."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ LOOPBACK = "127.0.0.1"
 MOST_CONNECTIONS = 64
 """More wait for their turn: each one is a connection to the API server."""
 LINGER_SECONDS = 5.0
-"""Whoever said all may still read, but the far side cannot be told: it is left when it is silent so long."""
+"""A client that has sent everything may still read; a half-closed connection ends after this silence."""
 _PIECE_BYTES = 32 << 10
 
 

@@ -33,7 +33,7 @@ def _mark(found: re.Match[str]) -> str:
 
 
 def _is_mark(character: str) -> bool:
-    """True for what takes no cell of its own; vowels and finals of Hangul join the consonant before them."""
+    """True for a character without its own cell; Hangul vowels and finals join the consonant before them."""
     return unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff"
 
 

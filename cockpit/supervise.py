@@ -8,7 +8,7 @@ PAUSE_SECONDS = (1.0, 2.0, 4.0)
 GOES_ON_SECONDS = 5.0
 """Without another error for this time, the last one is over: with the longest pause within 10 s."""
 CALM_SECONDS = 600.0
-"""After so long without an error the pauses begin with the shortest again."""
+"""Time without an error after which the pauses are reset to the shortest."""
 
 Work = Callable[[], Awaitable[object]]
 Note = Callable[[BaseException, str], str]
@@ -26,21 +26,21 @@ async def kept_up(
     monotonic: Callable[[], float],
     sleep: Sleep = asyncio.sleep,
 ) -> None:
-    """Run `work` until it ends by itself or is cancelled. Whatever else it raises becomes a sentence for
-    `tell`, an expected failure its own; then it begins again. A cancelled part of the work is an error of it,
+    """Run `work` until it ends by itself or is cancelled. Every other error becomes a sentence for
+    `tell`, an expected failure its own; then it is restarted. A cancelled part of the work is an error of it,
     too. Once it goes on `tell` is called with "". `monotonic` is the clock's, in seconds."""
     attempt = 0
     while True:
         began = monotonic()
         over = asyncio.get_running_loop().call_later(GOES_ON_SECONDS, tell, "") if attempt else None
         try:
-            # A task of its own: on Python 3.11 a failure in nested groups leaves its task with a cancellation
+            # A separate task: on Python 3.11 a failure in nested groups leaves its task with a cancellation
             # that was never asked for.
             await asyncio.create_task(_done(work), name=name)
             return
         except (Exception, asyncio.CancelledError) as error:  # the last resort, so that the others go on
             task = asyncio.current_task()
-            if task is None or task.cancelling():  # whatever the work made of its cancellation, it is one
+            if task is None or task.cancelling():  # a cancellation, in whatever form the work raised it
                 raise asyncio.CancelledError from error
             if monotonic() - began > CALM_SECONDS:
                 attempt = 0

@@ -34,7 +34,7 @@ class Conversation(Protocol):
 
 
 def is_terminal() -> bool:
-    """True when somebody sits at both ends: standard input and output are a terminal."""
+    """True when standard input and output are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -63,14 +63,13 @@ class OwnTerminal:
 
 
 def own_terminal() -> OwnTerminal | None:
-    """The terminal on which a credential plugin may ask; None where nobody sits at one."""
+    """The terminal on which a credential plugin may ask; None without one."""
     return OwnTerminal() if sys.stdin.isatty() and sys.stderr.isatty() else None
 
 
 @contextlib.contextmanager
 def as_before(descriptor: int) -> Iterator[None]:
-    """Whatever the block does to a terminal's settings (a password prompt that is killed leaves it mute) is
-    undone."""
+    """Restore the terminal's settings after the block (a killed password prompt leaves echo off)."""
     before = termios.tcgetattr(descriptor)
     try:
         yield
@@ -131,7 +130,7 @@ def _put(descriptor: int, data: bytes) -> None:
     while left:
         try:
             left = left[os.write(descriptor, left) :]
-        except BlockingIOError:  # somebody made our terminal non-blocking
+        except BlockingIOError:  # another process made our terminal non-blocking
             import select
 
             select.select((), (descriptor,), ())

@@ -50,7 +50,7 @@ async def send(call: Call, *, read_only: bool, dry_run: bool = False, ways: Ways
     found = _meant(call, (await read_pool(reach, 0.0, ways)).pools, who)
     _check(call, found, who)
     if dry_run:
-        return Sent(f"{who} offers no dry run: sizes and bounds agree with what it says now")
+        return Sent(f"{who} offers no dry run: sizes and bounds match its current answer")
     try:
         if reach.commands is not None:
             await ways.run(call.body["argv"], reach.commands, is_change=True)
@@ -81,7 +81,7 @@ def _check(call: Call, found: PoolObject, who: str) -> None:
         raise Moved(who, f"{call.target} was deleted and recreated", is_another=True)
     if guard.get("resourceVersion") and guard["resourceVersion"] != found.resource_version:
         shown = f"shown: {guard['resourceVersion']}, now: {found.resource_version}"
-        raise Moved(who, f"{call.target} has other sizes by now ({shown})")
+        raise Moved(who, f"{call.target} was resized meanwhile ({shown})")
     size = call.body.get("size")
     if size is None:
         return

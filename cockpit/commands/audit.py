@@ -156,7 +156,7 @@ def _why_not(entry: Entry) -> str:
     if has_mark(entry.shell):
         return f"{what} contained a secret, which is not recorded; run it yourself"
     if not entry.shell:
-        return f"{entry.verb}: a step of another action, without a command line of its own"
+        return f"{entry.verb}: a step of another action, without its own command line"
     if len(entry.shell) >= LONGEST_TEXT:
         return f"{what} was not recorded in full; run it yourself"
     return ""

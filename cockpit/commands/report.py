@@ -51,7 +51,7 @@ async def write_report(path: str, verdict: Finding, attachment: Attachment, view
     count = sum(map(len, made.values()))
     left_out = f"; not in it: {', '.join(missing)}" if missing else ""
     return (
-        f"wrote {counted(count, 'object')} without names to {where}; look at it before you send it{left_out}"
+        f"wrote {counted(count, 'object')} without names to {where}; review it before you send it{left_out}"
     )
 
 

@@ -33,7 +33,7 @@ _GIT = re.compile(
 _GIT_ADDRESS = re.compile(r"\bgit\+\S+|(?<=\bgit\s)[^;&|\n]*://\S+|\w+://\S+\.git\b")
 """What `git` and `pip` read as the address of a repository, in a command or a variable."""
 _NO_PASSWORD = (
-    "holds a password or a token, which all who may read the job could read: put it into a Secret that the"
+    "contains a password or a token, which all who may read the job could read: put it into a Secret that the"
     " job names (secretKeyRef, or mounted for git's credential store), and give the address without it"
 )
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")

@@ -49,7 +49,7 @@ def _parts(data: bytes) -> Iterator[tuple[int, bytes]]:
             length = int.from_bytes(data[at : at + count], "big")
             at += count
         if at + length > len(data):
-            raise ValueError("a value is longer than what holds it")
+            raise ValueError("a value is longer than its container")
         yield tag, data[at : at + length]
         at += length
 

@@ -228,7 +228,7 @@ def _check_texts(entry: NamedEntry, field: str, values: Any) -> None:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise entry.fault(field, "must be a list of texts; put numbers in quotes")
     if any(ord(letter) < 0x20 or ord(letter) == 0x7F for value in values for letter in value):
-        raise entry.fault(field, "holds a control character, which no header can carry; remove it")
+        raise entry.fault(field, "contains a control character, which no header can carry; remove it")
 
 
 # ---- how a user logs in
@@ -282,7 +282,8 @@ def _exec_fields(entry: NamedEntry, tree: Any, notes: list[str]) -> dict[str, An
         fields["interactiveMode"] = "IfAvailable"
     if fields["interactiveMode"] not in _MODES:
         raise entry.fault(
-            "exec.interactiveMode", f"{clean(fields['interactiveMode'], 40)!r} is none of {', '.join(_MODES)}"
+            "exec.interactiveMode",
+            f"{clean(fields['interactiveMode'], 40)!r}: must be one of {', '.join(_MODES)}",
         )
     if not all(isinstance(value, str) for value in fields.get("args", ())):
         raise entry.fault("exec.args", "must be a list of texts; put numbers in quotes")

@@ -108,7 +108,7 @@ class QueuePlaces:
             if answer.status == 404 and "not found" in answer.message() and queue in answer.message():
                 return []  # the API is there, the queue is gone
             if answer.status == 429 or answer.status >= 500:
-                raise refused("The places in line are not told", answer, path)
+                raise refused("The queue positions are unknown", answer, path)
         return None
 
     def _deliver(self) -> None:

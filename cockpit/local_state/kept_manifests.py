@@ -52,9 +52,9 @@ def kept_manifest(audit_id: str, folder: Path | None = None) -> dict[str, Any]:
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
-        raise BadInput(f"{path} is damaged: it holds no JSON") from None
+        raise BadInput(f"{path} is damaged: it contains no JSON") from None
     if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
-        raise BadInput(f"{path} is damaged: it holds no manifest")
+        raise BadInput(f"{path} is damaged: it contains no manifest")
     return found
 
 

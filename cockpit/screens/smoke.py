@@ -55,7 +55,7 @@ async def _follow(cockpit: Cockpit, form: SmokeScreen, plan: Plan, node: str) ->
         if job is None:
             return
         tell = partial(app.notify, severity="warning", timeout=30)
-        app.notify(f"{plan.calls[0].target} tests node {node}: its result is told when it ends", timeout=8)
+        app.notify(f"{plan.calls[0].target} tests node {node}: its result is shown when it ends", timeout=8)
         verdict, _lines = await watch(
             template, values, session, cockpit.clock, job, audit=cockpit.audit(), told=tell
         )

@@ -13,7 +13,7 @@ _SCHEME = re.compile(r"(https?)://", re.IGNORECASE)
 _SERVICE = re.compile(r"([a-z0-9-]+)/([a-z0-9.-]+)(?::([a-z0-9-]+))?")
 _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?")
 _PATH = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:%/-]*")
-_WITHOUT = "; no part of it is shown, as it may hold a password"
+_WITHOUT = "; no part of it is shown, as it may contain a password"
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def _authorities(ca_file: str) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=os.path.expanduser(ca_file) if ca_file else None)
     except ssl.SSLError:
         raise TelemetryError(
-            f"--prometheus-ca-file: {ca_file} holds no certificates in PEM form.", Phase.DENIED
+            f"--prometheus-ca-file: {ca_file} contains no certificates in PEM form.", Phase.DENIED
         ) from None
     except OSError as error:
         raise TelemetryError(

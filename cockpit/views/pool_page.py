@@ -166,7 +166,7 @@ def _cost(page: PoolPage) -> str:
 def facts(page: PoolPage) -> tuple[Pair, ...]:
     """What may be lost, who changes the pool, who waits and what idles, the chain behind that, what the owner
     said, what is to be expected."""
-    pairs = [Pair("taken back", f"{one.node}: {one.sentence}{_breaks(one)}", "bad") for one in page.notices]
+    pairs = [Pair("interruption", f"{one.node}: {one.sentence}{_breaks(one)}", "bad") for one in page.notices]
     pairs += [*_change(page), _waiting(page), *_asked(page), *_idle(page), *_chains(page)]
     pairs += [Pair("" if at else "bounds", line) for at, line in enumerate(page.owner_lines)]
     pairs += [_said(page, at, one) for at, one in enumerate(page.words)]
@@ -191,7 +191,7 @@ def given_back(page: PoolPage) -> Pair | None:
     hours = [one.gpu_hours for one in found if one.gpu_hours is not None]
     words = f"{' and '.join(counts)} in 7 days, newest {newest} ago"
     if not hours:
-        return Pair("reclaimed", f"{words}{_DOT}how long they had idled is not known")
+        return Pair("interruption", f"{words}{_DOT}how long they had idled is not known")
     at_least = "at least " if len(hours) < len(found) else ""
     words += f"{_DOT}{at_least}{sum(hours):,.0f} GPU-hours had idled"
     each = node_hourly(page.pool, page.prices)

@@ -57,7 +57,7 @@ class CardReader:
             state.lock.release()
 
     def expect_identity(self, uuid: str) -> None:
-        """Read the card's identity anew in the next round (after an XID)."""
+        """Read the card's identity again in the next round (after an XID)."""
         state = self._states.get(uuid)
         if state is not None:
             state.identity_due = 0.0

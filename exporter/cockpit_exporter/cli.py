@@ -257,7 +257,7 @@ def _serve(agent: "Agent", where: tuple[str, int], guards: "Guards") -> int:
     if agent.exit_status and agent.collector.is_unloaded:
         sys.stderr.write("cockpit-exporter: the driver was unloaded: starting again\n")
         sys.stderr.flush()
-        os.execv(sys.executable, sys.orig_argv)  # its library is mapped: only a new program loads it anew
+        os.execv(sys.executable, sys.orig_argv)  # its library is mapped: only a new program reloads it
     if agent.exit_status:
         sys.stderr.write(f"cockpit-exporter: {agent.collector.snapshot.detail}: restart the process\n")
         return agent.exit_status

@@ -1,4 +1,4 @@
-"""The one thread that reads the driver and leaves an unchanging snapshot for whoever asks."""
+"""The one thread that reads the driver and publishes an immutable snapshot for its readers."""
 
 import threading
 from collections.abc import Callable
@@ -203,7 +203,7 @@ class Collector:
             return ""  # gone or hidden; calls will tell
 
     def _judge(self, problem: CallFailed) -> tuple[str, str]:
-        """Whether to stay and try again, or to end so that a new process loads the library anew."""
+        """Whether to stay and try again, or to end so that a new process reloads the library."""
         was_up = self._is_initialised
         if problem.error == "version-mismatch" or (was_up and problem.error in DRIVER_IS_GONE):
             self.exit_status = DRIVER_CHANGED

@@ -89,7 +89,7 @@ class ClientConnection(io.RawIOBase):
         return size
 
     def cut(self) -> None:
-        """End it from another thread: whoever waits for the client wakes."""
+        """End it from another thread: a thread that waits for the client wakes."""
         with self._lock, suppress(OSError):
             self._is_cut = True
             # not the TLS socket's own shutdown, which takes its state from under a thread that reads
@@ -137,7 +137,7 @@ class ConnectionSlots:
 
     @contextmanager
     def work(self, one: ClientConnection) -> Iterator[None]:
-        """While its answer is made nobody takes its place. Raises ConnectionAbortedError where one has."""
+        """While its response is built no connection replaces it. Raises ConnectionAbortedError if one has."""
         with self._changed:
             if one not in self._waiting:
                 raise ConnectionAbortedError
@@ -149,7 +149,7 @@ class ConnectionSlots:
                 self._waiting[one] = None
 
     def end(self, seconds: float) -> None:
-        """Cut those that have not asked yet, and wait so long for the answers of the others."""
+        """Close connections without a request, and wait for the responses of the others, with a timeout."""
         with self._changed:
             for one in [one for one in self._waiting if not one.is_answered]:
                 del self._waiting[one]

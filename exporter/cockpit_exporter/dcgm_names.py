@@ -47,7 +47,7 @@ _UNTYPED = re.compile(rb"^(# TYPE \S+) untyped$", re.MULTILINE)
 
 
 def encoding(accept: str) -> tuple[Callable[[Collector], bytes], str]:
-    """How such a page is written, and its content type; the same whatever a scraper says that it takes."""
+    """How such a page is written, and its content type; independent of the scraper's Accept header."""
     return _typed_text, CONTENT_TYPE_PLAIN_0_0_4
 
 

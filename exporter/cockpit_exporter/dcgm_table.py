@@ -59,7 +59,7 @@ TABLE: dict[tuple[str, ...], Names] = {
     ("sm_clock_hertz",): _gauge(f"{_DEV}SM_CLOCK", 1e6, f"{_DEV}SM_CLOCK_HERTZ"),
     ("memory_clock_hertz",): _gauge(f"{_DEV}MEM_CLOCK", 1e6, f"{_DEV}MEMORY_CLOCK_HERTZ"),
     ("pcie_replays_total",): _counter(f"{_DEV}PCIE_REPLAY_COUNTER", 1.0, f"{_DEV}PCIE_REPLAY_TOTAL"),
-    # rates, whatever commented-out lines of the lists say
+    # rates, against the commented-out lines of the lists
     ("pcie_transmit_bytes_per_second",): _gauge(f"{_PROF}PCIE_TX_BYTES", 1.0, f"{_PROF}PCIE_TX_BYTES"),
     ("pcie_receive_bytes_per_second",): _gauge(f"{_PROF}PCIE_RX_BYTES", 1.0, f"{_PROF}PCIE_RX_BYTES"),
     ("ecc_errors_total", "corrected", "volatile"): _counter(f"{_DEV}ECC_SBE_VOL_TOTAL", 1.0, ""),

@@ -89,8 +89,8 @@ def _device_labels(seen: Seen, card: Card) -> Labels:
 
 
 def _holder_labels(seen: Seen, holders: tuple[Holder, ...]) -> Labels:
-    """Of one holder; empty where there is none or several, absent where nobody tells. Processes alone tell
-    who uses a card, and never that nobody holds it."""
+    """Of one holder; empty where there is none or several, absent if unknown. Processes alone show
+    which pods use a card, and never that it is free."""
     if seen.joined is None or (not holders and seen.attribution.source == "off"):
         return {}
     one = holders[0] if len(holders) == 1 else Holder("", "", "", "")

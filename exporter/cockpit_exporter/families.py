@@ -1,7 +1,7 @@
-"""Every family the exporter can emit: name, kind, unit in the name, meaning. The one list of its own names.
+"""Every family the exporter can emit: name, kind, unit in the name, meaning. The only list of its names.
 
 Names follow https://prometheus.io/docs/practices/naming/: base units, `_ratio` is 0..1, `_total` only grows
-(until the driver is loaded anew). A family that a card cannot tell is missing for it, never 0.
+(until the driver is reloaded). A family that a card cannot tell is missing for it, never 0.
 """
 
 from typing import Literal, NamedTuple
@@ -25,7 +25,7 @@ MIG_LABELS = ("mig_profile", "mig_instance", "mig_uuid")
 """On series of a MIG instance, beside the labels of its card (`uuid` is the card's)."""
 
 HOLDER_LABELS = ("namespace", "pod", "container")
-"""On series of a card or instance where attribution runs; empty where nobody or several hold it."""
+"""On series of a card or instance where attribution runs; empty where no pod or several have it."""
 
 _CARD: tuple[Family, ...] = (
     Family(

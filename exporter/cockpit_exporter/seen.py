@@ -24,7 +24,7 @@ class AttributionState:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Input of every exposition. `joined` is None where nobody tells who holds a card: then no series has
+    """Input of every exposition. `joined` is None where the pods of cards are unknown: then no series has
     labels of a pod, which is not the same as labels that are empty."""
 
     now_seconds: float

@@ -1,6 +1,6 @@
 """The HTTP side: /metrics, /healthz (is the snapshot fresh), /livez (is the process there).
 
-A connection carries one request. The probes are answered whatever else goes on and need neither password nor
+A connection carries one request. The probes are always answered and need neither password nor
 certificate: the kubelet has none.
 """
 
@@ -131,7 +131,7 @@ class Server(HTTPServer):
             self._refuse(request, connection)
 
     def stop(self) -> None:
-        """Take nobody new, let the answers on their way go out for a moment, and close the address."""
+        """Accept no new connection, let pending responses go out for a moment, and close the address."""
         self.shutdown()
         self.server_close()
         self.places.end(self.limits.stop_seconds)
@@ -149,7 +149,7 @@ class Server(HTTPServer):
     def _serve_one(self, connection: ClientConnection, client_address: Any) -> None:
         try:
             if self._context is not None:
-                # in this thread: a slow handshake keeps nobody else waiting
+                # in this thread: a slow handshake delays no other client
                 connection.handshake(self._renewed())
             self.finish_request(connection, client_address)  # type: ignore[arg-type]  # ours is no socket
         except OSError:

@@ -14,7 +14,7 @@ _OFF = frozenset({"not-supported", "function-not-found", "no-permission"})
 
 
 class XidWatch:
-    """Counts XIDs by card. Cards are registered anew when their set changes."""
+    """Counts XIDs by card. Cards are registered again when their set changes."""
 
     def __init__(
         self,

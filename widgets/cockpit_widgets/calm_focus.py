@@ -7,8 +7,8 @@ from textual.widget import Widget
 class CalmFocus:
     """Stands before Textual's Screen among the bases of a screen.
 
-    Who had the focus and who has it now are painted anew by themselves. Textual paints the whole screen
-    besides, with each step from field to field: 12,000 cells at 200x60, over a bastion's link.
+    The widgets that lose and get the focus repaint themselves. Textual also repaints the whole screen
+    with each step from field to field: 12,000 cells at 200x60, over a bastion's link.
     """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)

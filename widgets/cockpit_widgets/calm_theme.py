@@ -1,4 +1,4 @@
-"""A calm dark theme in which every tone has a colour of its own.
+"""A calm dark theme in which every tone has its own colour.
 
 In Textual's default dark theme accent and warning are the same orange, so that a key of the footer looks like
 a warning. An app takes this one by `register_theme(CALM_DARK)` and `theme = CALM_DARK.name`.

@@ -91,7 +91,7 @@ class CaptionedMap(LineScroll, can_focus=True):
         raise NotImplementedError
 
     def _lay_out(self) -> None:
-        """Place everything anew for the room there is."""
+        """Lay out everything for the current size."""
         raise NotImplementedError
 
     # Keys and mouse

@@ -7,11 +7,11 @@ from cockpit_widgets.looks import Look, change
 from cockpit_widgets.shifts import Shift
 
 _LEAST_ERASED = 12
-"""From so many blanks on they are erased instead of written."""
+"""Blanks from which they are erased instead of written."""
 _FEW_CELLS = 2_000
 """Of more a person sees in which order they come."""
 _COLUMN = 8
-"""Cells of so many columns are written downwards: most that change stand in a column of a table."""
+"""Runs of up to this many columns are written downwards: most that change stand in a column of a table."""
 
 
 class _Chunk:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 BLOCK = 8
-"""Cells stand in blocks of so many, with a gap between: a person counts blocks, not cells."""
+"""Cells per block, with a gap between blocks: a person counts blocks, not cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class CellPlan:
         return None
 
     def beside(self, index: int, rows: int) -> int:
-        """The cell so many rows below (or above), in its column or the row's last; itself at the ends."""
+        """The cell a number of rows below (or above), in its column or the row's last; itself at the ends."""
         row, column = self.place(index)
         to = row + rows
         if not 0 <= to < len(self.rows):
@@ -48,7 +48,7 @@ class CellPlan:
 
 
 def per_row(width: int, cell_width: int) -> int:
-    """So many cells fit a row: a power of two from a block on, what just fits where less than that does."""
+    """Cells that fit a row: a power of two from a block on, what just fits where less than that does."""
     block = BLOCK * cell_width + 1
     blocks = (width + 1) // block
     if not blocks:
@@ -57,7 +57,7 @@ def per_row(width: int, cell_width: int) -> int:
 
 
 def plan_cells(sizes: Sequence[int], width: int, height: int, label_width: int) -> CellPlan:
-    """Rows for groups of so many cells, each group beginning a row of its own; two columns a cell where all
+    """Rows for groups of these sizes, each group on a new row; two columns a cell where all
     rows fit the height that way."""
     room = max(1, width - label_width)
     wide = _rows(sizes, per_row(room, 2))

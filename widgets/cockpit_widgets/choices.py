@@ -7,7 +7,7 @@ from cockpit_widgets.types import Cell, ChoiceItem, Column
 
 
 def search(items: Sequence[ChoiceItem], words: str) -> list[ChoiceItem]:
-    """Entries that hold every word of `words` in label, note or value, whatever the case.
+    """Entries that hold every word of `words` in label, note or value, in any case.
 
     Entries whose label begins with the first word stand first, then entries with the first word in the label,
     then the rest; within each the given order stays.

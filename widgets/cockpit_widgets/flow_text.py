@@ -1,4 +1,4 @@
-"""Toned lines that are broken anew for every width: the ground of key values, help and dialogs."""
+"""Toned lines that are wrapped for every width: the base of key values, help and dialogs."""
 
 from collections.abc import Sequence
 from typing import ClassVar

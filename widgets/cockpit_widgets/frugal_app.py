@@ -1,4 +1,4 @@
-"""An app that sends its terminal only the cells that changed, whatever Textual paints anew."""
+"""An app that sends its terminal only the cells that changed, however much Textual repaints."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from cockpit_widgets.terminal_writer import TerminalWriter
 
 R = TypeVar("R")
 _ATOMIC_CHARACTERS = 256
-"""From so many on a frame asks the terminal to show it at once (mode 2026); less it reads in one go."""
+"""Characters from which a frame is sent as a synchronised update (mode 2026); less arrives in one read."""
 _RESET_PEN = "\x1b[0m"
 
 
@@ -47,7 +47,7 @@ class FrugalApp(App[R]):
         return forgetful(super().get_driver_class())
 
     def action_redraw_screen(self) -> None:
-        """Write every cell anew: something else wrote to the terminal."""
+        """Rewrite every cell: another program wrote to the terminal."""
         self.shown_cells.forget()
         if self.screen_stack:
             self.screen.refresh()

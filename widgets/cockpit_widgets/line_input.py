@@ -22,7 +22,7 @@ _EDITS: Mapping[str, Callable[[Input], None]] = {
 }
 
 EDITING_KEYS = frozenset(_EDITS)
-"""Keys with which a person edits a line, whatever kind of field has the focus: a field takes them itself,
+"""Keys with which a person edits a line in any kind of field: a field takes them itself,
 or they would act in the field that has the focus once they have bubbled through."""
 
 
@@ -38,7 +38,7 @@ class LineInput(Input, TextEntry):
     or a slow link a backspace would fall behind the characters typed after it, or into the next field.
 
     Its place does not depend on its text, so a character moves nothing else: Textual lays out the whole
-    screen anew for each. Its cursor stands still: one that blinks sends bytes for as long as a form is open.
+    screen again for each. Its cursor stands still: one that blinks sends bytes for as long as a form is open.
     """
 
     cursor_blink = Reactive(False, init=False)

@@ -8,7 +8,7 @@ from textual.strip import Strip
 class LineScroll(ScrollView):
     """A vertical scroll view whose number of lines may change many times a second.
 
-    Textual lays the whole screen out anew whenever `virtual_size` changes. Here that happens only when the
+    Textual lays the whole screen out again whenever `virtual_size` changes. Here that happens only when the
     scroll bar comes or goes; else the bar alone is told.
     """
 

@@ -26,7 +26,7 @@ class LogView(LineScroll, can_focus=True):
     """A ring of at most 50,000 lines and 32 million characters.
 
     Follows the end until one scrolls up; `end` or `f` follows again. While it follows there is no scroll bar:
-    it would say what one knows, and be drawn and sent anew with every line.
+    it would be redundant, and be redrawn and sent again with every line.
     Left and right move along long lines. A search marks every hit; `n` and `p` go from hit to hit.
     """
 
@@ -194,7 +194,7 @@ class LogView(LineScroll, can_focus=True):
             self.refresh()
 
     def set_search(self, pattern: str | re.Pattern[str] | None) -> None:
-        """Mark every hit of plain words, whatever their case, or of a compiled pattern; None marks none."""
+        """Mark every hit of plain words, in any case, or of a compiled pattern; None marks none."""
         if isinstance(pattern, str):
             pattern = re.compile(re.escape(pattern), re.IGNORECASE) if pattern else None
         self._pattern = pattern

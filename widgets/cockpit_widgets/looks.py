@@ -75,7 +75,7 @@ def _codes(color: Color | None, system: ColorSystem, foreground: bool) -> str:
 
 
 def change(before: Look | None, after: Look) -> str:
-    """The codes that turn a pen of one look into one of another; None is a pen nobody knows."""
+    """The codes that turn a pen of one look into one of another; None is an unknown pen."""
     if before is after:
         return ""
     if before is None or before.attributes != after.attributes:

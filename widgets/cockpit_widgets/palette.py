@@ -46,7 +46,7 @@ class Palette:
         self._styles: dict[tuple[str, ...], Style] = {}
         self._declared = widget._get_component_classes()
         self._used: frozenset[str] = frozenset()
-        # asked for by Textual's Stylesheet with each update of the widget's styles, and by nobody else
+        # asked for by Textual's Stylesheet with each update of the widget's styles, and by no other code
         vars(widget)["_get_component_classes"] = lambda: self._used
 
     def clear(self) -> None:

@@ -12,7 +12,7 @@ class Question(ModalScreen[bool]):
     """Base of the dialogs that a yes answers.
 
     Keys come in faster than a dialog is drawn: a `y` behind the key that asks, in one packet of a slow line,
-    was typed by somebody who knows nothing of the question. Whoever hands out the keys asks `is_blind` first.
+    was typed before the question was seen. The dispatcher of keys checks `is_blind` first.
     """
 
     _seen_at = math.inf
@@ -39,7 +39,7 @@ class Question(ModalScreen[bool]):
         self.ask_anew()
 
     def ask_anew(self) -> None:
-        """From now on it asks something that nobody has seen yet."""
+        """Mark the question as changed and not yet painted."""
         self._seen_at = math.inf
         self.refresh()
 

@@ -171,7 +171,7 @@ class ResourceTable(LineScroll, can_focus=True):
         """Swap all rows at once. The cursor stays on its key, or at its index when the key is gone.
 
         The view stays where it is as seen from the cursor, and at the top when it was at the top. Marks of
-        keys that are gone are dropped: nobody should act on rows that cannot be seen.
+        keys that are gone are dropped: no action may hit rows that cannot be seen.
         """
         old_index = self._cursor_index
         self._source = source
@@ -203,7 +203,7 @@ class ResourceTable(LineScroll, can_focus=True):
         self._repaint_changed()
 
     def hold_top(self, hold: bool) -> None:
-        """While held, a cursor that nobody moved yet stays on the first row, whatever rows come above it."""
+        """While set, an unmoved cursor stays on the first row, also when rows are inserted above it."""
         self._holds_top = hold
 
     def is_cut(self, column_id: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 LEAST_LINES = 4
-"""Where no more lines are spared, writing them anew costs about as much as moving them."""
+"""Least lines that a move saves: for fewer, rewriting costs about as much as moving."""
 
 
 class Shift(NamedTuple):

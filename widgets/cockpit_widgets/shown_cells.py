@@ -1,8 +1,8 @@
 """What a terminal shows, cell by cell, and the fewest bytes that turn it into what is to be shown.
 
 Textual paints whole lines and regions. `ShownCells` compares them with what the terminal shows already and
-writes only the cells that differ; lines that moved are moved by the terminal. A cell that nobody can be sure
-of (after a start, a resize, a scroll) is unknown and is written whatever it is to hold.
+writes only the cells that differ; lines that moved are moved by the terminal. A cell of uncertain
+content (after a start, a resize, a scroll) is always written.
 
 A line with characters that are not one character in one cell (wide ones, combining marks) is written whole
 where anything in it changed: terminals do not agree on how wide all of them are, and a cell to their right
@@ -25,7 +25,7 @@ Piece = tuple[int, int, Strip]
 """Line, first column, what is to stand there."""
 
 _GAP = 4
-"""So many unchanged cells between two changed ones are written again: a move costs as much."""
+"""Unchanged cells between two changed ones that are written again: a move costs as much."""
 _MOSTLY = 0.5
 """Where more of a stretch differs, it is written from end to end."""
 

@@ -24,7 +24,9 @@ def compared(baseline: RunRecord, run: RunRecord) -> Comparison:
     names = f"{baseline.label} and {run.label}"
     for one in (baseline, run):
         if not one.rate:
-            raise BadInput(f"{one.label} told no throughput yet: read its log (cockpit job logs {one.label})")
+            raise BadInput(
+                f"{one.label} reported no throughput yet: read its log (cockpit job logs {one.label})"
+            )
     if baseline.unit != run.unit:
         raise BadInput(f"{names} count {baseline.unit} and {run.unit}: compare runs of one program")
     if baseline.seat != run.seat:

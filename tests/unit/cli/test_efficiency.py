@@ -131,8 +131,8 @@ def test_a_newer_record_takes_the_place_of_the_older(runs: Cluster, capsys: Any)
     ("words", "sentence"),
     [
         (("efficiency", "bare", "nobody"), "nobody"),
-        (("efficiency", "bare", "mute"), "team-a/mute told no throughput yet"),
-        (("record", "mute", "--write", "--yes"), "team-a/mute told no throughput in its log yet"),
+        (("efficiency", "bare", "mute"), "team-a/mute reported no throughput yet"),
+        (("record", "mute", "--write", "--yes"), "team-a/mute reported no throughput in its log yet"),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence(

@@ -12,7 +12,7 @@ ROOMS = ("cockpit", "widgets/cockpit_widgets", "exporter/cockpit_exporter")
 def sources(rooms: Iterable[Path]) -> list[Path]:
     """The Python files of these folders, but for generated ones."""
     found = [path for room in rooms for path in sorted(room.rglob("*.py"))]
-    return [one for one in found if not one.name.endswith("_pb2.py")]
+    return [path for path in found if not path.name.endswith("_pb2.py")]
 
 
 def public_classes(paths: Iterable[Path]) -> dict[str, list[Path]]:

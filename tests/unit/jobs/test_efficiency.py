@@ -68,7 +68,7 @@ def test_what_a_million_samples_cost() -> None:
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
-        ({"rate": None}, "told no throughput yet"),
+        ({"rate": None}, "reported no throughput yet"),
         ({"unit": "tokens/s"}, "compare runs of one program"),
         ({"gpus": 0}, "ran without GPUs"),
     ],
