@@ -61,9 +61,8 @@ CALM_SECONDS = 0.5
 @dataclass(frozen=True, slots=True)
 class AppOptions:
     """How the app starts. `attach=False` draws the first screen and connects to nothing; `state_folder`
-    None keeps nothing on this host (tests, screenshots). `goes_on`: after an unexpected error the
-    app reports it and continues. `first_note` is shown as a toast after the first screen is mounted. `logins`
-    were created before the app."""
+    None keeps nothing on this host (tests, screenshots). `goes_on`: report unexpected errors and continue.
+    `first_note` is a toast on the first screen. `logins` were created before the app."""
 
     attach_to: AttachOptions = field(default_factory=AttachOptions)
     attach: bool = True
@@ -200,7 +199,7 @@ class CockpitApp(AppBase):
 
     async def action_quit(self) -> None:
         """Leave; where a form holds input after asking, which the same key once more answers with yes."""
-        if self._is_leaving or not any(getattr(one, "has_input", False) for one in self.screen_stack):
+        if self._is_leaving or not any(getattr(item, "has_input", False) for item in self.screen_stack):
             self.exit()
             return
         self._is_leaving = True

@@ -138,8 +138,8 @@ class OutsideReads:
         if found is not None:
             return found if found.reach is not None else None
         members = frozenset(pool.node_names)
-        nodes = [one for one in nodes_of(self._store) if one.name in members]
-        read = [one for one in objects_of(self._store) if one.reach is not None]
+        nodes = [item for item in nodes_of(self._store) if item.name in members]
+        read = [item for item in objects_of(self._store) if item.reach is not None]
         known = next((one for node in nodes if (one := registry.object_of(node, read)) is not None), None)
         return known or registry.unread(pool.name, nodes, self._outside)
 
@@ -154,7 +154,7 @@ class OutsideReads:
             read = await (self._read_pool or _read_pool())(reach, now_seconds)
         except OutsideError as error:
             trouble = Condition(READ, "False", error.code, error.message, now_seconds)
-            kept = tuple(one for one in before.conditions if one.type != READ)
+            kept = tuple(condition for condition in before.conditions if condition.type != READ)
             told = msgspec.structs.replace(before, conditions=(trouble, *kept))
             self._sink(Batch(kind=Kind.POOL, scope="outside", changed=(told,)))
             return
@@ -162,10 +162,10 @@ class OutsideReads:
 
     def _put(self, before: PoolObject, pools: tuple[PoolObject, ...], machines: tuple[Machine, ...]) -> None:
         # Its identity was unknown until it was read; another one of its name takes its place.
-        gone = () if any(one.uid == before.uid for one in pools) else (before.uid,)
+        gone = () if any(pool.uid == before.uid for pool in pools) else (before.uid,)
         old = self._store.records(Kind.MACHINE)
-        mine = tuple(f"{one.uid}/" for one in (before, *pools))
-        left = {one.uid for one in machines}
+        mine = tuple(f"{item.uid}/" for item in (before, *pools))
+        left = {machine.uid for machine in machines}
         self._sink(Batch(kind=Kind.POOL, scope="outside", changed=pools, removed=gone))
         over = tuple(uid for uid in old if uid.startswith(mine) and uid not in left)
         if machines or over:

@@ -179,7 +179,7 @@ def _acting(parser: Any, *, dry_run: str = "") -> None:
 
 def _nouns_with_verbs(nouns: Any, shared: argparse.ArgumentParser) -> None:
     """`cockpit job|node|pool|queue VERB`, from the registry."""
-    for noun in dict.fromkeys(one.noun or one.kind for one in VERBS):
+    for noun in dict.fromkeys(verb.noun or verb.kind for verb in VERBS):
         group = _noun(nouns, noun, kinds.KINDS[noun].about)
         for verb in VERBS:
             if (verb.noun or verb.kind) == noun:
@@ -202,11 +202,11 @@ def _on_things(parser: Any, verb: Verb) -> None:
     parser.set_defaults(filter="")
     if kind.has_filter:
         parser.add_argument("--filter", default="", metavar="TEXT", help="filter, as after / on the screen")
-    for one in (*verb.flags, *verb.beside):
-        more: dict[str, Any] = {"action": "store_true"} if one.is_switch else {
-            "metavar": one.metavar, "type": one.read, "required": one.is_required, "default": ""
+    for item in (*verb.flags, *verb.beside):
+        more: dict[str, Any] = {"action": "store_true"} if item.is_switch else {
+            "metavar": item.metavar, "type": item.read, "required": item.is_required, "default": ""
         }  # fmt: skip
-        parser.add_argument(one.name, dest=f"verb_{one.field}", help=one.help, **more)
+        parser.add_argument(item.name, dest=f"verb_{item.field}", help=item.help, **more)
     _acting(parser, dry_run=_DRY_RUN)
 
 

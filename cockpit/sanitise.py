@@ -25,7 +25,7 @@ _HOSTILE = re.compile(
     "\U000e0000-\U000e007f]"
 )
 _PERHAPS_MARKS = re.compile(f"[\u0300-\U0010ffff]{{{MOST_MARKS + 1},}}")
-_SPACES = {ord(one): " " for one in "\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"}
+_SPACES = {ord(item): " " for item in "\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"}
 
 
 def _mark(found: re.Match[str]) -> str:

@@ -60,5 +60,5 @@ def _expected(error: BaseException) -> str:
     """The sentence of an expected failure; of a group of such that of its first; else ""."""
     if not isinstance(error, BaseExceptionGroup):
         return str(getattr(error, "sentence", ""))
-    sentences = [_expected(one) for one in error.exceptions]
+    sentences = [_expected(item) for item in error.exceptions]
     return sentences[0] if all(sentences) else ""

@@ -59,28 +59,28 @@ def read(aws: Aws, reach: Reach, now_seconds: float) -> PoolAnswer:
 def _groups_of(aws: Aws, instances: Sequence[str]) -> list[str]:
     names: dict[str, None] = {}
     for at in range(0, len(instances), _AT_ONCE):
-        for one in aws.pages(
+        for page in aws.pages(
             "autoscaling",
             "describe_auto_scaling_instances",
             "AutoScalingInstances",
             InstanceIds=list(instances[at : at + _AT_ONCE]),
         ):
-            names[str(one.get("AutoScalingGroupName"))] = None
+            names[str(page.get("AutoScalingGroupName"))] = None
     return list(names)
 
 
 def _pool(group: Mapping[str, Any], reach: Reach, now_seconds: float) -> PoolObject:
     name = clean(str(group.get("AutoScalingGroupName") or ""), 255)
     sizes = tuple(count_of(group.get(key)) for key in ("DesiredCapacity", "MinSize", "MaxSize"))
-    members = [one for one in group.get("Instances") or () if isinstance(one, Mapping)]
-    tags = {str(one.get("Key")): str(one.get("Value")) for one in group.get("Tags") or ()}
+    members = [item for item in group.get("Instances") or () if isinstance(item, Mapping)]
+    tags = {str(item.get("Key")): str(item.get("Value")) for item in group.get("Tags") or ()}
     status = clean(str(group.get("Status") or ""), 40)  # only while it is being deleted
-    suspended = [clean(str(one.get("ProcessName")), 40) for one in group.get("SuspendedProcesses") or ()]
+    suspended = [clean(str(item.get("ProcessName")), 40) for item in group.get("SuspendedProcesses") or ()]
     conditions = [finding(STATUS, status)] if status else []
     conditions += [
-        finding(STATUS, f"{one}Suspended", f"its {one} process is suspended")
-        for one in ("Launch", "Terminate")
-        if one in suspended
+        finding(STATUS, f"{item}Suspended", f"its {item} process is suspended")
+        for item in ("Launch", "Terminate")
+        if item in suspended
     ]
     units = _units(group)
     if units:
@@ -90,7 +90,7 @@ def _pool(group: Mapping[str, Any], reach: Reach, now_seconds: float) -> PoolObj
         pool=name,
         region=reach.region,
         profile=reach.profile,
-        instances=tuple(sorted(str(one.get("InstanceId")) for one in members)),
+        instances=tuple(sorted(str(member.get("InstanceId")) for member in members)),
     )
     return PoolObject(
         uid=clean(str(group.get("AutoScalingGroupARN") or own.path)),
@@ -103,7 +103,7 @@ def _pool(group: Mapping[str, Any], reach: Reach, now_seconds: float) -> PoolObj
         replicas=sizes[0],
         min_replicas=sizes[1],
         max_replicas=sizes[2],
-        status_replicas=sum(one.get("LifecycleState") == "InService" for one in members),
+        status_replicas=sum(member.get("LifecycleState") == "InService" for member in members),
         labels=tuple((key, clean(tags[key])) for key in (NODE_GROUP_TAG,) if key in tags),
         instance_type=clean(str((*members, *_overrides(group), {})[0].get("InstanceType") or "")),
         conditions=tuple(conditions),
@@ -115,7 +115,7 @@ def _pool(group: Mapping[str, Any], reach: Reach, now_seconds: float) -> PoolObj
 def _overrides(group: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Types of machines that a group of mixed instances may have, those that it prefers first."""
     template = (group.get("MixedInstancesPolicy") or {}).get("LaunchTemplate") or {}
-    return [one for one in template.get("Overrides") or () if isinstance(one, Mapping)]
+    return [item for item in template.get("Overrides") or () if isinstance(item, Mapping)]
 
 
 def _units(group: Mapping[str, Any]) -> str:
@@ -123,7 +123,7 @@ def _units(group: Mapping[str, Any]) -> str:
     kind = str(group.get("DesiredCapacityType") or "units")
     if kind != "units":
         return f"its capacity is counted in {clean(kind, 40)}"
-    if any(str(one.get("WeightedCapacity") or "1") != "1" for one in _overrides(group)):
+    if any(str(item.get("WeightedCapacity") or "1") != "1" for item in _overrides(group)):
         return "its capacity is counted in weights of its machine types"
     return ""
 
@@ -151,11 +151,11 @@ def activities_of(
         except OutsideError as error:
             conditions.append(finding("Activities", error.code, error.message))
             continue
-        launches = [one for one in answer.get("Activities") or () if _is_launch(one)]
+        launches = [item for item in answer.get("Activities") or () if _is_launch(item)]
         launches.sort(key=lambda one: seconds_of(one.get("StartTime")) or 0.0, reverse=True)
         # a group that makes machines in one zone says nothing of another group in another
         conditions += _failures(launches)
-        machines += [_machine(one, found) for one in launches]
+        machines += [_machine(item, found) for item in launches]
     conditions.sort(key=lambda one: one.changed_seconds or 0.0, reverse=True)
     machines.sort(key=lambda one: one.created_seconds or 0.0, reverse=True)
     return tuple(conditions), tuple(machines)
@@ -163,12 +163,12 @@ def activities_of(
 
 def _failures(launches: Iterable[Mapping[str, Any]]) -> Iterator[Condition]:
     """Those since the last machine that came; the newest activity is the first."""
-    for one in launches:
-        stage = _STAGES.get(str(one.get("StatusCode")), MachineStage.LAUNCHING)
+    for item in launches:
+        stage = _STAGES.get(str(item.get("StatusCode")), MachineStage.LAUNCHING)
         if stage is MachineStage.LAUNCHED:
             return
         if stage is MachineStage.FAILED:
-            yield _failure(one)
+            yield _failure(item)
 
 
 def _is_launch(activity: Mapping[str, Any]) -> bool:

@@ -67,7 +67,7 @@ def read(aws: Aws, reach: Reach, now_seconds: float) -> PoolAnswer:
         read_seconds=now_seconds,
         reach=reach,
     )
-    names = [str(one.get("name")) for one in (group.get("resources") or {}).get("autoScalingGroups") or ()]
+    names = [str(item.get("name")) for item in (group.get("resources") or {}).get("autoScalingGroups") or ()]
     failed, machines = activities_of(aws, names, found)
     return PoolAnswer((_with(found, (*conditions, *failed)),), machines)
 
@@ -87,7 +87,7 @@ def _updates(aws: Aws, reach: Reach) -> list[Condition]:
     named = {"name": reach.cluster, "nodegroupName": reach.pool}
     try:
         ids = list(aws.pages("eks", "list_updates", "updateIds", **named))[:_MOST_UPDATES]
-        updates = [aws.ask("eks", "describe_update", updateId=one, **named)["update"] for one in ids]
+        updates = [aws.ask("eks", "describe_update", updateId=item, **named)["update"] for item in ids]
     except OutsideError:
         return []
     updates.sort(key=lambda one: seconds_of(one.get("createdAt")) or 0.0)
@@ -97,7 +97,8 @@ def _updates(aws: Aws, reach: Reach) -> list[Condition]:
 def _update(update: Mapping[str, Any]) -> Condition:
     status = clean(str(update.get("status") or ""), 40)
     errors = "; ".join(
-        f"{one.get('errorCode') or ''}: {one.get('errorMessage') or ''}" for one in update.get("errors") or ()
+        f"{item.get('errorCode') or ''}: {item.get('errorMessage') or ''}"
+        for item in update.get("errors") or ()
     )
     return finding(
         UPDATE,

@@ -67,7 +67,7 @@ async def send(call: Call, *, read_only: bool, dry_run: bool = False, ways: Ways
 
 
 def _meant(call: Call, pools: tuple[PoolObject, ...], who: str) -> PoolObject:
-    found = next((one for one in pools if one.name == call.body["reach"]["pool"]), None)
+    found = next((pool for pool in pools if pool.name == call.body["reach"]["pool"]), None)
     if found is None:
         raise OutsideError(who, "NotFound", f"there is no {call.target} any more")
     return found

@@ -125,11 +125,11 @@ class Live:
         told = {status.message for _, status in self._troubled(kinds)}
         if with_gpus and (gpus := self.attachment.store.status(Kind.GPU)) is not None:
             told.add(gpus.message)
-        return (*notes, *(one for one in self.attachment.faults.values() if one not in told))
+        return (*notes, *(item for item in self.attachment.faults.values() if item not in told))
 
     def _note_once(self, notes: Iterable[str]) -> None:
         """A command that waits twice says it once."""
-        new = [one for one in notes if one not in self._noted]
+        new = [note for note in notes if note not in self._noted]
         self._noted |= frozenset(new)
         note(new)
 

@@ -32,7 +32,7 @@ def show(options: argparse.Namespace) -> int:
     if options.output != "table":
         put([tree_text([plain(entry_tree(entry)) for entry in entries], options.output)])
         return 0
-    rows = [_row(one) for one in entries]
+    rows = [_row(entry) for entry in entries]
     put(grid(["when", "id", "step", "verb", "target", "context", "user", "state", "sentence"], rows))
     return 0
 

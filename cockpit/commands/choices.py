@@ -23,7 +23,7 @@ def show(options: argparse.Namespace) -> int:
     """Print the choices of one parameter, or of all that have any."""
     settings = settings_in_force()
     template = load_library(settings.template_folders).named(options.name)
-    wanted = [one for one in template.parameters if one.choices_from]
+    wanted = [parameter for parameter in template.parameters if parameter.choices_from]
     if options.parameter:
         one = template.parameter(options.parameter)
         if one is None or not one.choices_from:
@@ -51,12 +51,12 @@ async def _show(
             raise NoConnection(live.attachment.sentence or "not connected to a cluster")
         served = live.attachment.served or await discover(session)
         where = one_namespace(chosen) or session.namespace or "default"
-        sources = sorted({one.choices_from for one in wanted})
+        sources = sorted({item.choices_from for item in wanted})
         offers = await ask_offers(session, lookup_in(served), sources, where)
         for source in sources:
             if source not in asked_lists():
                 offers[source] = known_offer(source, live.attachment.store, where)
-    rows = [[one.name, *row] for one in wanted for row in _rows(offers[one.choices_from])]
+    rows = [[item.name, *row] for item in wanted for row in _rows(offers[item.choices_from])]
     put(grid(["parameter", "value", "note"], rows))
     if len(wanted) == 1 and (offer := offers[wanted[0].choices_from]).is_denied:
         raise Refused(f"{wanted[0].name}: {offer.told}")

@@ -21,19 +21,19 @@ async def follow(orders: Sequence[DrainOrder], live: Live, clock: Clock) -> int:
         raise NoConnection(live.attachment.sentence or "the connection was lost")
     runs = [
         DrainRun(
-            one, session=session, store=live.attachment.store, audit=audit_log(), clock=clock, told=_told
+            item, session=session, store=live.attachment.store, audit=audit_log(), clock=clock, told=_told
         )
-        for one in orders
+        for item in orders
     ]
     try:
-        ended = await asyncio.gather(*(one.go() for one in runs))
+        ended = await asyncio.gather(*(run.go() for run in runs))
     except asyncio.CancelledError:
         note(left_lines(runs))
         raise
-    for one in ended:
-        if one.is_done:
-            put([one.sentence])
-    if failed := [one.sentence for one in ended if not one.is_done]:
+    for item in ended:
+        if item.is_done:
+            put([item.sentence])
+    if failed := [item.sentence for item in ended if not item.is_done]:
         raise Refused("; ".join(failed))
     return 0
 
@@ -41,9 +41,9 @@ async def follow(orders: Sequence[DrainOrder], live: Live, clock: Clock) -> int:
 def left_lines(runs: Sequence[DrainRun]) -> list[str]:
     """What is left behind by who leaves before the end."""
     return [
-        f"node {one.order.node} stays cordoned, {one.status.sentence}: to go on run cockpit node drain"
-        f" {one.order.node}, to call it off cockpit node stop-drain {one.order.node}"
-        for one in runs
+        f"node {run.order.node} stays cordoned, {run.status.sentence}: to go on run cockpit node drain"
+        f" {run.order.node}, to call it off cockpit node stop-drain {run.order.node}"
+        for run in runs
     ]
 
 

@@ -60,7 +60,7 @@ async def _found(live: Live, text: str, namespaces: Namespaces, history: LocalHi
     attachment = live.attachment
     jobs = attachment.jobs.jobs.values()
     kept: list[RunRecord] = []
-    if any(_is_meant(one.namespace, one.name, one.kind, text, namespaces) for one in jobs):
+    if any(_is_meant(job.namespace, job.name, job.kind, text, namespaces) for job in jobs):
         job = job_named(jobs, text, namespaces)
         library = await asyncio.to_thread(load_library, settings_in_force().template_folders)
         session, members = attachment.connected(), attachment.jobs.members(job.key)
@@ -70,9 +70,9 @@ async def _found(live: Live, text: str, namespaces: Namespaces, history: LocalHi
             await asyncio.to_thread(history.keep_training, job.uid, record.at_seconds, encoded(record))
             return record
         kept = [record]
-    known = [one for one in map(decoded, await asyncio.to_thread(history.trainings)) if one is not None]
+    known = [item for item in map(decoded, await asyncio.to_thread(history.trainings)) if item is not None]
     known += await kept_in_cluster(attachment.connected(), namespaces.only or _namespace_in(text))
-    kept += [one for one in known if _is_meant(one.namespace, one.name, one.kind, text, namespaces)]
+    kept += [item for item in known if _is_meant(item.namespace, item.name, item.kind, text, namespaces)]
     if not kept:
         job_named(jobs, text, namespaces)  # raises: it says which names are near
     return max(kept, key=lambda one: (one.rate is not None, one.at_seconds))
@@ -102,12 +102,12 @@ def lines(baseline: RunRecord, other: RunRecord, found: Comparison) -> list[str]
     rows: list[tuple[str, str, str]] = [("", baseline.label, other.label)]
     rows.append((f"{other.seat}s", f"{baseline.seats:,}", f"{other.seats:,}"))
     rows.append((baseline.unit, _rate(baseline), _rate(other)))
-    each = (f"{one.rate / one.seats:,.1f}" if one.rate else "?" for one in (baseline, other))
+    each = (f"{item.rate / item.seats:,.1f}" if item.rate else "?" for item in (baseline, other))
     rows.append((f"{baseline.unit} per {other.seat}", *each))  # type: ignore[arg-type]
-    hours = [gpu_hours_per_million(one) for one in (baseline, other)]
-    if all(one is not None for one in hours):
+    hours = [gpu_hours_per_million(item) for item in (baseline, other)]
+    if all(item is not None for item in hours):
         work = baseline.unit.removesuffix("/s")
-        rows.append((f"GPU-hours per million {work}", *(f"{one:.3g}" for one in hours)))  # type: ignore[arg-type]
+        rows.append((f"GPU-hours per million {work}", *(f"{item:.3g}" for item in hours)))  # type: ignore[arg-type]
     widths = [max(len(row[at]) for row in rows) for at in range(3)]
     drawn = [f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}" for row in rows]
     return [*drawn, "", *sentences(baseline, other, found)]
@@ -132,9 +132,9 @@ def sentences(baseline: RunRecord, other: RunRecord, found: Comparison) -> list[
 def remarks(records: Iterable[RunRecord]) -> list[str]:
     """What was taken for granted."""
     return [
-        f"{one.label}: its log does not tell whether {one.unit} are of one rank or of all; all was taken"
-        for one in records
-        if one.is_rate_assumed
+        f"{record.label}: its log does not show whether {record.unit} are of one rank or of all; all assumed"
+        for record in records
+        if record.is_rate_assumed
     ]
 
 

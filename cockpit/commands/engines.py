@@ -37,13 +37,13 @@ async def show(options: argparse.Namespace, chosen: AttachOptions) -> int:
     else:
         items = [
             {
-                "engine": one.engine,
-                "is_served": one.is_served,
-                "is_alive": one.is_alive,
-                "sentence": one.sentence,
-                "meaning": registry.engine_named(one.engine).meaning,
+                "engine": item.engine,
+                "is_served": item.is_served,
+                "is_alive": item.is_alive,
+                "sentence": item.sentence,
+                "meaning": registry.engine_named(item.engine).meaning,
             }
-            for one in found
+            for item in found
         ]
         put([tree_text({"kind": "engines", "context": context, "items": items}, options.output)])
     note(notes)

@@ -77,11 +77,11 @@ def member(pods: Sequence[Pod], rank: int | None, job: str) -> Pod:
     if not pods:
         raise BadInput(f"{job} has no pods: there is no shell to open")
     if rank is not None:
-        found = sorted((one for one in pods if one.rank == rank), key=lambda one: one.role == LAUNCHER)
+        found = sorted((pod for pod in pods if pod.rank == rank), key=lambda one: one.role == LAUNCHER)
         if not found:
-            ranks = sorted({one.rank for one in pods if one.rank is not None})
+            ranks = sorted({pod.rank for pod in pods if pod.rank is not None})
             known = f"it has {ranks[0]} to {ranks[-1]}" if ranks else "its members have none"
             raise BadInput(f"{job} has no member of rank {rank}; {known}")
         return found[0]
-    running = [one for one in pods if one.phase == "Running"]
+    running = [pod for pod in pods if pod.phase == "Running"]
     return running[0] if running else pods[0]

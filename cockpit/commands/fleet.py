@@ -51,7 +51,7 @@ def page_text(page: FleetPage, now_seconds: float) -> list[str]:
 def _tree(page: FleetPage, attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     use = page.use
     is_known = use.is_use_known and use.are_nodes_known
-    models = [{**plain(one), "is_exact": one.packing.is_exact} for one in use.models]
+    models = [{**plain(item), "is_exact": item.packing.is_exact} for item in use.models]
     for one, model in zip(models, use.models, strict=True):
         one["packing"] = _packing(model.packing)
         one["with_waiting"] = None if model.with_waiting is None else _packing(model.with_waiting)
@@ -66,11 +66,11 @@ def _tree(page: FleetPage, attachment: Attachment, now_seconds: float) -> dict[s
         "nodes_needed": use.needed if is_known else None,
         "nodes_needed_at_least": use.at_least if is_known else None,
         "models": models if is_known else None,
-        "idle": None if use.idle is None else [plain(one) for one in use.idle],
+        "idle": None if use.idle is None else [plain(item) for item in use.idle],
         "idle_gpu_hours": use.idle_gpu_hours,
-        "idle_not_known": None if use.unsure is None else [plain(one) for one in use.unsure],
+        "idle_not_known": None if use.unsure is None else [plain(item) for item in use.unsure],
         "idle_not_measured": [{"why": gap, "gpus": gpus} for gap, gpus in use.unmeasured],
-        "lost": [one._asdict() for one in page.lost] if use.are_nodes_known else None,
+        "lost": [item._asdict() for item in page.lost] if use.are_nodes_known else None,
     }
 
 

@@ -92,7 +92,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
 def _crashed(attachment: Attachment, now_seconds: float) -> list[tuple[Pod, ...]]:
     """The members of jobs of which a log may say more, their verdicts reached."""
     jobs, verdicts = attachment.jobs, attachment.verdicts
-    found = [one.key for one in jobs.jobs.values() if verdicts.of(one, now_seconds).cause in TOLD_BY_LOG]
+    found = [job.key for job in jobs.jobs.values() if verdicts.of(job, now_seconds).cause in TOLD_BY_LOG]
     return [jobs.members(key) for key in found[:MOST_LOGS]]
 
 
@@ -127,7 +127,7 @@ def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now
 def refuse_view(source: Any, state: ViewState) -> None:
     if source.problem:
         raise BadInput(f"--filter: {source.problem}")
-    columns = [one.id for one in source.columns]
+    columns = [column.id for column in source.columns]
     if state.sort and state.sort not in columns:
         raise BadInput(f"--sort: there is no column {state.sort!r}; it has: {', '.join(columns)}")
 

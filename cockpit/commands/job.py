@@ -102,7 +102,9 @@ def _described(plan: Plan, fit: Sequence[str], verdict: Outcome) -> dict[str, An
     """What a dry run says, for programs. Members and GPUs are null where the manifest does not tell them."""
     asked = pods_asked(plan.calls[0].body)
     return {
-        "pods": [{"role": one.role, "count": one.replicas, "gpus_each": one.gpus_each} for one in asked.sets],
+        "pods": [
+            {"role": item.role, "count": item.replicas, "gpus_each": item.gpus_each} for item in asked.sets
+        ],
         "members": asked.members,
         "gpus": asked.gpus,
         "gpus_at_least": asked.gpus_at_least,

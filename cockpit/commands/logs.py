@@ -50,10 +50,10 @@ def run(options: argparse.Namespace) -> int:
 
 def filter_of(options: argparse.Namespace) -> LogFilter:
     """`--grep`, `--not` and `--rank` as a filter. Raises BadInput."""
-    ranks = tuple(parse_ranks(one) for one in options.rank)
+    ranks = tuple(parse_ranks(item) for item in options.rank)
     return LogFilter(
-        tuple(pattern(one) for one in options.grep),
-        tuple(pattern(one) for one in options.unwanted),
+        tuple(pattern(item) for item in options.grep),
+        tuple(pattern(item) for item in options.unwanted),
         ranks,
     )
 
@@ -132,9 +132,9 @@ def _sources(live: Live, job: Job, options: argparse.Namespace, wanted: LogFilte
     found = sources_of(live.attachment.jobs.members(job.key), options.container)
     if not found:
         raise BadInput(f"{job.kind.lower()} {job.namespace}/{job.name} has no pods: there is no log yet")
-    kept = [one for one in found if wanted.takes(one)]
+    kept = [item for item in found if wanted.takes(item)]
     if not kept:
-        labels = ", ".join(one.label for one in found[:8]) + (", ..." if len(found) > 8 else "")
+        labels = ", ".join(item.label for item in found[:8]) + (", ..." if len(found) > 8 else "")
         raise BadInput(f"--rank {' '.join(options.rank)}: no such member; there are {labels}")
     return kept
 
@@ -146,7 +146,7 @@ def _is_over(
     live.attachment.jobs.catch_up()
     jobs = live.attachment.jobs
     members = sources_of(jobs.members(key), options.container)
-    fan_in.want([one for one in members if wanted.takes(one)])
+    fan_in.want([member for member in members if wanted.takes(member)])
     job = jobs.job(key)
     return fan_in.is_idle and (job is None or job.state in JobState.ENDED)
 

@@ -18,9 +18,9 @@ _GAP = "  "
 def table_lines(source: TableSource) -> list[str]:
     """All rows and columns; widths follow the content, numbers stand right."""
     return grid(
-        [one.title for one in source.columns],
+        [column.title for column in source.columns],
         [[cell.text for cell in source.cells(row)] for row in range(len(source))],
-        [one.align == "right" for one in source.columns],
+        [column.align == "right" for column in source.columns],
     )
 
 
@@ -38,8 +38,8 @@ def width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1
-        for one in text
+        0 if unicodedata.combining(item) else 2 if unicodedata.east_asian_width(item) in "WF" else 1
+        for item in text
     )
 
 

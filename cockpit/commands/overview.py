@@ -26,16 +26,16 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     """Everything as numbers and words; unknown is null or the reason why."""
     store = attachment.store
     namespaces = attachment.namespaces
-    jobs = [one for one in attachment.jobs.jobs.values() if one.namespace in namespaces]
+    jobs = [job for job in attachment.jobs.jobs.values() if job.namespace in namespaces]
     session = attachment.session
     are_nodes_known = listing(store, Kind.NODE).has_all
-    knows_pods = all(listing(store, Kind.POD, one).has_all for one in namespaces.names or ("",))
+    knows_pods = all(listing(store, Kind.POD, name).has_all for name in namespaces.names or ("",))
     return {
         "kind": "overview",
         "context": session.context if session else "",
         "at_seconds": now_seconds,
         "fleet": fleet(store) if are_nodes_known else None,
-        "jobs": dict(sorted(Counter(one.state for one in jobs).items())) if jobs or knows_pods else None,
+        "jobs": dict(sorted(Counter(job.state for job in jobs).items())) if jobs or knows_pods else None,
         "needs_a_human": needs_human(
             store, attachment.jobs, now_seconds, namespaces, verdicts=attachment.verdicts
         ),
@@ -43,14 +43,14 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
         "pools": pools_of(store) if are_nodes_known else None,
         "queues": [
             {
-                "name": one.name,
-                "engine": one.engine.name,
-                "cluster_queue": one.cluster_name,
-                "pending": one.pending,
-                "admitted": one.admitted,
+                "name": row.name,
+                "engine": row.engine.name,
+                "cluster_queue": row.cluster_name,
+                "pending": row.pending,
+                "admitted": row.admitted,
             }
-            for one in queue_rows(store)
-            if one.local is None or one.local.namespace in namespaces
+            for row in queue_rows(store)
+            if row.local is None or row.local.namespace in namespaces
         ],
         "streams": {
             name: status.phase.value
@@ -111,29 +111,29 @@ def lines(found: dict[str, Any]) -> list[str]:
     if found["needs_a_human"]:
         rows = [
             [
-                fmt.since(one.since_seconds, found["at_seconds"]),
-                one.title,
-                one.sentence,
-                remedy_text(one.remedies),
+                fmt.since(item.since_seconds, found["at_seconds"]),
+                item.title,
+                item.sentence,
+                remedy_text(item.remedies),
             ]
-            for one in found["needs_a_human"]
+            for item in found["needs_a_human"]
         ]
         text += ["", *grid(["needs a human", "what", "why", "remedy"], rows)]
     if found["pools"]:
         rows = [
             [
-                one.name,
-                size_text(one),
-                f"{one.gpus_allocated if one.is_use_known else '?'}/{one.gpus_total}",
-                one.why_not,
+                item.name,
+                size_text(item),
+                f"{item.gpus_allocated if item.is_use_known else '?'}/{item.gpus_total}",
+                item.why_not,
             ]
-            for one in found["pools"]
+            for item in found["pools"]
         ]
         text += ["", *grid(["pool", "nodes", "GPUs allocated", "why it cannot be resized here"], rows)]
     if found["queues"]:
         rows = [
-            [one["name"], one["cluster_queue"], fmt.count(one["pending"]), fmt.count(one["admitted"])]
-            for one in found["queues"]
+            [item["name"], item["cluster_queue"], fmt.count(item["pending"]), fmt.count(item["admitted"])]
+            for item in found["queues"]
         ]
         text += ["", *grid(["queue", "cluster queue", "pending", "admitted"], rows)]
     if found["streams"]:

@@ -52,7 +52,7 @@ async def _list(options: argparse.Namespace, chosen: AttachOptions) -> int:
             raise NoConnection("not every pod of the cluster is seen: which nodes are idle is not known")
         now_seconds = clock.cluster_now()
         found = idle_nodes(pool, store, now_seconds)
-        put([f"{one.node.name}: {_told(one, now_seconds)}" for one in found])
+        put([f"{item.node.name}: {_told(item, now_seconds)}" for item in found])
         put([f"pool {pool.name} has {counted(len(found), 'idle node')} of {pool.nodes_now}"])
     return 0
 

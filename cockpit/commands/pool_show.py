@@ -118,7 +118,7 @@ def text_lines(page: PoolPage, attachment: Attachment) -> list[str]:
     """The page as on a tall screen, then the nodes of the pool."""
     width = shutil.get_terminal_size((_WIDTH, TALL_HEIGHT)).columns if sys.stdout.isatty() else _WIDTH
     cells = page_lines(page, width, TALL_HEIGHT) + pair_lines(facts(page), width)
-    lines = [f"pool {page.pool.name}", *("".join(one.text for one in line).rstrip() for line in cells)]
+    lines = [f"pool {page.pool.name}", *("".join(item.text for item in line).rstrip() for line in cells)]
     nodes = nodes_named(attachment.store, page.pool)
     if not nodes:
         return lines
@@ -160,22 +160,22 @@ def tree(page: PoolPage, attachment: Attachment) -> dict[str, Any]:
         "demand": _demand(page),
         "change": _change(page),
         "ladder": None if page.ladder is None else _ladder(page.ladder, page.now_seconds),
-        "failures": [_failure(one) for one in page.failures],
-        "idle": None if page.idle is None else [_idle(one) for one in page.idle],
-        "reclaimed": [_reclaim(one) for one in page.reclaims],
-        "owner_words": [one._asdict() for one in page.words],
+        "failures": [_failure(item) for item in page.failures],
+        "idle": None if page.idle is None else [_idle(item) for item in page.idle],
+        "reclaimed": [_reclaim(item) for item in page.reclaims],
+        "owner_words": [word._asdict() for word in page.words],
         "owner_log": {"trouble": page.no_log or ""},
         "scalers": [
-            {**plain(one.scaler), "waiting_pods": one.waiting, "waiting_gpus": one.gpus}
-            for one in page.chains
+            {**plain(item.scaler), "waiting_pods": item.waiting, "waiting_gpus": item.gpus}
+            for item in page.chains
         ],
         "scalers_trouble": page.scalers_trouble,
         "spot_notices": [
-            {"node": one.node, "sentence": one.sentence, "jobs": [_gpus(*job) for job in one.jobs]}
-            for one in page.notices
+            {"node": item.node, "sentence": item.sentence, "jobs": [_gpus(*job) for job in item.jobs]}
+            for item in page.notices
         ],
         "expected_wait_seconds": None if wait is None else wait.seconds,
-        "nodes": [{"name": one.name, "stage": node_stage(one, store)} for one in nodes],
+        "nodes": [{"name": node.name, "stage": node_stage(node, store)} for node in nodes],
     }
 
 
@@ -192,7 +192,7 @@ def _demand(page: PoolPage) -> dict[str, Any] | None:
         "only_here_pods": len(found.only),
         "shared_gpus": sum(pod.gpus for pod in found.shared),
         "shared_pods": len(found.shared),
-        "next": [_gpus(*one) for one in page.next_jobs],
+        "next": [_gpus(*job) for job in page.next_jobs],
     }
 
 
@@ -218,9 +218,9 @@ def _ladder(found: Ladder, now_seconds: float) -> dict[str, Any]:
         "asked_seconds": found.asked_seconds,
         "asked_by": found.asked.by or None if found.asked is not None else None,
         "is_over": found.is_over,
-        "stamps": [{**_stamp(one), "machines": found.done(one.step)} for one in found.stamps],
+        "stamps": [{**_stamp(item), "machines": found.done(item.step)} for item in found.stamps],
         "hangs_in": _hang(found.hang, now_seconds),
-        "machines": [_machine(one, now_seconds) for one in found.machines],
+        "machines": [_machine(machine, now_seconds) for machine in found.machines],
     }
 
 

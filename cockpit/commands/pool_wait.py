@@ -85,8 +85,8 @@ class _Steps:
             return
         ladder = growth(pool, store, self._clock.cluster_now(), asked=SizeAsked(self._begun_seconds))
         if ladder is not None:
-            for one in ladder.stamps:
-                yield str(one.step), ladder.done(one.step), ladder.wanted
+            for item in ladder.stamps:
+                yield str(item.step), ladder.done(item.step), ladder.wanted
 
     def _put(self, text: str) -> None:
         put([f"{clock_words(self._clock.cluster_now())}  {text}"])

@@ -20,11 +20,11 @@ def beside(attachment: Attachment) -> PoolsBeside:
 def with_demand_and_cost(items: Sequence[dict[str, Any]], attachment: Attachment) -> list[dict[str, Any]]:
     """`demand` counts pods that wait for a node; `only_here` are those that no other pool could take.
     `hourly_cost` is null where the prices do not name the machine."""
-    pools = {one.name: one for one in pools_of(attachment.store)}
+    pools = {item.name: item for item in pools_of(attachment.store)}
     found, prices = demand_by_pool(attachment.store, tuple(pools.values())), settings_in_force().prices
     told = []
-    for one in items:
-        waits = None if found is None else found.get(one["name"], NO_DEMAND)
+    for item in items:
+        waits = None if found is None else found.get(item["name"], NO_DEMAND)
         demand = (
             None
             if waits is None
@@ -35,6 +35,6 @@ def with_demand_and_cost(items: Sequence[dict[str, Any]], attachment: Attachment
                 "shared_pods": len(waits.shared),
             }
         )
-        cost = pool_hourly(pools[one["name"]], prices)
-        told.append({**one, "demand": demand, "hourly_cost": cost, "currency": prices.currency})
+        cost = pool_hourly(pools[item["name"]], prices)
+        told.append({**item, "demand": demand, "hourly_cost": cost, "currency": prices.currency})
     return told

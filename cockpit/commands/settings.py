@@ -90,8 +90,8 @@ async def remember_reclaims(session: "Session", found: "Iterable[Reclaim]") -> s
     from cockpit.local_state.history import LocalHistory, history_path
 
     history = LocalHistory(history_path(state_folder(os.environ), session.context, session.server))
-    for one in found:
-        await apart(partial(history.put_reclaim, one))
+    for item in found:
+        await apart(partial(history.put_reclaim, item))
     return history.note
 
 

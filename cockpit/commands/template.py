@@ -24,11 +24,11 @@ def listing(options: argparse.Namespace) -> int:
     library = load_library(settings_in_force().template_folders)
     found = [library.templates[name] for name in sorted(library.templates)]
     if options.output == "table":
-        rows = [[one.name, one.kind, one.title, one.source] for one in found]
+        rows = [[item.name, item.kind, item.title, item.source] for item in found]
         put(grid(["name", "kind", "title", "file"], rows))
     else:
-        put([tree_text([_described(one) for one in found], options.output)])
-    note(one.sentence for one in library.problems)
+        put([tree_text([_described(item) for item in found], options.output)])
+    note(problem.sentence for problem in library.problems)
     return 0
 
 
@@ -55,7 +55,10 @@ def show(options: argparse.Namespace) -> int:
     )
     if template.description:
         put(["", *template.description.splitlines()])
-    rows = [[one.name, one.type, _default(one), _bounds(one), one.help] for one in template.parameters]
+    rows = [
+        [parameter.name, parameter.type, _default(parameter), _bounds(parameter), parameter.help]
+        for parameter in template.parameters
+    ]
     put(["", *grid(["parameter", "type", "default", "allowed", "help"], rows)])
     return 0
 
@@ -105,13 +108,16 @@ def lint_all(options: argparse.Namespace) -> int:
     problems: list[str] = []
     if options.files:
         templates = [
-            one for one in (_read(Path(name), problems) for name in options.files) if one is not None
+            item for item in (_read(Path(name), problems) for name in options.files) if item is not None
         ]
     else:
         library = load_library(settings_in_force().template_folders)
-        templates, problems = list(library.templates.values()), [one.sentence for one in library.problems]
-    for one in templates:
-        problems.extend(lint(one))
+        templates, problems = (
+            list(library.templates.values()),
+            [problem.sentence for problem in library.problems],
+        )
+    for template in templates:
+        problems.extend(lint(template))
     problems += _unserved(templates, options)
     note(problems)
     if not problems:
@@ -138,9 +144,9 @@ async def _asked(templates: Sequence[Template], options: argparse.Namespace) -> 
     try:
         lookup = await served_lookup(session)
         return [
-            f"{one.source}: {sentence}"
-            for one in templates
-            if (sentence := unserved(one.api_version, one.kind, lookup))
+            f"{template.source}: {sentence}"
+            for template in templates
+            if (sentence := unserved(template.api_version, template.kind, lookup))
         ]
     finally:
         await session.close()

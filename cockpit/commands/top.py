@@ -43,7 +43,7 @@ async def watch(
         while True:
             notes = await _round(options, chosen, live, clock)
             # a remark that stays is made once
-            note(one for one in notes if one not in told)
+            note(note for note in notes if note not in told)
             told = notes
             if not options.watch:
                 return 0
@@ -97,7 +97,7 @@ def sums(found: Fleet | None) -> str:
     """`46/34 GPUs busy · ... · duty 71% · power 12.4kW · memory 1.2Ti/2.5Ti`; None: nodes are not known."""
     if found is None:
         return f"nodes and GPUs are not known: {cannot('list nodes')}"
-    words = [one.text for one in fleet_segments(found)]
+    words = [segment.text for segment in fleet_segments(found)]
     if found.watts is not None:
         words.append(f"power {fmt.watts(found.watts)}")
     if found.memory_used_bytes is not None and found.memory_total_bytes is not None:

@@ -44,11 +44,11 @@ async def watch(
             notes = await live.settle(NEEDED, options.timeout, with_gpus=True, tells_rest=True)
             now_seconds = clock.cluster_now()
             found = await _found(live, now_seconds)
-            news = [(one.key, one.sentence) for one in found]
+            news = [(item.key, item.sentence) for item in found]
             if news != printed:
                 put(page(options, live, found, now_seconds))
                 printed = news
-            note(one for one in notes if one not in told)
+            note(note for note in notes if note not in told)
             told = notes
             if not options.watch:
                 return NEEDS_A_HUMAN if found else 0
@@ -84,7 +84,7 @@ def page(options: argparse.Namespace, live: Live, found: Sequence[Finding], now_
 
 def table_lines(found: Sequence[Finding], now_seconds: float) -> list[str]:
     """For a person."""
-    rows = [[one.glyph, *_words(one, now_seconds)] for one in found]
+    rows = [[item.glyph, *_words(item, now_seconds)] for item in found]
     return grid(["", "since", "what", "why", "remedy"], rows)
 
 

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     """Do the verb `options.verb` to what is named; the answer is the exit code."""
     verb = verb_of(options.verb)
     kind = KINDS[verb.kind]
-    told = verb.options(**{one.field: getattr(options, f"verb_{one.field}") for one in verb.flags})
+    told = verb.options(**{item.field: getattr(options, f"verb_{item.field}") for item in verb.flags})
     names: list[str] = list(options.names)
     if not names and not options.filter and verb.picks is None:
         raise BadInput(
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 def narrowed(names: Sequence[str]) -> str:
     """The namespace that all names name, "" where they do not: what is listed is narrowed to it."""
-    spaces = {one.split("/")[-2] if one.count("/") in (1, 2) else "" for one in names}
+    spaces = {name.split("/")[-2] if name.count("/") in (1, 2) else "" for name in names}
     return spaces.pop() if len(spaces) == 1 else ""
 
 

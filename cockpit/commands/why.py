@@ -139,7 +139,7 @@ def _needs(kind: str) -> tuple[str, ...]:
     """The first is what cannot be done without."""
     every = (*NEEDS["overview"], Kind.EVENT, Kind.POD_GROUP)
     first = Kind.NODE if kind in _OF_NODES else NEEDS["queues"][0] if kind == "queue" else Kind.POD
-    return (first, *(one for one in every if one != first))
+    return (first, *(item for item in every if item != first))
 
 
 def _tree(verdict: Finding, attachment: Attachment, now_seconds: float) -> dict[str, Any]:
@@ -160,9 +160,9 @@ def _tree(verdict: Finding, attachment: Attachment, now_seconds: float) -> dict[
         else {
             **tree["funnel"],
             "passing": verdict.funnel.passing,
-            "steps": [one._asdict() for one in verdict.funnel.steps],
+            "steps": [step._asdict() for step in verdict.funnel.steps],
         },
-        "changes": [_change(one) for one in verdict.changes],
+        "changes": [_change(change) for change in verdict.changes],
     }
 
 

@@ -26,7 +26,7 @@ def claim_conflicts(store: StoreReader, parts: Sequence[Part], around: Surroundi
     if around.claims is None or around.volumes is None:
         return ()
     snapshot = ClusterSnapshot(store, around)
-    found = (line for one in parts if one.shape.claims for line in _conflicts(snapshot, one.shape, around))
+    found = (line for part in parts if part.shape.claims for line in _conflicts(snapshot, part.shape, around))
     return tuple(dict.fromkeys(found))
 
 
@@ -78,13 +78,13 @@ def where(volume: Volume) -> str:
         return " and ".join(dict.fromkeys(zones))
     told: list[str] = []
     for term in volume.node_terms or ():
-        for one in (*term.expressions, *term.fields):
-            if one.operator == "In":
-                told.extend(one.values)
-            elif holds(one, {}):
+        for item in (*term.expressions, *term.fields):
+            if item.operator == "In":
+                told.extend(item.values)
+            elif holds(item, {}):
                 continue
             else:
-                told.append(f"{one.key} {one.operator} {','.join(one.values)}".strip())
+                told.append(f"{item.key} {item.operator} {','.join(item.values)}".strip())
     return " or ".join(dict.fromkeys(told)) or "another place"
 
 

@@ -11,9 +11,9 @@ def seats_at_most(shape: Shape, rivals: Sequence[Part]) -> int:
     """The most members of that shape that competing pods can keep from a seat, on any nodes."""
     asked = _asked(shape)
     lost = 0
-    for one in rivals:
-        taken = _asked(one.shape)
-        lost += one.count * max((-(-taken[name] // each) for name, each in asked.items() if name in taken))
+    for item in rivals:
+        taken = _asked(item.shape)
+        lost += item.count * max((-(-taken[name] // each) for name, each in asked.items() if name in taken))
     return lost
 
 
@@ -22,8 +22,8 @@ def seats_lost(
 ) -> int:
     """The same, where these nodes take members of that shape: what a rival leaves of a node may still do, and
     some nodes it cannot go to."""
-    looks = [one for one in node_fits if not one.blocks and one.room > 0]
-    names = {one.node.name for one in looks}
+    looks = [item for item in node_fits if not item.blocks and item.room > 0]
+    names = {item.node.name for item in looks}
     asked = _asked(shape)
     taken: dict[str, dict[str, int]] = {}
     for rival in rivals:

@@ -94,22 +94,22 @@ def fit(
         raise ValueError("a gang has at least one part")
     order = sorted(range(len(parts)), key=lambda at: (-parts[at].shape.gpus, -_cpu(parts[at].shape), at))
     snapshot = ClusterSnapshot(store, surroundings)
-    before = tuple(_place(snapshot, one) for one in rivals)
+    before = tuple(_place(snapshot, item) for item in rivals)
     found: dict[int, PartFit] = {}
     for at in order:
         found[at] = _place(snapshot, parts[at])
     placed = tuple(found[at] for at in range(len(parts)))
     main = order[0]
-    missing = sum(one.missing for one in placed)
+    missing = sum(item.missing for item in placed)
     short = shortage(store, parts, queue)
     return FitAnswer(
-        wanted=sum(one.count for one in parts),
+        wanted=sum(part.count for part in parts),
         missing=missing,
         places=_together(placed),
         parts=placed,
         main=main,
         largest=_largest(lambda: _seated(store, surroundings, before), parts, placed, main),
-        is_sure=all(one.is_sure for one in placed),
+        is_sure=all(item.is_sure for item in placed),
         pieces=_pieces(placed[main]),
         shortage=short,
         remedies=_remedies(_seated(store, surroundings, before), placed, order) if missing else (),
@@ -131,10 +131,10 @@ def starts(
     snapshot = ClusterSnapshot(store, surroundings)
     if len(parts) == 1 and _minds_nothing(snapshot, parts[0].shape):
         return _keeps_room(snapshot, parts[0], rivals) if rivals else _has_room(snapshot, parts[0])
-    for one in sorted(parts, key=lambda each: (-each.shape.gpus, -_cpu(each.shape))):
-        if rivals and not _keeps_room(snapshot, one, rivals):
+    for part in sorted(parts, key=lambda each: (-each.shape.gpus, -_cpu(each.shape))):
+        if rivals and not _keeps_room(snapshot, part, rivals):
             return False
-        placed = _place(snapshot, one)
+        placed = _place(snapshot, part)
         if placed.missing or not placed.is_sure:
             return False
     return not _notes(parts, surroundings)
@@ -146,7 +146,7 @@ def _keeps_room(snapshot: ClusterSnapshot, part: Part, rivals: Sequence[Part]) -
     node_fits = fit_nodes(snapshot, part.shape)
     if not _minds_nothing(snapshot, part.shape):
         return not seats_lost(snapshot, part.shape, node_fits, rivals)
-    spare = sum(one.room for one in node_fits if not one.blocks) - part.count
+    spare = sum(item.room for item in node_fits if not item.blocks) - part.count
     if spare < 0 or spare >= seats_at_most(part.shape, rivals):
         return spare >= 0
     return seats_lost(snapshot, part.shape, node_fits, rivals) <= spare
@@ -155,9 +155,9 @@ def _keeps_room(snapshot: ClusterSnapshot, part: Part, rivals: Sequence[Part]) -
 def _seated(store: StoreReader, surroundings: Surroundings, placed: Iterable[PartFit]) -> ClusterSnapshot:
     """With these members in their places."""
     snapshot = ClusterSnapshot(store, surroundings)
-    for one in placed:
-        for node, count in one.places.items():
-            snapshot.place(one.part.shape, node, count)
+    for item in placed:
+        for node, count in item.places.items():
+            snapshot.place(item.part.shape, node, count)
     return snapshot
 
 
@@ -214,8 +214,8 @@ def _minds_nothing(snapshot: ClusterSnapshot, shape: Shape) -> bool:
 def _has_room(snapshot: ClusterSnapshot, part: Part) -> bool:
     """Whether the nodes have room for all members; it looks no further than it must."""
     left = part.count
-    for one in iter_node_fits(snapshot, part.shape, left):
-        left -= 0 if one.blocks else one.room
+    for item in iter_node_fits(snapshot, part.shape, left):
+        left -= 0 if item.blocks else item.room
         if left <= 0:
             return True
     return left <= 0
@@ -248,8 +248,8 @@ def limited(snapshot: ClusterSnapshot, part: Part, seating: Seating) -> Seating:
 
 def _together(placed: Sequence[PartFit]) -> tuple[tuple[str, int], ...]:
     sums: dict[str, int] = {}
-    for one in placed:
-        for node, count in one.places.items():
+    for item in placed:
+        for node, count in item.places.items():
             sums[node] = sums.get(node, 0) + count
     return tuple(sorted(sums.items(), key=lambda pair: (-pair[1], pair[0])))
 
@@ -267,7 +267,7 @@ def _largest(
         snapshot = begun()
         trial = [_place(snapshot, Part(parts[main].role, most, parts[main].shape))]
         trial += [_place(snapshot, one) for at, one in enumerate(parts) if at != main]
-        short = sum(one.missing for one in trial)
+        short = sum(item.missing for item in trial)
         if not short:
             return most
         most -= 1
@@ -288,7 +288,7 @@ def _remedies(
 
 
 def _push(snapshot: ClusterSnapshot, placed: Sequence[PartFit]) -> Push | None:
-    short = next(one for one in placed if one.missing)
+    short = next(item for item in placed if item.missing)
     return preempt(snapshot, short.part, short.node_fits, short.missing)
 
 
@@ -299,20 +299,20 @@ def _pieces(first: PartFit) -> Pieces:
     at = asked.index(resource) if resource in asked else -1
     free_gpus = block = scattered = matching = 0
     reasons: dict[str, int] = {}
-    for one in first.node_fits:
-        if resource and not _shows(one, resource):
+    for item in first.node_fits:
+        if resource and not _shows(item, resource):
             continue
         matching += 1
-        is_too_small = bool(resource) and not one.blocks and 0 < _whole(one, resource) < each
-        if resource and not one.blocks:
-            free = max(0, one.free[at])
+        is_too_small = bool(resource) and not item.blocks and 0 < _whole(item, resource) < each
+        if resource and not item.blocks:
+            free = max(0, item.free[at])
             free_gpus += free
             block = max(block, free)
             scattered += 0 if is_too_small else free % each if free >= each else free
-        if one.blocks or not one.room:
-            why = obstacle_words(one)
+        if item.blocks or not item.room:
+            why = obstacle_words(item)
             if is_too_small:
-                whole = _whole(one, resource)
+                whole = _whole(item, resource)
                 why = f"with {whole} {resource_word(resource, whole)} in all"
             reasons[why] = reasons.get(why, 0) + 1
     ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -335,6 +335,6 @@ def _whole(node_fit: NodeFit, resource: str) -> int:
 def _notes(parts: Sequence[Part], around: Surroundings) -> tuple[str, ...]:
     """What a careful reader has to know about the answer."""
     found = []
-    if around.claims is None and any(one.shape.claims for one in parts):
+    if around.claims is None and any(part.shape.claims for part in parts):
         found.append("volumes were not checked")
     return tuple(found)

@@ -16,7 +16,7 @@ Pair = tuple[str, str]
 def meets_all(terms: tuple[PodTerm, ...], shape: Shape, spaces: Mapping[str, Mapping[str, str]]) -> bool:
     """Whether a member is itself such a pod as all the terms ask for."""
     labels = dict(shape.labels)
-    return all(concerns(one, shape.namespace, labels, spaces) for one in terms)
+    return all(concerns(term, shape.namespace, labels, spaces) for term in terms)
 
 
 def concerns(
@@ -74,19 +74,19 @@ class PodAffinityFilter:
         terms = (*shape.near, *shape.keeps_away)
         spaces = {name for term in terms for name in term.namespaces}
         reaches_further = any(term.namespace_selector is not None for term in terms)
-        for one in snapshot.present(None if reaches_further else spaces):
-            key = (one.namespace, one.labels)
+        for item in snapshot.present(None if reaches_further else spaces):
+            key = (item.namespace, item.labels)
             verdict = known.get(key)
             if verdict is None:
-                verdict = known[key] = self._judge(one.namespace, dict(one.labels))
+                verdict = known[key] = self._judge(item.namespace, dict(item.labels))
             is_friend, minded = verdict
             if not is_friend and not minded:
                 continue
-            labels = snapshot.labels(one.node)
+            labels = snapshot.labels(item.node)
             for term in minded:
                 if term.topology_key in labels:
                     self._apart[(term.topology_key, labels[term.topology_key])] = None
-            if is_friend and one.node in snapshot.nodes:
+            if is_friend and item.node in snapshot.nodes:
                 for term in shape.near:
                     if term.topology_key in labels:
                         has_friends = True
@@ -97,10 +97,10 @@ class PodAffinityFilter:
     def _judge(self, namespace: str, labels: Mapping[str, str]) -> tuple[bool, tuple[PodTerm, ...]]:
         shape = self._shape
         is_friend = bool(shape.near) and all(
-            concerns(one, namespace, labels, self._spaces) for one in shape.near
+            concerns(item, namespace, labels, self._spaces) for item in shape.near
         )
         return is_friend, tuple(
-            one for one in shape.keeps_away if concerns(one, namespace, labels, self._spaces)
+            item for item in shape.keeps_away if concerns(item, namespace, labels, self._spaces)
         )
 
     def obstacles(self, node: str) -> Iterator[Pair]:

@@ -173,9 +173,9 @@ def _checks(snapshot: ClusterSnapshot, shape: Shape) -> list[Check]:
         checks.append(lambda node: _port_blocks(shape.host_ports, held.get(node.name, ())))
     if shape.claims and snapshot.around.claims is not None:
         needs = VolumeNeeds(snapshot, shape)
-        checks.append(lambda node: (Block("volume", one) for one in needs.obstacles(node)))
+        checks.append(lambda node: (Block("volume", item) for item in needs.obstacles(node)))
     if shape.spreads:
-        keys = tuple(one.key for one in shape.spreads)
+        keys = tuple(item.key for item in shape.spreads)
         checks.append(
             lambda node: [Block("unlabelled", key) for key in keys if key not in snapshot.labels(node.name)]
         )
@@ -199,4 +199,4 @@ def _selector_check(snapshot: ClusterSnapshot, shape: Shape) -> Check:
 
 def _port_blocks(asked: tuple[HostPort, ...], held: Iterable[HostPort]) -> list[Block]:
     taken = tuple(held)
-    return [Block("port", str(one.port)) for one in asked if any(collide(one, other) for other in taken)]
+    return [Block("port", str(item.port)) for item in asked if any(collide(item, other) for other in taken)]

@@ -48,7 +48,7 @@ class Placement(NamedTuple):
     @property
     def cost(self) -> int:
         """For sorting: 0 is best; kinds of cards weigh most, then zones, racks, nodes."""
-        extra = (max(0, len(one) - 1) for one in (self.models, self.zones, self.racks))
+        extra = (max(0, len(item) - 1) for item in (self.models, self.zones, self.racks))
         models, zones, racks = extra
         return ((models * 100 + zones) * 1_000 + racks) * 100_000 + max(0, self.nodes - 1)
 
@@ -91,14 +91,16 @@ class Placement(NamedTuple):
 def placement_of(store: StoreReader, nodes: Iterable[str]) -> Placement:
     """The placement of members on the named nodes; nodes that are gone are not judged."""
     names = sorted(set(nodes))
-    found: list[Node] = [one for one in (store.by_key(Kind.NODE, name) for name in names) if one is not None]
-    racks = [_rack(one) for one in found]
+    found: list[Node] = [
+        item for item in (store.by_key(Kind.NODE, name) for name in names) if item is not None
+    ]
+    racks = [_rack(item) for item in found]
     return Placement(
         nodes=len(found),
-        racks=tuple(sorted({one for one in racks if one})),
-        zones=tuple(sorted({one.zone for one in found if one.zone})),
-        models=tuple(sorted({one.gpu_model for one in found if one.gpu_model})),
-        unknown_racks=sum(not one for one in racks),
+        racks=tuple(sorted({item for item in racks if item})),
+        zones=tuple(sorted({item.zone for item in found if item.zone})),
+        models=tuple(sorted({item.gpu_model for item in found if item.gpu_model})),
+        unknown_racks=sum(not item for item in racks),
     )
 
 

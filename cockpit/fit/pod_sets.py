@@ -76,23 +76,23 @@ class PodsAsked(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def members(self) -> int | None:
         """How many pods there would be; None where unknown."""
-        counts = [one.replicas for one in self.sets]
+        counts = [item.replicas for item in self.sets]
         if not counts or None in counts:
             return None
-        return sum(one or 0 for one in counts)
+        return sum(count or 0 for count in counts)
 
     @property
     def gpus(self) -> int | None:
         """How many devices they would ask for; None where unknown."""
-        found = [one.gpus for one in self.sets]
+        found = [item.gpus for item in self.sets]
         if not found or None in found or self.unknown is UnknownNumber.ELSEWHERE:
             return None
-        return sum(one or 0 for one in found)
+        return sum(item or 0 for item in found)
 
     @property
     def gpus_at_least(self) -> int:
         """Devices of the sets that are known."""
-        return sum(one.gpus or 0 for one in self.sets)
+        return sum(item.gpus or 0 for item in self.sets)
 
 
 def pods_asked(manifest: Mapping[str, Any]) -> PodsAsked:
@@ -102,11 +102,11 @@ def pods_asked(manifest: Mapping[str, Any]) -> PodsAsked:
     sets = pod_sets(manifest)
     if not sets:
         return PodsAsked(unknown=UnknownNumber.NO_TEMPLATE)
-    if not _is_known(manifest) and _names_devices(manifest, frozenset(id(one.pod_spec) for one in sets)):
+    if not _is_known(manifest) and _names_devices(manifest, frozenset(id(item.pod_spec) for item in sets)):
         return PodsAsked(sets=sets, unknown=UnknownNumber.ELSEWHERE)
-    for one in sets:
-        if one.replicas is None:
-            return PodsAsked(sets=sets, unknown=UnknownNumber.COUNT, role=one.role)
+    for item in sets:
+        if item.replicas is None:
+            return PodsAsked(sets=sets, unknown=UnknownNumber.COUNT, role=item.role)
     for one in sets:
         if one.gpus is None:
             claims = _tree(one.template["spec"]).get("resourceClaims")
@@ -150,9 +150,9 @@ def _below(node: dict[str, Any], above: _Above) -> Iterator[ManifestPods]:
         elif isinstance(value, dict):
             yield from _below(value, inner)
         elif isinstance(value, list):
-            for one in value:
-                if isinstance(one, dict):
-                    yield from _below(one, _named(inner, one))
+            for item in value:
+                if isinstance(item, dict):
+                    yield from _below(item, _named(inner, item))
 
 
 def _step(above: _Above, key: str, node: Mapping[str, Any]) -> _Above:
@@ -168,9 +168,9 @@ def _step(above: _Above, key: str, node: Mapping[str, Any]) -> _Above:
 
 
 def _role(key: str) -> str:
-    for one in _SUFFIXES:
-        if key.endswith(one) and key != one:
-            key = key.removesuffix(one)
+    for item in _SUFFIXES:
+        if key.endswith(item) and key != item:
+            key = key.removesuffix(item)
             break
     return key.lower() if _ROLE.fullmatch(key) else ""
 
@@ -217,7 +217,7 @@ def _made(template: dict[str, Any], above: _Above) -> ManifestPods:
     if None in counts:
         replicas = None
     elif replicas is not None:
-        replicas = math.prod(one or 0 for one in counts)
+        replicas = math.prod(count or 0 for count in counts)
     return ManifestPods(
         role=above.role, replicas=replicas, gpus_each=gpus_of(_tree(template["spec"])), template=template
     )
@@ -246,7 +246,7 @@ def _is_amount(value: Any) -> bool:
 
 def _is_pod_spec(value: Any) -> bool:
     containers = value.get("containers") if isinstance(value, dict) else None
-    return isinstance(containers, list) and all(isinstance(one, dict) for one in containers)
+    return isinstance(containers, list) and all(isinstance(container, dict) for container in containers)
 
 
 def _is_known(manifest: Mapping[str, Any]) -> bool:
@@ -259,7 +259,7 @@ def _names_devices(value: Any, pod_specs: frozenset[int]) -> bool:
     if isinstance(value, str):
         return is_gpu_resource(value)
     if isinstance(value, list):
-        return any(_names_devices(one, pod_specs) for one in value)
+        return any(_names_devices(item, pod_specs) for item in value)
     if not isinstance(value, dict) or id(value) in pod_specs:
         return False
     return any(
@@ -288,4 +288,4 @@ def _tree(value: Any) -> dict[str, Any]:
 
 
 def _items(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

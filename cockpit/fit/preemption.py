@@ -59,8 +59,8 @@ def preempt(snapshot: ClusterSnapshot, part: Part, node_fits: Sequence[NodeFit],
     ruler = _Ruler(snapshot, part, priority)
     ways: list[_Way] = []
     candidates = max(_FEWEST_CANDIDATES, len(node_fits) // 10, min(missing, _MOST_MEMBERS))
-    for one in node_fits:
-        way = None if one.blocks else ruler.way(one.node.name)
+    for item in node_fits:
+        way = None if item.blocks else ruler.way(item.node.name)
         if way is not None:
             heapq.heappush(ways, way)
         if len(ways) >= candidates:
@@ -78,9 +78,9 @@ def preempt(snapshot: ClusterSnapshot, part: Part, node_fits: Sequence[NodeFit],
             heapq.heappush(ways, more)
     if not victims:
         return None
-    keys = tuple(sorted(one.key for one in victims))
+    keys = tuple(sorted(item.key for item in victims))
     jobs = tuple(
-        sorted({f"{one.namespace}/{one.job_label or one.owner_name or one.name}" for one in victims})
+        sorted({f"{item.namespace}/{item.job_label or item.owner_name or item.name}" for item in victims})
     )
     return Push(placed, keys, jobs, protected, snapshot.around.budgets is not None)
 
@@ -93,7 +93,7 @@ class _Guard:
 
     def protects(self, pods: Sequence[Pod]) -> list[bool]:
         """For each pod in turn: would it break a budget, after those before it have gone."""
-        left = [one.allowed for one in self._budgets]
+        left = [budget.allowed for budget in self._budgets]
         out: list[bool] = []
         for pod in pods:
             labels = dict(pod.traits.labels)

@@ -33,9 +33,9 @@ def pushed_by(
 def outranks_some(store: StoreReader, parts: Sequence[Part], surroundings: Surroundings = UNKNOWN) -> bool:
     """Whether any pod on a node has a lower priority than one of the parts; True where that is not known."""
     snapshot = ClusterSnapshot(store, surroundings)
-    ranks = [snapshot.priority(one.shape) for one in parts]
+    ranks = [snapshot.priority(part.shape) for part in parts]
     if None in ranks:
         return True
-    most = max((one for one in ranks if one is not None), default=0)
+    most = max((rank for rank in ranks if rank is not None), default=0)
     pods: Sequence[Pod] = tuple(store.records(Kind.POD).values())
     return any(pod.node and not pod.is_finished and (pod.priority or 0) < most for pod in pods)

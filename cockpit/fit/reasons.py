@@ -14,7 +14,7 @@ _MIB = 1 << 20
 
 def asked_lines(asked: PodsAsked) -> list[str]:
     """What a manifest asks for: a line for each set of pods, and the GPUs of all. Unknown is never zero."""
-    lines = [_set_words(one) for one in asked.sets]
+    lines = [_set_words(item) for item in asked.sets]
     if asked.gpus is not None:
         return [*lines, f"{asked.gpus} GPU{'s' * (asked.gpus != 1)} in total"]
     least = f", at least {asked.gpus_at_least}" if asked.gpus_at_least else ""
@@ -94,7 +94,7 @@ def fit_lines(answer: FitAnswer) -> list[str]:
     if answer.shortage is not None:
         lines.append(f"  {shortage_words(answer.shortage)}")
     if len(answer.remedies) > 1:
-        others = [one.words for one in answer.remedies[1:_MOST_REMEDIES]]
+        others = [item.words for item in answer.remedies[1:_MOST_REMEDIES]]
         lines.append(f"  or: {'; or '.join(others)}")
     if answer.push is not None:
         lines.append(f"  {push_words(answer.push)}")
@@ -103,10 +103,10 @@ def fit_lines(answer: FitAnswer) -> list[str]:
 
 def _why(answer: FitAnswer) -> list[str]:
     reasons = [f"{count} node{'s' * (count != 1)} {why}" for why, count in answer.pieces.obstacles]
-    missed = [one for one in answer.parts if one.missing]
+    missed = [part for part in answer.parts if part.missing]
     lines = []
-    for one in missed:
-        text = f"misses {one.missing} of {one.part.count} {one.part.role}s"
+    for item in missed:
+        text = f"misses {item.missing} of {item.part.count} {item.part.role}s"
         lines.append(f"{text}: {', '.join(reasons)}" if reasons else text)
         reasons = []
     each, resource = answer.shape.gpus, answer.shape.gpu_resource

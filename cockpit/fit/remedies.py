@@ -75,7 +75,7 @@ def remedies(
 def _seats(
     snapshot: ClusterSnapshot, node_fits: Sequence[NodeFit], also: Sequence[NodeFit] = ()
 ) -> list[Seats]:
-    return seats_of(snapshot, [*node_fits, *(one._replace(blocks=()) for one in also)])
+    return seats_of(snapshot, [*node_fits, *(item._replace(blocks=()) for item in also)])
 
 
 def _fits(
@@ -87,24 +87,24 @@ def _fits(
 def _healed(snapshot: ClusterSnapshot, part: Part, node_fits: Sequence[NodeFit]) -> Iterator[FitRemedy]:
     """Nodes that would take members were they not cordoned, or not ready: the roomiest first."""
     for block, (kind, words) in _HEALS.items():
-        alone = [one for one in node_fits if one.room > 0 and one.blocks == (Block(block),)]
+        alone = [item for item in node_fits if item.room > 0 and item.blocks == (Block(block),)]
         alone.sort(key=lambda one: (-one.room, one.node.name))
         wishes = Wishes(snapshot, part.shape)
         for count in range(1, min(len(alone), part.count) + 1):
             if _fits(snapshot, part, _seats(snapshot, node_fits, alone[:count]), wishes):
-                names = [one.node.name for one in alone[:count]]
-                nodes = tuple(_healthy(one.node) for one in alone[:count])
+                names = [item.node.name for item in alone[:count]]
+                nodes = tuple(_healthy(item.node) for item in alone[:count])
                 yield FitRemedy(count, words.format(_named(names)), kind, nodes=nodes)
                 break
 
 
 def _healthy(node: Node) -> Node:
     """The node with nothing of its own against new pods; taints that people set stay."""
-    others = tuple(one for one in node.conditions if one.type != "Ready")
+    others = tuple(condition for condition in node.conditions if condition.type != "Ready")
     return msgspec.structs.replace(
         node,
         unschedulable=False,
-        taints=tuple(one for one in node.taints if one.key not in _PASSING),
+        taints=tuple(taint for taint in node.taints if taint.key not in _PASSING),
         conditions=(*others, Condition("Ready", "True")),
     )
 
@@ -118,11 +118,11 @@ def _named(names: Sequence[str]) -> str:
 def _dropped(snapshot: ClusterSnapshot, part: Part, node_fits: Sequence[NodeFit]) -> Iterator[FitRemedy]:
     """One line of the job that keeps it off nodes, or that makes its members mind each other."""
     alone: dict[Block, int] = {}
-    for one in node_fits:
-        if one.room > 0 and len(set(one.blocks)) == 1 and one.blocks[0].kind in _DROPS:
-            alone[one.blocks[0]] = alone.get(one.blocks[0], 0) + one.room
+    for item in node_fits:
+        if item.room > 0 and len(set(item.blocks)) == 1 and item.blocks[0].kind in _DROPS:
+            alone[item.blocks[0]] = alone.get(item.blocks[0], 0) + item.room
     wishes = Wishes(snapshot, part.shape)
-    minded = [Block("unlabelled", one.key) for one in wishes.spreads]
+    minded = [Block("unlabelled", item.key) for item in wishes.spreads]
     minded += [Block("pod_anti_affinity", key) for key in wishes.alone_in]
     minded += [Block("pod_affinity", key) for key in wishes.together_in[:1]]
     tried = sorted(alone, key=lambda block: (-alone[block], block))[:_MOST_DROPS]
@@ -149,12 +149,14 @@ def _without(shape: Shape, block: Block) -> Shape:
     if kind == "name":
         return change(shape, node_name="")
     if kind == "port":
-        return change(shape, host_ports=tuple(one for one in shape.host_ports if str(one.port) != detail))
+        return change(shape, host_ports=tuple(port for port in shape.host_ports if str(port.port) != detail))
     if kind == "pod_anti_affinity":
-        return change(shape, keeps_away=tuple(one for one in shape.keeps_away if one.topology_key != detail))
+        return change(
+            shape, keeps_away=tuple(item for item in shape.keeps_away if item.topology_key != detail)
+        )
     if kind == "pod_affinity":
         return change(shape, near=())
-    return change(shape, spreads=tuple(one for one in shape.spreads if one.key != detail))
+    return change(shape, spreads=tuple(item for item in shape.spreads if item.key != detail))
 
 
 def _smaller_members(
@@ -165,14 +167,14 @@ def _smaller_members(
     resource, gpus = shape.gpu_resource, shape.gpus
     if gpus < 2:
         return
-    open_ = [one for one in node_fits if not one.blocks]
+    open_ = [item for item in node_fits if not item.blocks]
     wishes = Wishes(snapshot, shape)
     limit = 1 if shape.host_ports else part.count
     low, high = 0, gpus - 1  # the most GPUs with which it fits; 0: with none
 
     def enough(each: int) -> bool:
         asked = {**dict(with_gpus(shape, each).requests), "pods": 1}
-        seats = [one._replace(room=room_for(snapshot, one.node, asked, limit)[0]) for one in open_]
+        seats = [item._replace(room=room_for(snapshot, item.node, asked, limit)[0]) for item in open_]
         return _fits(snapshot, part, seats_of(snapshot, seats), wishes)
 
     while low < high:
@@ -196,15 +198,15 @@ def _more_nodes(
 ) -> Iterator[FitRemedy]:
     """More nodes of the pool that most of the fitting nodes belong to."""
     asked = {**dict(part.shape.requests), "pods": 1}
-    by_host = any(one.topology_key == HOSTNAME for one in part.shape.near)
+    by_host = any(item.topology_key == HOSTNAME for item in part.shape.near)
     if by_host and not Wishes(snapshot, part.shape).together_in:
         return  # the pods that it must share a node with are on other nodes
     pools: dict[str, list[tuple[int, str]]] = {}
-    for one in node_fits:
-        if all(_is_of_the_node(block) for block in one.blocks):
-            room = _empty_room(snapshot, one, asked)
+    for item in node_fits:
+        if all(_is_of_the_node(block) for block in item.blocks):
+            room = _empty_room(snapshot, item, asked)
             if room > 0:
-                pools.setdefault(_pool(one), []).append((room, one.node.name))
+                pools.setdefault(_pool(item), []).append((room, item.node.name))
     biggest = sorted(pools, key=lambda pool: (-len(pools[pool]), pool))
     named = [words for words in biggest if snapshot.nodes[pools[words][0][1]].pool]
     for words in dict.fromkeys((*biggest[:1], *named[:_MOST_POOLS])):

@@ -135,8 +135,8 @@ def storage_class_of(tree: Tree) -> StorageClass:
         provisions=(tree.get("provisioner") or NO_PROVISIONER) != NO_PROVISIONER,
         topologies=tuple(
             tuple(
-                (one["key"], tuple(one.get("values") or ()))
-                for one in term.get("matchLabelExpressions") or ()
+                (item["key"], tuple(item.get("values") or ()))
+                for item in term.get("matchLabelExpressions") or ()
             )
             for term in terms
         ),

@@ -104,18 +104,18 @@ def requests_of(spec: Mapping[str, Any]) -> Amounts:
 
 
 def _spreads(spec: Mapping[str, Any], labels: Mapping[str, str]) -> Iterable[Spread]:
-    for one in _items(spec.get("topologySpreadConstraints")):
-        if one.get("whenUnsatisfiable", "DoNotSchedule") != "DoNotSchedule":
+    for item in _items(spec.get("topologySpreadConstraints")):
+        if item.get("whenUnsatisfiable", "DoNotSchedule") != "DoNotSchedule":
             continue
-        selector = _with_label_keys(selector_of(one.get("labelSelector")), one, labels)
-        skew, least = one.get("maxSkew"), one.get("minDomains")
+        selector = _with_label_keys(selector_of(item.get("labelSelector")), item, labels)
+        skew, least = item.get("maxSkew"), item.get("minDomains")
         yield Spread(
-            _text(one.get("topologyKey")),
+            _text(item.get("topologyKey")),
             skew if isinstance(skew, int) else 1,
             selector,
             least if isinstance(least, int) else 1,
-            one.get("nodeAffinityPolicy", "Honor") != "Ignore",
-            one.get("nodeTaintsPolicy", "Ignore") == "Honor",
+            item.get("nodeAffinityPolicy", "Honor") != "Ignore",
+            item.get("nodeTaintsPolicy", "Ignore") == "Honor",
         )
 
 
@@ -133,14 +133,14 @@ def _with_label_keys(selector: Selector, one: dict[str, Any], labels: Mapping[st
 
 def _pod_terms(side: Any, namespace: str, labels: Mapping[str, str]) -> tuple[PodTerm, ...]:
     found = []
-    for one in _items(_tree(side).get(REQUIRED)):
-        names = one.get("namespaces")
+    for item in _items(_tree(side).get(REQUIRED)):
+        names = item.get("namespaces")
         spaces = tuple(str(name) for name in names) if isinstance(names, list) else ()
-        chosen = selector_of(one.get("namespaceSelector"))
+        chosen = selector_of(item.get("namespaceSelector"))
         if not spaces and chosen is None:
             spaces = (namespace,)
-        selector = _with_label_keys(selector_of(one.get("labelSelector")), one, labels)
-        found.append(PodTerm(_text(one.get("topologyKey")), selector, spaces, chosen))
+        selector = _with_label_keys(selector_of(item.get("labelSelector")), item, labels)
+        found.append(PodTerm(_text(item.get("topologyKey")), selector, spaces, chosen))
     return tuple(found)
 
 
@@ -156,7 +156,7 @@ def _tree(value: Any) -> dict[str, Any]:
 
 
 def _items(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, (list, tuple)) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, (list, tuple)) else []
 
 
 def _text(value: Any) -> str:

@@ -40,7 +40,7 @@ class ClusterSnapshot:
     def __init__(self, store: StoreReader, surroundings: Surroundings = UNKNOWN) -> None:
         self.store = store
         self.around = surroundings
-        self.nodes: dict[str, Node] = {one.name: one for one in store.records(Kind.NODE).values()}
+        self.nodes: dict[str, Node] = {record.name: record for record in store.records(Kind.NODE).values()}
         self.put: list[tuple[Shape, str, int]] = []
         self._taken: dict[str, dict[str, int]] = {}
         self._labels: dict[str, dict[str, str]] = {}

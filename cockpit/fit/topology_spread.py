@@ -47,10 +47,10 @@ class Wishes:
     def __init__(self, snapshot: ClusterSnapshot, shape: Shape) -> None:
         spaces = snapshot.around.namespaces or {}
         own = dict(shape.labels)
-        self.spreads = [SpreadCount(snapshot, shape, one) for one in shape.spreads]
+        self.spreads = [SpreadCount(snapshot, shape, item) for item in shape.spreads]
         self.alone_in = tuple(
             dict.fromkeys(
-                one.topology_key for one in shape.keeps_away if concerns(one, shape.namespace, own, spaces)
+                item.topology_key for item in shape.keeps_away if concerns(item, shape.namespace, own, spaces)
             )
         )
         self.together_in: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Wishes:
             and meets_all(shape.near, shape, spaces)
             and PodAffinityFilter(snapshot, shape).starts_itself
         ):
-            self.together_in = tuple(dict.fromkeys(one.topology_key for one in shape.near))
+            self.together_in = tuple(dict.fromkeys(item.topology_key for item in shape.near))
 
     @property
     def is_empty(self) -> bool:
@@ -76,7 +76,7 @@ class SpreadCount:
         own = dict(shape.labels)
         self.counts_itself = selects(spread.selector, own)
         self.counts: dict[str, int] = {}
-        keys = [one.key for one in shape.spreads]
+        keys = [item.key for item in shape.spreads]
         eligible: set[str] = set()
         terms = None if shape.node_terms is None else NodeTerms(shape.node_terms)
         for name in snapshot.nodes:
@@ -92,14 +92,14 @@ class SpreadCount:
 
     def _count(self, snapshot: ClusterSnapshot, shape: Shape, spread: Spread, eligible: set[str]) -> None:
         known: dict[Labels, bool] = {}
-        for one in snapshot.present((shape.namespace,)):
-            if one.is_leaving or one.node not in eligible:
+        for item in snapshot.present((shape.namespace,)):
+            if item.is_leaving or item.node not in eligible:
                 continue
-            minds = known.get(one.labels)
+            minds = known.get(item.labels)
             if minds is None:
-                minds = known[one.labels] = selects(spread.selector, dict(one.labels))
+                minds = known[item.labels] = selects(spread.selector, dict(item.labels))
             if minds:
-                self.counts[snapshot.labels(one.node)[spread.key]] += one.members
+                self.counts[snapshot.labels(item.node)[spread.key]] += item.members
 
     def add_domain(self, value: str) -> None:
         """A node that is not there yet brings its domain along."""
@@ -123,9 +123,9 @@ def _takes_part(
 def seats_of(snapshot: ClusterSnapshot, node_fits: Sequence[NodeFit]) -> list[Seats]:
     """Seats on nodes where only room decides."""
     return [
-        Seats(one.node.name, one.room, snapshot.labels(one.node.name))
-        for one in node_fits
-        if one.room > 0 and not one.blocks
+        Seats(item.node.name, item.room, snapshot.labels(item.node.name))
+        for item in node_fits
+        if item.room > 0 and not item.blocks
     ]
 
 
@@ -134,23 +134,23 @@ def seat(seats: Sequence[Seats], wishes: Wishes, wanted: int) -> Seating:
     if not wishes.together_in:
         return _seat_apart(seats, wishes, wanted)
     groups: dict[tuple[str, ...], list[Seats]] = {}
-    for one in seats:
-        values = tuple(one.labels.get(key, "") for key in wishes.together_in)
-        groups.setdefault(values, []).append(one)
+    for seat in seats:
+        values = tuple(seat.labels.get(key, "") for key in wishes.together_in)
+        groups.setdefault(values, []).append(seat)
     found = [_seat_apart(group, wishes, wanted) for _, group in sorted(groups.items())]
     if not found:
         return Seating({}, 0)
     best = max(found, key=lambda one: one.most)
     # The first member chooses the group, and the scheduler does not look ahead.
-    return best._replace(is_sure=best.is_sure and all(min(one.most, wanted) >= wanted for one in found))
+    return best._replace(is_sure=best.is_sure and all(min(item.most, wanted) >= wanted for item in found))
 
 
 def _seat_apart(seats: Sequence[Seats], wishes: Wishes, wanted: int) -> Seating:
-    usable = [one for one in seats if all(each.key in one.labels for each in wishes.spreads)]
+    usable = [seat for seat in seats if all(each.key in seat.labels for each in wishes.spreads)]
     if not wishes.spreads and not wishes.alone_in:
         ordered = sorted(usable, key=lambda one: (-one.room, one.node))
-        return Seating(_fill(ordered, wanted), sum(one.room for one in ordered))
-    keys = (*wishes.alone_in, *(one.key for one in wishes.spreads))
+        return Seating(_fill(ordered, wanted), sum(item.room for item in ordered))
+    keys = (*wishes.alone_in, *(item.key for item in wishes.spreads))
     if len(keys) == 1:
         most = _most_alone(usable, keys[0]) if wishes.alone_in else _most_spread(usable, wishes.spreads[0])
         return Seating(_Table(usable, wishes).fill(min(wanted, most)), most)
@@ -166,26 +166,26 @@ def _seat_apart(seats: Sequence[Seats], wishes: Wishes, wanted: int) -> Seating:
 def _fill(seats: Sequence[Seats], wanted: int) -> dict[str, int]:
     places: dict[str, int] = {}
     left = wanted
-    for one in seats:
+    for seat in seats:
         if left <= 0:
             break
-        places[one.node] = min(one.room, left)
-        left -= one.room
+        places[seat.node] = min(seat.room, left)
+        left -= seat.room
     return places
 
 
 def _most_alone(seats: Sequence[Seats], key: str) -> int:
     """One member in each domain, and all seats of nodes without the label."""
-    domains = {one.labels[key] for one in seats if key in one.labels}
-    return len(domains) + sum(one.room for one in seats if key not in one.labels)
+    domains = {seat.labels[key] for seat in seats if key in seat.labels}
+    return len(domains) + sum(seat.room for seat in seats if key not in seat.labels)
 
 
 def _most_spread(seats: Sequence[Seats], spread: SpreadCount) -> int:
     """The lowest domain can always take one more while it has room; the others follow it at `max_skew`."""
     room: dict[str, int] = {}
-    for one in seats:
-        value = one.labels[spread.key]
-        room[value] = room.get(value, 0) + one.room
+    for seat in seats:
+        value = seat.labels[spread.key]
+        room[value] = room.get(value, 0) + seat.room
     counts = spread.counts
     if not spread.counts_itself:
         least = 0 if spread.has_few_domains else min(counts.values(), default=0)
@@ -210,10 +210,10 @@ class _Orders:
     def __init__(self, seats: Sequence[Seats], wishes: Wishes) -> None:
         self._spreads, self._alone_in = wishes.spreads, wishes.alone_in
         groups: dict[tuple[str | None, ...], list[str]] = {}
-        keys = (*(one.key for one in wishes.spreads), *wishes.alone_in)
-        for one in sorted(seats, key=lambda one: one.node):
-            values = tuple(one.labels.get(key) for key in keys)
-            groups.setdefault(values, []).extend([one.node] * min(one.room, _MOST_ORDERS))
+        keys = (*(item.key for item in wishes.spreads), *wishes.alone_in)
+        for seat in sorted(seats, key=lambda one: one.node):
+            values = tuple(seat.labels.get(key) for key in keys)
+            groups.setdefault(values, []).extend([seat.node] * min(seat.room, _MOST_ORDERS))
         self._values, self._nodes = list(groups), list(groups.values())
         self._seen: dict[tuple[int, ...], tuple[int, int, int]] = {}
 
@@ -245,13 +245,13 @@ class _Orders:
         ends = [(*self._ends(_with_one(taken, at))[:2], at) for at in self._next(taken)]
         if ends:
             best = max(ends, key=lambda one: one[1])
-            known = self._seen[taken] = (min(one[0] for one in ends), best[1], best[2])
+            known = self._seen[taken] = (min(item[0] for item in ends), best[1], best[2])
         return known
 
     def _next(self, taken: tuple[int, ...]) -> list[int]:
         """Groups in which one more may sit."""
         lonely, least = len(self._spreads), []
-        counts = [dict(one.counts) for one in self._spreads]
+        counts = [dict(item.counts) for item in self._spreads]
         alone: set[tuple[str, str | None]] = set()
         for values, number in zip(self._values, taken, strict=True):
             for at, spread in enumerate(self._spreads):
@@ -264,7 +264,9 @@ class _Orders:
         found = []
         for at, values in enumerate(self._values):
             own = zip(self._alone_in, values[lonely:], strict=True)
-            if taken[at] >= len(self._nodes[at]) or any(one[1] is not None and one in alone for one in own):
+            if taken[at] >= len(self._nodes[at]) or any(
+                item[1] is not None and item in alone for item in own
+            ):
                 continue
             skews = (
                 counts[number].get(values[number] or "", 0) + one.counts_itself - least[number] > one.max_skew
@@ -287,16 +289,16 @@ class _Table:
         self._taken: set[tuple[str, str]] = set()
         self._sign = -1 if fullest else 1
         self._spreads = wishes.spreads
-        self._counts = [dict(one.counts) for one in wishes.spreads]
+        self._counts = [dict(item.counts) for item in wishes.spreads]
         self._least = [0] * len(self._counts)
         self._lowly = [0] * len(self._counts)  # domains at the lowest count
         for at in range(len(self._counts)):
             self._measure(at)
         self._groups: dict[tuple[str | None, ...], list[list[int | str]]] = {}
-        keys = (*(one.key for one in wishes.spreads), *wishes.alone_in)
-        for one in sorted(seats, key=lambda one: (one.room * self._sign, one.node)):
-            values = tuple(one.labels.get(key) for key in keys)
-            self._groups.setdefault(values, []).append([one.node, one.room])
+        keys = (*(item.key for item in wishes.spreads), *wishes.alone_in)
+        for seat in sorted(seats, key=lambda one: (one.room * self._sign, one.node)):
+            values = tuple(seat.labels.get(key) for key in keys)
+            self._groups.setdefault(values, []).append([seat.node, seat.room])
 
     def fill(self, wanted: int) -> dict[str, int]:
         """Members by node, until all sit or none may sit any more."""

@@ -82,9 +82,9 @@ class VolumeNeeds:
                     return False
                 continue
             fitting = [
-                one
-                for one in self._volumes.values()
-                if one.name not in taken and self._suits(one, claim) and _reaches(one, node, labels)
+                volume
+                for volume in self._volumes.values()
+                if volume.name not in taken and self._suits(volume, claim) and _reaches(volume, node, labels)
             ]
             if fitting:
                 taken.add(min(fitting, key=lambda one: (one.size_bytes, one.name)).name)

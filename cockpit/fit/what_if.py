@@ -38,7 +38,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
         return starts(seen, self.parts, surroundings=self.around, rivals=self.rivals)
 
     def _is_answered(self, answer: FitAnswer) -> bool:
-        return not answer.has_rivals and [one.part for one in answer.parts] == list(self.parts)
+        return not answer.has_rivals and [part.part for part in answer.parts] == list(self.parts)
 
     def _nodes(self, store: StoreReader) -> set[str]:
         """Names of nodes that differ."""

@@ -21,7 +21,7 @@ def missing_of(gang: str, pods: Iterable[Pod], store: StoreReader) -> int:
     pods say."""
     bare = [pod for pod in pods if not pod.owner_uid]
     said = [pod.gang_size for pod in bare]
-    wanted = max([*said, *(one.min_member or 0 for one in store.pod_groups_named(gang))], default=0)
+    wanted = max([*said, *(item.min_member or 0 for item in store.pod_groups_named(gang))], default=0)
     return max(0, wanted - len(bare))
 
 

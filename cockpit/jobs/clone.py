@@ -75,8 +75,8 @@ class _Cleaning:
         # no author knows a uid before the object is there
         self._uids = tuple(
             uid
-            for one in (metadata, *mappings(metadata.get("ownerReferences")))
-            if len(uid := str(one.get("uid") or "")) >= _SHORTEST_UID
+            for item in (metadata, *mappings(metadata.get("ownerReferences")))
+            if len(uid := str(item.get("uid") or "")) >= _SHORTEST_UID
         )
         self._applied = _applied(metadata)
 
@@ -160,7 +160,9 @@ class _Cleaning:
 
     def _place_as_asked(self, workload: Mapping[str, Any]) -> None:
         """Pods as the engine found them before it let the job in."""
-        sets = {str(one.get("name")): one for one in mappings(mapping(workload.get("spec")).get("podSets"))}
+        sets = {
+            str(item.get("name")): item for item in mappings(mapping(workload.get("spec")).get("podSets"))
+        }
         places = {id(node): path for path, node in _places(self._made, ())}
         for role, template in pod_templates(self._made):
             asked = mapping(sets.get(role, {}).get("template"))
@@ -180,7 +182,7 @@ class _Cleaning:
         metadata = mapping(template.get("metadata"))
         for part in _KEYED:
             pairs, wanted = mapping(metadata.get(part)), mapping(asked.get(part))
-            for key in [one for one in pairs if one not in wanted]:
+            for key in [pair for pair in pairs if pair not in wanted]:
                 where = (*path, "metadata", part)
                 if not self._owners.is_of_an_author((*where, key)) and not self._is_applied(
                     where, key, pairs[key]
@@ -238,15 +240,15 @@ def grown(tree: Mapping[str, Any], roles: Collection[str], factor: float) -> tup
     for role, template in pod_templates(made):
         if role not in roles:
             continue
-        for one in containers(template):
-            old = amounts(one, "limits").get("memory")
+        for container in containers(template):
+            old = amounts(container, "limits").get("memory")
             if old is None:
                 continue
             new = more_memory(str(old), factor)
-            amounts(one, "limits")["memory"] = new
-            if "memory" in amounts(one, "requests"):
-                amounts(one, "requests")["memory"] = more_memory(
-                    str(amounts(one, "requests")["memory"]), factor
+            amounts(container, "limits")["memory"] = new
+            if "memory" in amounts(container, "requests"):
+                amounts(container, "requests")["memory"] = more_memory(
+                    str(amounts(container, "requests")["memory"]), factor
                 )
             told.append(f"{role}: {old} to {new}")
     return made, told

@@ -64,11 +64,11 @@ def shared_checkpoints(form: Template, original: str) -> tuple[LintRule, ...]:
         LintRule(
             warn=f"{found[1]} holds the checkpoints of {original}: name another folder, or the clone resumes "
             "from them",
-            matches=((one.name, re.escape(found[0]) + r"(?![\w./-])"),),
+            matches=((parameter.name, re.escape(found[0]) + r"(?![\w./-])"),),
         )
-        for one in form.parameters
-        if one.type in ("command", "text")
-        for found in _CHECKPOINTS.finditer(one.default or "")
+        for parameter in form.parameters
+        if parameter.type in ("command", "text")
+        for found in _CHECKPOINTS.finditer(parameter.default or "")
     )
 
 
@@ -158,12 +158,12 @@ class _Making:
     def gpus(self) -> None:
         """Devices of each member, where all that have some have as many."""
         found = [
-            (amounts(one, part), resource)
+            (amounts(container, part), resource)
             for _role, template in pod_templates(self._tree)
-            for one in containers(template)
-            if (resource := _gpu_resource(one))
+            for container in containers(template)
+            if (resource := _gpu_resource(container))
             for part in ("limits", "requests")
-            if resource in amounts(one, part)
+            if resource in amounts(container, part)
         ]
         counts = {str(holder[resource]) for holder, resource in found}
         text = next(iter(counts)) if len(counts) == 1 else ""
@@ -198,24 +198,24 @@ class _Making:
 
     def pods(self) -> None:
         templates = [one for _role, one in pod_templates(self._tree)]
-        every = [one for template in templates for one in containers(template)]
-        with_gpus = [one for one in every if _gpu_resource(one)] or every
-        images = {one.get("image") for one in every}
+        every = [container for template in templates for container in containers(template)]
+        with_gpus = [item for item in every if _gpu_resource(item)] or every
+        images = {item.get("image") for item in every}
         image = next(iter(images)) if len(images) == 1 else None
         if isinstance(image, str) and self._offer("image", "image", "Image", image):
-            for one in every:
-                one["image"] = {"$param": "image"}
+            for item in every:
+                item["image"] = {"$param": "image"}
         self._memory(with_gpus)
 
     def _memory(self, with_gpus: list[dict[str, Any]]) -> None:
-        limits = {str(amounts(one, "limits").get("memory", "")) for one in with_gpus}
+        limits = {str(amounts(gpu, "limits").get("memory", "")) for gpu in with_gpus}
         old = next(iter(limits)) if len(limits) == 1 else ""
         if not old or not self._offer("memory", "quantity", "Memory each", old, minimum="1Mi"):
             return
-        for one in with_gpus:
-            amounts(one, "limits")["memory"] = {"$param": "memory"}
-            if str(amounts(one, "requests").get("memory", "")) == old:
-                amounts(one, "requests")["memory"] = {"$param": "memory"}
+        for gpu in with_gpus:
+            amounts(gpu, "limits")["memory"] = {"$param": "memory"}
+            if str(amounts(gpu, "requests").get("memory", "")) == old:
+                amounts(gpu, "requests")["memory"] = {"$param": "memory"}
 
     # ---- the command
 
@@ -238,8 +238,8 @@ class _Making:
             if found is not None:
                 holder[key] = {"$text": found} if isinstance(holder[key], str) else found
         # From the end: what stands before keeps its place.
-        for one in sorted(match.commands, key=lambda one: one.begin, reverse=True):
-            self._splice(one.parameter, [one.words], one.begin, one.end)
+        for item in sorted(match.commands, key=lambda one: one.begin, reverse=True):
+            self._splice(item.parameter, [item.words], item.begin, item.end)
 
     def _as_kind(self) -> bool:
         """True where something was read, even if it cannot be offered."""
@@ -280,8 +280,8 @@ class _Making:
         """Parameters for `command` and `args`, which are equal in all of these containers."""
         is_read = False
         for key, title in (("command", "Command"), ("args", "Arguments")):
-            lists = [one.get(key) for one in holders]
-            words = [one for one in lists if isinstance(one, list) and one]
+            lists = [holder.get(key) for holder in holders]
+            words = [item for item in lists if isinstance(item, list) and item]
             if words and len(words) == len(lists):
                 is_read = True
                 self._splice(Parameter(name=key, type="command", title=title), words, 0, len(words[0]))
@@ -300,7 +300,7 @@ class _Making:
             each[begin:end] = [{"$splice": one.name}]
 
     def _values(self) -> dict[str, str]:
-        return {one.name: one.default or "" for one in self.parameters}
+        return {parameter.name: parameter.default or "" for parameter in self.parameters}
 
 
 def _is_count(value: Any) -> bool:
@@ -308,4 +308,4 @@ def _is_count(value: Any) -> bool:
 
 
 def _gpu_resource(container: Mapping[str, Any]) -> str:
-    return next((one for one in GPU_NAMES if one in amounts(container, "limits")), "")
+    return next((name for name in GPU_NAMES if name in amounts(container, "limits")), "")

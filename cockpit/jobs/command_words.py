@@ -32,9 +32,9 @@ def launch_words(tree: Mapping[str, Any]) -> LaunchWords | None:
     """The line of the one container that starts ranks; None where there is none, or more than one."""
     found = [
         made
-        for one in pod_sets(tree)
-        if tree.get("kind") != "MPIJob" or one.role == "launcher"
-        for container in containers(one.template)
+        for item in pod_sets(tree)
+        if tree.get("kind") != "MPIJob" or item.role == "launcher"
+        for container in containers(item.template)
         if (made := _line(container)) is not None
     ]
     return found[0] if len(found) == 1 else None
@@ -42,7 +42,7 @@ def launch_words(tree: Mapping[str, Any]) -> LaunchWords | None:
 
 def _line(container: Mapping[str, Any]) -> LaunchWords | None:
     lists = [container.get(key) or [] for key in _KEYS]
-    if not all(isinstance(one, list) and all(isinstance(word, str) for word in one) for one in lists):
+    if not all(isinstance(item, list) and all(isinstance(word, str) for word in item) for item in lists):
         return None
     command, args = lists
     launch = launch_of([*command, *args])
@@ -56,17 +56,19 @@ def _line(container: Mapping[str, Any]) -> LaunchWords | None:
 
 def member_containers(tree: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Containers whose `command` and `args` are the job's own and equal; [] where none can be read so."""
-    every = [container for one in pod_sets(tree) for container in containers(one.template)]
+    every = [container for item in pod_sets(tree) for container in containers(item.template)]
     kind = str(tree.get("kind") or "")
-    if kind == "MPIJob" or any(runs_sshd(_all_words(one)) for one in every):
+    if kind == "MPIJob" or any(runs_sshd(_all_words(item)) for item in every):
         return []
     if len(every) > 1 and not _is_alike(tree, kind):
         return []
     if kind.startswith("Ray"):
         return []  # KubeRay puts `ray start` in the place of what stands there
-    asking = [one for one in every if any(is_gpu_resource(name) for name in amounts(one, "limits"))] or every
-    own = {repr(_own(one)) for one in asking}
-    return [one for one in every if repr(_own(one)) in own] if len(own) == 1 else []
+    asking = [
+        item for item in every if any(is_gpu_resource(name) for name in amounts(item, "limits"))
+    ] or every
+    own = {repr(_own(item)) for item in asking}
+    return [item for item in every if repr(_own(item)) in own] if len(own) == 1 else []
 
 
 def _is_alike(tree: Mapping[str, Any], kind: str) -> bool:
@@ -82,4 +84,4 @@ def _own(container: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def _all_words(container: Mapping[str, Any]) -> list[str]:
     found = (container.get(key) for key in _KEYS)
-    return [word for one in found if isinstance(one, list) for word in one if isinstance(word, str)]
+    return [word for item in found if isinstance(item, list) for word in item if isinstance(word, str)]

@@ -45,7 +45,7 @@ def row(
         return None
     is_asked = (own is not None and own.asks_for_gpus) or bool(asking)
     workloads = store.workloads_of(root.uid)
-    if not is_asked and not any(gpu_resources.gpus_asked(one.pod_sets) for one in workloads):
+    if not is_asked and not any(gpu_resources.gpus_asked(workload.pod_sets) for workload in workloads):
         return None
     return _made(job, store, positions, tree)
 
@@ -69,7 +69,7 @@ def _made(job: _Known, store: StoreReader, positions: Positions, tree: OwnerTree
     asked = _asked(workload, _nearest(own, asking), asking, counted)
     if gang and workload is None:
         asked = asked.with_missing(missing_of(gang, pods, store))
-    jobs = [one for one in tree.objects_below(root.uid) if one.kind == "Job" and one.asks_for_gpus]
+    jobs = [item for item in tree.objects_below(root.uid) if item.kind == "Job" and item.asks_for_gpus]
     deleting = found is not None and found.deleting_seconds is not None
     if found is None and any(pod.deleting_seconds is not None for pod in pods):
         deleting = all(pod.deleting_seconds is not None or pod.is_finished for pod in pods)
@@ -79,13 +79,13 @@ def _made(job: _Known, store: StoreReader, positions: Positions, tree: OwnerTree
         pods=pods,
         counted=counted,
         wanted=asked.members,
-        done_said=max(asked.done, sum(one.succeeded for one in (jobs or ((own,) if own else ())))),
+        done_said=max(asked.done, sum(job.succeeded for job in (jobs or ((own,) if own else ())))),
         gang=gang_of(workload, store, positions, pods),
         is_deleting=deleting,
         is_scheduled=root.kind in SCHEDULES,
         is_suspended=own.is_suspended
         if own is not None
-        else bool(jobs) and all(one.is_suspended for one in jobs),
+        else bool(jobs) and all(job.is_suspended for job in jobs),
         ended=("" if own is None else ended_of(own)) or (_end_of(jobs) if is_over else ""),
         queue=None if found is None else admitted_by(found.labels),
     )
@@ -136,7 +136,7 @@ def _asked(
     known: Sequence[JobObject] = () if own is None or not own.asks_for_gpus else (own,)
     if known and asking and members_asked(known[0].replicas) is None:
         known = asking
-    roles = [role for one in (known or asking) for role in one.replicas if role.asks_for_gpus]
+    roles = [role for item in (known or asking) for role in item.replicas if role.asks_for_gpus]
     members = members_asked(roles)
     if not roles or (members is None and counted):
         sizes = {pod.gpus for pod in counted}
@@ -151,12 +151,12 @@ def _nearest(own: JobObject | None, asking: Sequence[JobObject]) -> JobObject | 
     """The object that its controller made of it, whose size may be changed later; else itself."""
     if own is None or not own.made_name:
         return own
-    return next((one for one in asking if one.name == own.made_name), own)
+    return next((item for item in asking if item.name == own.made_name), own)
 
 
 def _end_of(jobs: Sequence[JobObject]) -> str:
     """How the Jobs ended once all of them have; a controller that begins anew has others by then."""
-    ends = [ended_as(one)[0] for one in jobs]
+    ends = [ended_as(job)[0] for job in jobs]
     if not ends or not all(ends):
         return ""
     return JobState.FAILED if JobState.FAILED in ends else ends[0]

@@ -399,7 +399,7 @@ class JobIndex:
         if root.kind != GANG:
             return self._tree.pods_below(root)
         members = self._bare.members(f"{root.namespace}/{root.name}")
-        return [pod for one in members for pod in self._tree.pods_below(of_pod(self._store, one))]
+        return [pod for member in members for pod in self._tree.pods_below(of_pod(self._store, member))]
 
     def _enter_gangs(self, key: str, root: Root | None, pods: Iterable[Pod]) -> None:
         """Which groups move the row: those that its pods name, and what an engine makes before them."""
@@ -422,7 +422,7 @@ class JobIndex:
         placeholders of ours are no job."""
         store = self._store
         places = ChainMap(self._positions, self._group_places)
-        if climb(store, root) != root or any(one.is_placeholder for one in pods[:1]):
+        if climb(store, root) != root or any(pod.is_placeholder for pod in pods[:1]):
             return None
         if not self._bare.is_row(root):
             return None

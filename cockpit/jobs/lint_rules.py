@@ -136,10 +136,10 @@ def remarks(
 
 def _speaks(rule: LintRule, values: Mapping[str, Value], texts: Mapping[str, str]) -> bool:
     return (
-        all(is_given(one, values) for one in rule.given)
-        and not any(is_given(one, values) for one in rule.missing)
+        all(is_given(item, values) for item in rule.given)
+        and not any(is_given(item, values) for item in rule.missing)
         and all(re.search(pattern, texts.get(name, "")) for name, pattern in rule.matches)
-        and (not rule.larger or _is_larger(*(values.get(one) for one in rule.larger)))
+        and (not rule.larger or _is_larger(*(values.get(item) for item in rule.larger)))
     )
 
 
@@ -162,4 +162,4 @@ def _disagreements(rule: LintRule, values: Mapping[str, Value], texts: Mapping[s
 def _formula(marker: dict[str, Any]) -> str:
     if "$param" in marker:
         return str(marker["$param"])
-    return " x ".join(str(one) for one in marker["$product"])
+    return " x ".join(str(item) for item in marker["$product"])

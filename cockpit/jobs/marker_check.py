@@ -37,7 +37,7 @@ def check_markers(document: Document, value: Any, path: Path, parameters: Parame
                 check_markers(document, one, (*path, key), parameters)
         return
     if marker in {word for words in COMPANIONS.values() for word in words}:
-        first = next((one for one in value if one in COMPANIONS), "")
+        first = next((item for item in value if item in COMPANIONS), "")
         if first:
             marker = first
     if marker not in MARKERS:
@@ -58,8 +58,8 @@ def _check_one(
         case "$text":
             _check_text(document, argument, here, parameters)
         case "$given" | "$when":
-            for one in argument if isinstance(argument, list) and argument else [argument]:
-                _known(document, one, here, parameters)
+            for item in argument if isinstance(argument, list) and argument else [argument]:
+                _known(document, item, here, parameters)
             if marker == "$when":
                 if "$then" not in value:
                     raise document.fault(here, "it needs $then beside it")
@@ -70,7 +70,7 @@ def _check_one(
                     inner = value.get(branch)
                     check_markers(document, inner, (*path, branch), parameters)
         case "$first":
-            if not isinstance(argument, list) or not all(isinstance(one, dict) for one in argument):
+            if not isinstance(argument, list) or not all(isinstance(item, dict) for item in argument):
                 raise document.fault(here, "this must be a list of markers")
             check_markers(document, argument, here, parameters)
         case "$lookup":
@@ -108,8 +108,8 @@ def _check_beside(document: Document, value: dict[str, Any], path: Path, paramet
         check_markers(document, inner, here, parameters)
     if "$pairs" in value:
         named = value["$pairs"]
-        for one in named if isinstance(named, list) else [named]:
-            if _known(document, one, (*path, "$pairs"), parameters).type not in _PAIR_TYPES:
+        for item in named if isinstance(named, list) else [named]:
+            if _known(document, item, (*path, "$pairs"), parameters).type not in _PAIR_TYPES:
                 raise document.fault(
                     (*path, "$pairs"), f"only a parameter of type {' or '.join(_PAIR_TYPES)}"
                 )

@@ -60,7 +60,7 @@ def roles_of(manifest: Mapping[str, Any]) -> tuple[ReplicaSpec, ...]:
         return tuple(_of_workflow(_tree(spec.get("workflowSpec")) if kind == "CronWorkflow" else spec))
     namespace = _text(_tree(manifest.get("metadata")).get("namespace"))
     space = None if kind == "TrainJob" else namespace  # whose pods a runtime completes
-    return tuple(_role(one, space) for one in pods_asked(manifest).sets)
+    return tuple(_role(item, space) for item in pods_asked(manifest).sets)
 
 
 def ended_of(job: JobObject) -> str:
@@ -69,7 +69,7 @@ def ended_of(job: JobObject) -> str:
         return JobState.FAILED
     if job.phase.lower() in _SUCCEEDED:
         return JobState.SUCCEEDED
-    met = {one.type.lower() for one in job.conditions if one.status == "True"}
+    met = {condition.type.lower() for condition in job.conditions if condition.status == "True"}
     if "failed" in met:
         return JobState.FAILED
     return JobState.SUCCEEDED if met.intersection(_SUCCEEDED) else ""
@@ -82,7 +82,10 @@ def _role(pods: ManifestPods, namespace: str | None = None) -> ReplicaSpec:
     resource = next((name for name in sorted(requests) if is_gpu_resource(name)), "")
     notes = _tree(_tree(pods.template.get("metadata")).get("annotations"))
     containers = _items(spec.get("containers"))
-    main = next((one for one in containers if resource and resource in str(one.get("resources"))), None)
+    main = next(
+        (container for container in containers if resource and resource in str(container.get("resources"))),
+        None,
+    )
     return ReplicaSpec(
         role=pods.role,
         replicas=pods.replicas,
@@ -143,16 +146,16 @@ def _of_spark(spec: Mapping[str, Any]) -> Iterator[ReplicaSpec]:
 
 def _of_workflow(spec: Mapping[str, Any]) -> Iterator[ReplicaSpec]:
     """Its templates: how often each runs, the Workflow does not tell."""
-    for one in (*_items(spec.get("templates")), _tree(spec.get("templateDefaults"))):
-        containers = [_tree(one[field]) for field in _RUNS if field in one]
-        containers += _items(_tree(one.get("containerSet")).get("containers"))
+    for item in (*_items(spec.get("templates")), _tree(spec.get("templateDefaults"))):
+        containers = [_tree(item[field]) for field in _RUNS if field in item]
+        containers += _items(_tree(item.get("containerSet")).get("containers"))
         if not containers:
             continue
-        extra = {"initContainers": _items(one.get("initContainers")), "containers": containers}
-        template = {"metadata": _tree(one.get("metadata")), "spec": extra}
+        extra = {"initContainers": _items(item.get("initContainers")), "containers": containers}
+        template = {"metadata": _tree(item.get("metadata")), "spec": extra}
         gpus = sum(amount for name, amount in requests_of(extra) if is_gpu_resource(name))
         yield _role(
-            ManifestPods(role=_text(one.get("name")), replicas=None, gpus_each=gpus, template=template)
+            ManifestPods(role=_text(item.get("name")), replicas=None, gpus_each=gpus, template=template)
         )
 
 
@@ -161,7 +164,7 @@ def _tree(value: Any) -> dict[str, Any]:
 
 
 def _items(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _text(value: Any) -> str:

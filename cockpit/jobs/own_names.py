@@ -114,7 +114,7 @@ class _Renaming:
             if above in ("labels", "matchLabels"):
                 node[key] = self._in_label(str(key), value, above)
             elif key == "values" and isinstance(node.get("key"), str) and isinstance(value, list):
-                node[key] = [self._in_label(node["key"], one, "matchLabels") for one in value]
+                node[key] = [self._in_label(node["key"], item, "matchLabels") for item in value]
             elif key not in _SHARED and not (key in _NAMES and isinstance(value, str)):
                 inner = (
                     str(node["name"]) if key == "value" and isinstance(node.get("name"), str) else str(key)
@@ -175,10 +175,10 @@ def _owner(tree: Mapping[str, Any], old: str, new: str) -> _Owner:
     """What the controller of such an object names after it."""
     kind, spec = str(tree.get("kind") or ""), mapping(tree.get("spec"))
     roles = [
-        str(one).lower() for key in spec if str(key).endswith("ReplicaSpecs") for one in mapping(spec[key])
+        str(item).lower() for key in spec if str(key).endswith("ReplicaSpecs") for item in mapping(spec[key])
     ]
-    tasks = [str(one.get("name")) for one in mappings(spec.get("tasks"))]
-    parts = [str(one.get("name")) for one in mappings(spec.get("replicatedJobs"))]
+    tasks = [str(item.get("name")) for item in mappings(spec.get("tasks"))]
+    parts = [str(item.get("name")) for item in mappings(spec.get("replicatedJobs"))]
     any_of = "|".join(map(re.escape, (*roles, *tasks, *parts)))
     match kind:
         case "MPIJob":

@@ -95,7 +95,7 @@ def read(parameter: Parameter, text: str) -> Value:
         return False if parameter.type == "switch" else None
     if len(text) > _LONGEST_TEXT:
         raise BadValue(parameter.name, f"{len(text)} characters are too many, at most {_LONGEST_TEXT}")
-    if any(ord(one) < 0x20 and one not in "\n\t" for one in text) or "\x7f" in text:
+    if any(ord(item) < 0x20 and item not in "\n\t" for item in text) or "\x7f" in text:
         raise BadValue(parameter.name, f"control characters are not allowed in {text!r}")
     value = _READERS[parameter.type](parameter, text)
     if parameter.longest is not None and len(text) > parameter.longest:

@@ -61,12 +61,12 @@ def marker_of(tree: Mapping[str, Any]) -> str | None:
 def used_parameters(value: Any) -> frozenset[str]:
     """Names of the parameters that a checked tree uses."""
     if isinstance(value, list):
-        return frozenset[str]().union(*(used_parameters(one) for one in value))
+        return frozenset[str]().union(*(used_parameters(item) for item in value))
     if not isinstance(value, dict):
         return frozenset()
     marker = marker_of(value)
     if marker is None:
-        found = frozenset[str]().union(*(used_parameters(one) for one in value.values()))
+        found = frozenset[str]().union(*(used_parameters(item) for item in value.values()))
         found |= frozenset(value.get("$keyed") or ())
         return found | frozenset(_names(value.get("$pairs")))
     argument = value[marker]
@@ -82,7 +82,7 @@ def used_parameters(value: Any) -> frozenset[str]:
 
 def _names(argument: Any) -> tuple[str, ...]:
     listed = argument if isinstance(argument, list) else [argument]
-    return tuple(one for one in listed if isinstance(one, str))
+    return tuple(item for item in listed if isinstance(item, str))
 
 
 def fill(tree: Any, values: Values) -> Any:
@@ -96,7 +96,7 @@ def fill(tree: Any, values: Values) -> Any:
 
 def is_given(names: Any, values: Values) -> bool:
     """True when one of the parameters was filled in; a switch that is off counts as empty."""
-    return any(values.get(one) not in (None, "", False, ()) for one in _names(names))
+    return any(values.get(name) not in (None, "", False, ()) for name in _names(names))
 
 
 def _fill(value: Any, values: Values) -> Any:
@@ -128,12 +128,12 @@ def _put(made: dict[str, Any], key: str, value: Any, name: str) -> None:
 
 def _list(value: list[Any], values: Values) -> list[Any]:
     items: list[Any] = []
-    for one in value:
-        marker = marker_of(one) if isinstance(one, dict) else None
+    for item in value:
+        marker = marker_of(item) if isinstance(item, dict) else None
         if marker in SPREAD:
-            items.extend(_SPREADERS[marker](one, values))
+            items.extend(_SPREADERS[marker](item, values))
             continue
-        filled = _fill(one, values)
+        filled = _fill(item, values)
         if isinstance(filled, list) and marker == "$when":
             items.extend(filled)
         elif not isinstance(filled, _Dropped):
@@ -145,7 +145,7 @@ def _value(marker: str, tree: Mapping[str, Any], values: Values) -> Any:
     argument = tree[marker]
     match marker:
         case "$product":
-            return math.prod(one if isinstance(one, int) else _integer(values[one]) for one in argument)
+            return math.prod(item if isinstance(item, int) else _integer(values[item]) for item in argument)
         case "$given":
             return is_given(argument, values)
         case "$when":
@@ -153,14 +153,14 @@ def _value(marker: str, tree: Mapping[str, Any], values: Values) -> Any:
             branch = "$then" if holds else "$else"
             return _fill(tree[branch], values) if branch in tree else _DROPPED
         case "$first":
-            filled = (_fill(one, values) for one in argument)
-            return next((one for one in filled if not isinstance(one, _Dropped)), _DROPPED)
+            filled = (_fill(item, values) for item in argument)
+            return next((item for item in filled if not isinstance(item, _Dropped)), _DROPPED)
         case "$lookup":
             wanted = values.get(tree["$by"])
             found = (
-                one.value
-                for one in _parts(values.get(argument))
-                if isinstance(one, KeyValue) and one.key == wanted
+                part.value
+                for part in _parts(values.get(argument))
+                if isinstance(part, KeyValue) and part.key == wanted
             )
             return next(found, _DROPPED)
     inner = _fill(argument, values) if marker == "$text" else values.get(argument)
@@ -182,49 +182,49 @@ def _parts(value: Value) -> tuple[Any, ...]:
 
 
 def _splice(tree: Mapping[str, Any], values: Values) -> list[Any]:
-    return [one for one in _parts(values.get(tree["$splice"])) if isinstance(one, str)]
+    return [part for part in _parts(values.get(tree["$splice"])) if isinstance(part, str)]
 
 
 def _env(tree: Mapping[str, Any], values: Values) -> list[Any]:
-    return [{"name": one.key, "value": one.value} for one in _parts(values.get(tree["$env"]))]
+    return [{"name": part.key, "value": part.value} for part in _parts(values.get(tree["$env"]))]
 
 
 def _variable_names(tree: Mapping[str, Any], values: Values) -> list[Any]:
     before = [tree["$before"]] if "$before" in tree else []
-    return [word for one in _parts(values.get(tree["$names"])) for word in (*before, one.key)]
+    return [word for part in _parts(values.get(tree["$names"])) for word in (*before, part.key)]
 
 
 def _volumes(tree: Mapping[str, Any], values: Values) -> list[Any]:
     """A volume of each thing once, though it may be mounted at several places."""
     name = tree["$volumes"]
     made: dict[str, Any] = {}
-    for one in _mounts_of(values.get(name)):
-        volume: dict[str, Any] = {"name": _volume_name(name, one, values)}
-        if one.source.startswith("/"):
-            volume["hostPath"] = {"path": one.source}
+    for item in _mounts_of(values.get(name)):
+        volume: dict[str, Any] = {"name": _volume_name(name, item, values)}
+        if item.source.startswith("/"):
+            volume["hostPath"] = {"path": item.source}
         else:
-            volume["persistentVolumeClaim"] = {"claimName": one.source}
-        made.setdefault(one.source, volume)
+            volume["persistentVolumeClaim"] = {"claimName": item.source}
+        made.setdefault(item.source, volume)
     return list(made.values())
 
 
 def _mounts(tree: Mapping[str, Any], values: Values) -> list[Any]:
     name = tree["$mounts"]
     made: list[Any] = []
-    for one in _mounts_of(values.get(name)):
-        mount: dict[str, Any] = {"name": _volume_name(name, one, values), "mountPath": one.path}
-        if one.is_read_only:
+    for item in _mounts_of(values.get(name)):
+        mount: dict[str, Any] = {"name": _volume_name(name, item, values), "mountPath": item.path}
+        if item.is_read_only:
             mount["readOnly"] = True
         made.append(mount)
     return made
 
 
 def _mounts_of(value: Value) -> list[Mount]:
-    return [one for one in _parts(value) if isinstance(one, Mount)]
+    return [part for part in _parts(value) if isinstance(part, Mount)]
 
 
 def _volume_name(name: str, mount: Mount, values: Values) -> str:
-    sources = list(dict.fromkeys(one.source for one in _mounts_of(values.get(name))))
+    sources = list(dict.fromkeys(item.source for item in _mounts_of(values.get(name))))
     return f"{name}-{sources.index(mount.source)}"
 
 

@@ -20,9 +20,9 @@ def planned_gang(manifest: Mapping[str, Any], namespace: str = "default") -> tup
     name = str(meta.get("name") or "")
     kind, version = str(manifest.get("kind") or ""), str(manifest.get("apiVersion") or "")
     return tuple(
-        Part(one.role, one.replicas, shape_of(one.template, where, _added(kind, version, name, one.role)))
-        for one in pods_asked(manifest).sets
-        if one.replicas
+        Part(item.role, item.replicas, shape_of(item.template, where, _added(kind, version, name, item.role)))
+        for item in pods_asked(manifest).sets
+        if item.replicas
     )
 
 

@@ -13,12 +13,12 @@ def mapping(value: Any) -> dict[str, Any]:
 
 def mappings(value: Any) -> list[dict[str, Any]]:
     """The mappings of a list, () of anything else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def pod_templates(tree: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(role, pod template) of every template in a tree of any kind; in place, not copied."""
-    return ((one.role, one.template) for one in pod_sets(tree))
+    return ((item.role, item.template) for item in pod_sets(tree))
 
 
 def containers(template: Mapping[str, Any]) -> list[dict[str, Any]]:

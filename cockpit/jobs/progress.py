@@ -80,7 +80,7 @@ class Patterns:
     """The patterns of one template, compiled once."""
 
     def __init__(self, patterns: Iterable[ProgressPattern]) -> None:
-        self._patterns = tuple((re.compile(one.pattern), one.unit) for one in patterns)
+        self._patterns = tuple((re.compile(item.pattern), item.unit) for item in patterns)
 
     def read(self, line: str, so_far: Progress = Progress()) -> Progress:  # noqa: B008 (frozen)
         """What is known after this line; `so_far` itself where it tells nothing.

@@ -45,25 +45,25 @@ def checked(template: Template, values: Mapping[str, str]) -> dict[str, Value]:
     Raises BadInput with one sentence: for a name that the template does not have, else for the first value
     that cannot be used.
     """
-    known = {one.name for one in template.parameters}
+    known = {parameter.name for parameter in template.parameters}
     for name in values:
         if name not in known:
             its = ", ".join(sorted(known)) or "none"
             raise BadInput(f"template {template.name} has no parameter {name!r}; it has: {its}")
-    for one in template.parameters:
-        if (text := values.get(one.name, "")) != one.default:
-            refuse_secrets(one.name, text)
-    return {one.name: read(one, _given(one, values)) for one in template.parameters}
+    for parameter in template.parameters:
+        if (text := values.get(parameter.name, "")) != parameter.default:
+            refuse_secrets(parameter.name, text)
+    return {parameter.name: read(parameter, _given(parameter, values)) for parameter in template.parameters}
 
 
 def problems(template: Template, values: Mapping[str, str]) -> dict[str, str]:
     """For a form: a sentence for each parameter whose value cannot be used, by name."""
     found: dict[str, str] = {}
-    for one in template.parameters:
+    for parameter in template.parameters:
         try:
-            read(one, _given(one, values))
+            read(parameter, _given(parameter, values))
         except BadInput as error:
-            found[one.name] = error.sentence
+            found[parameter.name] = error.sentence
     return found
 
 
@@ -83,7 +83,7 @@ def render(template: Template, values: Mapping[str, str]) -> dict[str, Any]:
 
 def remarks(template: Template, values: Mapping[str, str]) -> tuple[str, ...]:
     """What the template's own lint rules say of filled-in values; () when nothing. Raises BadInput."""
-    texts = {one.name: _given(one, values) for one in template.parameters}
+    texts = {parameter.name: _given(parameter, values) for parameter in template.parameters}
     return lint_rules.remarks(template.lint, checked(template, values), texts)
 
 
@@ -93,7 +93,7 @@ def _tree(value: Any) -> dict[str, Any]:
 
 
 def _items(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _amount(value: Any) -> float | None:
@@ -104,7 +104,7 @@ def _amount(value: Any) -> float | None:
 
 
 def _resources(part: ManifestPods) -> frozenset[str]:
-    return frozenset(name for one in _items(part.pod_spec.get("containers")) for name in _limits(one))
+    return frozenset(name for item in _items(part.pod_spec.get("containers")) for name in _limits(item))
 
 
 def _limits(container: dict[str, Any]) -> dict[str, Any]:
@@ -161,11 +161,11 @@ def _gpu_advice(part: ManifestPods) -> Iterable[str]:
         return
     tolerations = _items(part.pod_spec.get("tolerations"))
     # A toleration without a key tolerates everything.
-    known = (None, *GPU_NAMES, *(one for one in _resources(part) if is_gpu_resource(one)))
-    if not any(one.get("key") in known for one in tolerations):
+    known = (None, *GPU_NAMES, *(resource for resource in _resources(part) if is_gpu_resource(resource)))
+    if not any(toleration.get("key") in known for toleration in tolerations):
         yield f"{part.role} pods ask for GPUs but do not tolerate the taint of GPU nodes"
-    volumes = [_tree(one.get("emptyDir")) for one in _items(part.pod_spec.get("volumes"))]
-    shared = [one for one in volumes if one.get("medium") == "Memory"]
+    volumes = [_tree(item.get("emptyDir")) for item in _items(part.pod_spec.get("volumes"))]
+    shared = [volume for volume in volumes if volume.get("medium") == "Memory"]
     if part.gpus_each > 1 and not shared:
         yield f"{part.role} pods have 64 MiB of shared memory: NCCL needs a memory-backed /dev/shm"
     yield from _shared_memory_advice(part, shared)
@@ -173,8 +173,12 @@ def _gpu_advice(part: ManifestPods) -> Iterable[str]:
 
 def _shared_memory_advice(part: ManifestPods, shared: list[dict[str, Any]]) -> Iterable[str]:
     containers = _items(part.pod_spec.get("containers"))
-    limits = [_amount(_limits(one)["memory"]) or 0.0 for one in containers if "memory" in _limits(one)]
-    wanted = sum(_amount(one.get("sizeLimit")) or 0.0 for one in shared)
+    limits = [
+        _amount(_limits(container)["memory"]) or 0.0
+        for container in containers
+        if "memory" in _limits(container)
+    ]
+    wanted = sum(_amount(item.get("sizeLimit")) or 0.0 for item in shared)
     if limits and wanted >= sum(limits):
         yield f"shared memory of {part.role} pods counts towards their memory limit and takes all of it"
 
@@ -182,7 +186,11 @@ def _shared_memory_advice(part: ManifestPods, shared: list[dict[str, Any]]) -> I
 def lint(template: Template) -> tuple[str, ...]:
     """What is wrong with a template that could be read: one sentence each, () when nothing."""
     found: list[str] = []
-    unused = [one.name for one in template.parameters if one.name not in used_parameters(template.manifest)]
+    unused = [
+        parameter.name
+        for parameter in template.parameters
+        if parameter.name not in used_parameters(template.manifest)
+    ]
     found.extend(f"{template.source}: parameter {name!r} is not used in the manifest" for name in unused)
     if template.parameter("name") is None:
         found.append(f"{template.source}: a parameter `name` is required to tell jobs apart")
@@ -198,7 +206,7 @@ def lint(template: Template) -> tuple[str, ...]:
 
 def sample_values(template: Template) -> dict[str, str]:
     """Values with which every required parameter is filled: for lint, tests and a first look."""
-    return {one.name: _sample(one) for one in template.parameters if one.is_required}
+    return {parameter.name: _sample(parameter) for parameter in template.parameters if parameter.is_required}
 
 
 def _sample(parameter: Parameter) -> str:

@@ -53,8 +53,8 @@ def patterns_for(kind: str, api_version: str, templates: Iterable[Template]) -> 
     """The patterns of all templates that make such an object; of all templates where none does. Each once."""
     known = tuple(templates)
     group = api_version.rpartition("/")[0]
-    same = [one for one in known if one.kind == kind and one.api_version.rpartition("/")[0] == group]
-    found = {one.pattern: one for template in same or known for one in template.progress}
+    same = [item for item in known if item.kind == kind and item.api_version.rpartition("/")[0] == group]
+    found = {item.pattern: item for template in same or known for item in template.progress}
     return tuple(found.values())
 
 

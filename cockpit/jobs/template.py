@@ -73,9 +73,9 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name."""
-        for one in self.parameters:
-            if one.name == name:
-                return one
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
         return None
 
     @property
@@ -157,7 +157,7 @@ def kinds_made(folders: Sequence[FilePath]) -> tuple[tuple[str, str], ...]:
     """(apiVersion, kind) of what the templates make; read again where a file changed, for keys ask often."""
     try:
         files = [file for folder in folders if folder.is_dir() for file in sorted(folder.iterdir())]
-        stamps = tuple((str(one), one.stat().st_mtime_ns) for one in files)
+        stamps = tuple((str(file), file.stat().st_mtime_ns) for file in files)
     except OSError:  # a file that just went, a link to nowhere: what can be read is read
         stamps = ()
     return _kinds_made(tuple(folders), stamps)
@@ -168,7 +168,9 @@ def _kinds_made(
     folders: tuple[FilePath, ...], _files: tuple[tuple[str, int], ...]
 ) -> tuple[tuple[str, str], ...]:
     return tuple(
-        dict.fromkeys((one.api_version, one.kind) for one in load_library(folders).templates.values())
+        dict.fromkeys(
+            (template.api_version, template.kind) for template in load_library(folders).templates.values()
+        )
     )
 
 
@@ -187,7 +189,7 @@ def read_template(text: str, source: str) -> Template:
     for key in ("apiVersion", "kind"):
         if not isinstance(manifest, dict) or not isinstance(manifest.get(key), str) or not manifest[key]:
             raise document.fault(("manifest", key), "this must be text, without markers")
-    known = {one.name: one for one in parameters}
+    known = {parameter.name: parameter for parameter in parameters}
     check_markers(document, manifest, ("manifest",), known)
     return Template(
         name=name,

@@ -54,8 +54,10 @@ def best_match(templates: Iterable[Template], tree: Mapping[str, Any]) -> Match 
     Some values of the tree may be `$param` markers already.
     """
     kind = (tree.get("apiVersion"), tree.get("kind"))
-    found = [_match(one, tree) for one in templates if (one.api_version, one.kind) == kind]
-    return max((one for one in found if one is not None), key=lambda one: one.fixed, default=None)
+    found = [
+        _match(template, tree) for template in templates if (template.api_version, template.kind) == kind
+    ]
+    return max((item for item in found if item is not None), key=lambda one: one.fixed, default=None)
 
 
 def _match(template: Template, tree: Mapping[str, Any]) -> Match | None:
@@ -92,7 +94,7 @@ def _pairs(pattern: Any, value: Any) -> Iterator[tuple[dict[str, Any], dict[str,
             if key in value:
                 yield from _pairs(one, value[key])
     elif isinstance(pattern, list) and isinstance(value, list):
-        named = {str(one.get("name")): one for one in value if isinstance(one, dict)}
+        named = {str(item.get("name")): item for item in value if isinstance(item, dict)}
         for one in pattern:
             inner = one.get("$then", one) if isinstance(one, dict) else None
             if isinstance(inner, dict) and isinstance(inner.get("name"), str):
@@ -129,12 +131,12 @@ def _words(template: Template, pattern: Mapping[str, Any], value: Mapping[str, A
         words = value.get(key, [])
         if not isinstance(words, list) or len(words) > _MOST_WORDS:
             return None
-        if not all(isinstance(one, str) and _END not in one for one in words):
+        if not all(isinstance(word, str) and _END not in word for word in words):
             return None
         captured: list[tuple[str, Mapping[str, Any]]] = []
         listed = pattern.get(key, [])
         expression = _expression(template, listed if isinstance(listed, list) else [listed], captured)
-        text = "".join(one + _END for one in words)
+        text = "".join(word + _END for word in words)
         found = re.fullmatch(expression, text, re.DOTALL)
         if found is None:
             return None
@@ -157,7 +159,7 @@ def _words(template: Template, pattern: Mapping[str, Any], value: Mapping[str, A
 def _has_command(template: Template, pattern: Any) -> bool:
     """True where a command is filled in: a `$splice` in the list, or a `$param` for all of it."""
     if isinstance(pattern, list):
-        return any(_has_command(template, one) for one in pattern)
+        return any(_has_command(template, item) for item in pattern)
     if not isinstance(pattern, dict):
         return False
     match marker_of(pattern):
@@ -166,7 +168,7 @@ def _has_command(template: Template, pattern: Any) -> bool:
         case "$param":
             return _is_command(template, pattern)
         case "$when":
-            return any(_has_command(template, pattern.get(one)) for one in ("$then", "$else"))
+            return any(_has_command(template, pattern.get(item)) for item in ("$then", "$else"))
     return False
 
 
@@ -178,25 +180,25 @@ def _is_command(template: Template, marker: Mapping[str, Any]) -> bool:
 def _expression(template: Template, listed: Any, captured: list[tuple[str, Mapping[str, Any]]]) -> str:
     """A regular expression for a list of words; what it captures as g0, g1 ... is told in `captured`."""
     made = []
-    for one in listed if isinstance(listed, list) else [listed]:
-        if not isinstance(one, dict):
-            made.append("" if one is None else re.escape(f"{one}{_END}"))
+    for item in listed if isinstance(listed, list) else [listed]:
+        if not isinstance(item, dict):
+            made.append("" if item is None else re.escape(f"{item}{_END}"))
             continue
-        marker = marker_of(one)
+        marker = marker_of(item)
         if marker == "$when":
-            branches = [_expression(template, one.get(key), captured) for key in ("$then", "$else")]
+            branches = [_expression(template, item.get(key), captured) for key in ("$then", "$else")]
             made.append(f"(?:{branches[0]}|{branches[1]})")
             continue
-        captured.append(("other", one))
+        captured.append(("other", item))
         group = f"?P<g{len(captured) - 1}>"
-        if marker == "$splice" or (marker == "$param" and _is_command(template, one)):
-            captured[-1] = ("command", one)
+        if marker == "$splice" or (marker == "$param" and _is_command(template, item)):
+            captured[-1] = ("command", item)
             made.append(f"({group}(?:{_WORD})+)")
         elif marker == "$names":
-            before = re.escape(f"{one['$before']}{_END}") if "$before" in one else ""
+            before = re.escape(f"{item['$before']}{_END}") if "$before" in item else ""
             made.append(f"({group}(?:{before}{_WORD})*)")
         else:
-            captured[-1] = ("number" if marker in ("$text", "$product") else "other", one)
+            captured[-1] = ("number" if marker in ("$text", "$product") else "other", item)
             made.append(f"({group}{_WORD})?")
     return "".join(made)
 
@@ -211,10 +213,10 @@ def recomputed(
     """
     inner = marker.get("$text", marker)
     wanted = inner.get("$product") if "$product" in inner else [inner.get("$param")]
-    offered = [names[one] for one in wanted if isinstance(one, str) and one in names]
-    if not offered or not all(values.get(one, "").isdigit() for one in offered) or not text.isdigit():
+    offered = [names[item] for item in wanted if isinstance(item, str) and item in names]
+    if not offered or not all(values.get(item, "").isdigit() for item in offered) or not text.isdigit():
         return None
-    known, number = math.prod(int(values[one]) for one in offered), int(text)
+    known, number = math.prod(int(values[item]) for item in offered), int(text)
     if not known or number % known or str(number) != text:
         return None
     rest = number // known

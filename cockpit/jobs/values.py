@@ -90,11 +90,11 @@ def _pairs(name: str, text: str) -> tuple[KeyValue, ...]:
 def environment(name: str, text: str) -> tuple[KeyValue, ...]:
     """Environment variables; the kubelet expands `$(NAME)` in a value, as its users know it."""
     found = _pairs(name, text)
-    for one in found:
-        if not _ENVIRONMENT_NAME.fullmatch(one.key):
+    for item in found:
+        if not _ENVIRONMENT_NAME.fullmatch(item.key):
             refuse(
                 name,
-                one.key,
+                item.key,
                 "is not a valid variable name: letters, digits and _, not starting with a digit",
             )
     return found
@@ -103,36 +103,36 @@ def environment(name: str, text: str) -> tuple[KeyValue, ...]:
 def labels(name: str, text: str) -> tuple[KeyValue, ...]:
     """Labels that a node must carry."""
     found = _pairs(name, text)
-    for one in found:
-        if not _QUALIFIED.fullmatch(one.key):
-            refuse(name, one.key, "is not a valid label key such as pool or example.com/pool")
-        if one.value and not _LABEL_VALUE.fullmatch(one.value):
-            refuse(name, one.value, "is not a valid label value: letters, digits, -, _ and ., at most 63")
+    for item in found:
+        if not _QUALIFIED.fullmatch(item.key):
+            refuse(name, item.key, "is not a valid label key such as pool or example.com/pool")
+        if item.value and not _LABEL_VALUE.fullmatch(item.value):
+            refuse(name, item.value, "is not a valid label value: letters, digits, -, _ and ., at most 63")
     return found
 
 
 def resources(name: str, text: str) -> tuple[KeyValue, ...]:
     """Extended resources with whole numbers, as in rdma/hca=1 or hugepages-2Mi=64Mi."""
     found = _pairs(name, text)
-    for one in found:
-        huge = re.fullmatch(r"hugepages-[0-9]+[KMG]i", one.key)
-        if not _RESOURCE.fullmatch(one.key) and huge is None:
-            refuse(name, one.key, "is not a valid extended resource such as rdma/hca")
+    for item in found:
+        huge = re.fullmatch(r"hugepages-[0-9]+[KMG]i", item.key)
+        if not _RESOURCE.fullmatch(item.key) and huge is None:
+            refuse(name, item.key, "is not a valid extended resource such as rdma/hca")
         try:
-            amount = parse_quantity(one.value)
+            amount = parse_quantity(item.value)
         except ValueError:
-            refuse(name, f"{one.key}={one.value}", "needs an amount, as in rdma/hca=1")
-        if amount < 1 or (huge is None and not re.fullmatch(r"[0-9]{1,9}", one.value)):
-            refuse(name, f"{one.key}={one.value}", "needs a whole number of at least 1")
+            refuse(name, f"{item.key}={item.value}", "needs an amount, as in rdma/hca=1")
+        if amount < 1 or (huge is None and not re.fullmatch(r"[0-9]{1,9}", item.value)):
+            refuse(name, f"{item.key}={item.value}", "needs a whole number of at least 1")
     return found
 
 
 def table(name: str, text: str) -> tuple[KeyValue, ...]:
     """A table in one field: what is looked up, and the label value that it leads to."""
     found = _pairs(name, text)
-    for one in found:
-        if not _LABEL_VALUE.fullmatch(one.value):
-            refuse(name, one.value, "is not a valid label value: letters, digits, -, _ and ., at most 63")
+    for item in found:
+        if not _LABEL_VALUE.fullmatch(item.value):
+            refuse(name, item.value, "is not a valid label value: letters, digits, -, _ and ., at most 63")
     return found
 
 

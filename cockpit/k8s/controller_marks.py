@@ -77,7 +77,7 @@ _PARTS: Final = ("containers", "initContainers", "volumes", "imagePullSecrets")
 
 def is_mark(key: str, marks: Collection[str] = MARKS) -> bool:
     """Whether a label or an annotation is one of these marks."""
-    return any(key == one or (one.endswith(_FAMILIES) and key.startswith(one)) for one in marks)
+    return any(key == item or (item.endswith(_FAMILIES) and key.startswith(item)) for item in marks)
 
 
 def injected_names(annotations: Mapping[str, Any]) -> frozenset[str]:
@@ -114,7 +114,7 @@ def _keep(holder: dict[str, Any], key: str, is_gone: Any) -> None:
     items = holder.get(key)
     if not isinstance(items, list):
         return
-    left = [one for one in items if not is_gone(one)]
+    left = [item for item in items if not is_gone(item)]
     if len(left) == len(items):
         return
     holder[key] = left

@@ -42,20 +42,23 @@ class FieldOwners:
 
     def is_of_controllers(self, path: Path) -> bool:
         """True where controllers own the field and no author does; False if no owner is known."""
-        owners = {one.manager for one in self._entries if _owns(one.fields, self._tree, path)}
+        owners = {entry.manager for entry in self._entries if _owns(entry.fields, self._tree, path)}
         return bool(owners) and owners.isdisjoint(self._authors)
 
     def is_of_an_author(self, path: Path) -> bool:
         """True where an author is known to own the field."""
         return any(
-            one.manager in self._authors and _owns(one.fields, self._tree, path) for one in self._entries
+            entry.manager in self._authors and _owns(entry.fields, self._tree, path)
+            for entry in self._entries
         )
 
     def appliers(self, path: Path) -> tuple[str, ...]:
         """Managers that hold the field by server-side apply: they want it as it is, and another one's apply
         would be refused with a conflict."""
         found = {
-            one.manager for one in self._entries if one.is_applied and _owns(one.fields, self._tree, path)
+            entry.manager
+            for entry in self._entries
+            if entry.is_applied and _owns(entry.fields, self._tree, path)
         }
         return tuple(sorted(found))
 
@@ -63,18 +66,20 @@ class FieldOwners:
 def _entries(tree: Mapping[str, Any]) -> Iterable[_Entry]:
     metadata = tree.get("metadata")
     found = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
-    for one in found if isinstance(found, list) else ():
-        if not isinstance(one, Mapping) or one.get("subresource"):
+    for item in found if isinstance(found, list) else ():
+        if not isinstance(item, Mapping) or item.get("subresource"):
             continue
-        fields = one.get("fieldsV1")
+        fields = item.get("fieldsV1")
         if isinstance(fields, Mapping):
-            is_applied = one.get("operation") == "Apply"
-            yield _Entry(str(one.get("manager") or ""), str(one.get("time") or ""), fields, is_applied)
+            is_applied = item.get("operation") == "Apply"
+            yield _Entry(str(item.get("manager") or ""), str(item.get("time") or ""), fields, is_applied)
 
 
 def _authors(entries: Iterable[_Entry]) -> frozenset[str]:
     every = [*entries]
-    found = {one.manager for one in every if _PEOPLES_TOOLS.match(one.manager) or _has_containers(one.fields)}
+    found = {
+        item.manager for item in every if _PEOPLES_TOOLS.match(item.manager) or _has_containers(item.fields)
+    }
     if not found and every:
         found = {min(every, key=lambda one: one.at).manager}
     return frozenset(found)
@@ -82,7 +87,7 @@ def _authors(entries: Iterable[_Entry]) -> frozenset[str]:
 
 def _has_containers(fields: Mapping[str, Any]) -> bool:
     return _CONTAINERS in fields or any(
-        isinstance(one, Mapping) and _has_containers(one) for one in fields.values()
+        isinstance(field, Mapping) and _has_containers(field) for field in fields.values()
     )
 
 

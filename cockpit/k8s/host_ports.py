@@ -17,13 +17,13 @@ def host_ports_of(spec: Mapping[str, Any]) -> Iterable[HostPort]:
     On the host's network a port is one of the node, also where the API server has not yet written so.
     """
     on_host = spec.get("hostNetwork") is True
-    sidecars = [one for one in _items(spec.get("initContainers")) if one.get("restartPolicy") == "Always"]
+    sidecars = [item for item in _items(spec.get("initContainers")) if item.get("restartPolicy") == "Always"]
     for container in (*_items(spec.get("containers")), *sidecars):
-        for one in _items(container.get("ports")):
-            number = one.get("hostPort") or (one.get("containerPort") if on_host else 0)
+        for item in _items(container.get("ports")):
+            number = item.get("hostPort") or (item.get("containerPort") if on_host else 0)
             if isinstance(number, int) and number > 0:
                 yield HostPort(
-                    number, _text(one.get("protocol")) or "TCP", _text(one.get("hostIP")) or ANY_ADDRESS
+                    number, _text(item.get("protocol")) or "TCP", _text(item.get("hostIP")) or ANY_ADDRESS
                 )
 
 
@@ -35,7 +35,7 @@ def collide(one: HostPort, other: HostPort) -> bool:
 
 
 def _items(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, (list, tuple)) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, (list, tuple)) else []
 
 
 def _text(value: Any) -> str:

@@ -17,7 +17,7 @@ _NAME = "metadata.name"
 def node_terms_of(raw: Any) -> tuple[NodeTerm, ...]:
     """The terms of a v1.NodeSelector from its tree (`nodeSelectorTerms`)."""
     terms = raw.get("nodeSelectorTerms") if isinstance(raw, dict) else None
-    return tuple(node_term_of(one) for one in terms or () if isinstance(one, dict))
+    return tuple(node_term_of(term) for term in terms or () if isinstance(term, dict))
 
 
 def node_term_of(raw: Mapping[str, Any]) -> NodeTerm:
@@ -60,9 +60,9 @@ def _fields_test(term: NodeTerm) -> Test | None:
     """Of fields only In and NotIn of one value are served."""
     if not term.fields:
         return None
-    if any(one.operator not in ("In", "NotIn") or len(one.values) != 1 for one in term.fields):
+    if any(field.operator not in ("In", "NotIn") or len(field.values) != 1 for field in term.fields):
         return nowhere
-    return all_of([requirement_test(one.key, one.operator, one.values) for one in term.fields])
+    return all_of([requirement_test(field.key, field.operator, field.values) for field in term.fields])
 
 
 def node_matches(spec: Mapping[str, Any], name: str, labels: Labels) -> bool:

@@ -118,7 +118,7 @@ def _requests(container: Tree) -> Tree:
 
 
 def _items(value: Any) -> list[Tree]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, (list, tuple)) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, (list, tuple)) else []
 
 
 def _add(total: dict[str, A], more: Mapping[str, A]) -> None:

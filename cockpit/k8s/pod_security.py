@@ -24,7 +24,7 @@ _NAMED: Final = 2
 
 def forbidden_words(message: str) -> str:
     """ "hostPath volumes, privileged and 4 more"; "" where the text is none of that kind."""
-    found = [_word(one["reason"].strip(), one["detail"]) for one in _PART.finditer(message)]
+    found = [_word(item["reason"].strip(), item["detail"]) for item in _PART.finditer(message)]
     found.sort(key=lambda one: one in _OF_SILENCE)  # stable: each group keeps its order
     more = len(found) - _NAMED
     named = ", ".join(found[:_NAMED])

@@ -50,9 +50,9 @@ def rule_of(tree: Any) -> PolicyRule | None:
     if not isinstance(tree, dict):
         return None
     told = [tree.get(key) or [] for key in _KEYS]
-    if not all(isinstance(one, list | tuple) for one in told):
+    if not all(isinstance(item, list | tuple) for item in told):
         return None
-    return PolicyRule(*(tuple(map(str, one)) for one in told))
+    return PolicyRule(*(tuple(map(str, item)) for item in told))
 
 
 _KEYS = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")

@@ -159,7 +159,7 @@ def parse_quantity(text: str) -> float:
     Raises ValueError like `quantity`, and for a unit without a number, which the API server reads as zero.
     """
     number = float(quantity(text).amount)
-    if math.isinf(number) or not any(one.isdigit() for one in text):
+    if math.isinf(number) or not any(item.isdigit() for item in text):
         raise _refused(text)
     return number
 

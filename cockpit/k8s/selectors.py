@@ -81,8 +81,8 @@ def selects(selector: Selector, labels: Labels) -> bool:
     """Whether a selector chooses these labels: None chooses nothing, an empty one everything."""
     if selector is None:
         return False
-    for one in selector:  # noqa: SIM110 (a generator takes half as long again)
-        if not requirement_test(one.key, one.operator, one.values)(labels):
+    for item in selector:  # noqa: SIM110 (a generator takes half as long again)
+        if not requirement_test(item.key, item.operator, item.values)(labels):
             return False
     return True
 
@@ -97,7 +97,9 @@ class LabelSelector:
         self.is_empty = selector is not None and not selector
         self.matches: Test = nowhere
         if selector is not None:
-            self.matches = all_of([requirement_test(one.key, one.operator, one.values) for one in selector])
+            self.matches = all_of(
+                [requirement_test(item.key, item.operator, item.values) for item in selector]
+            )
 
 
 def all_of(tests: list[Test]) -> Test:
@@ -130,7 +132,7 @@ def requirements_of(raw: Any) -> tuple[Requirement, ...]:
     """A list of requirements from its tree."""
     if not isinstance(raw, (list, tuple)):
         return ()
-    return tuple([requirement_of(one) for one in raw if isinstance(one, dict)])
+    return tuple([requirement_of(item) for item in raw if isinstance(item, dict)])
 
 
 def selector_of(raw: Any, also: Labels | None = None) -> Selector:

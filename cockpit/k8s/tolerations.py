@@ -27,8 +27,8 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 def is_tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     """Whether any of the tolerations covers the taint."""
-    for one in tolerations:  # noqa: SIM110 (asked for each pod and node)
-        if tolerates(one, taint):
+    for toleration in tolerations:  # noqa: SIM110 (asked for each pod and node)
+        if tolerates(toleration, taint):
             return True
     return False
 
@@ -58,7 +58,7 @@ def tolerations_of(raw: Any) -> tuple[Toleration, ...]:
     """A list of tolerations from its tree."""
     if not isinstance(raw, (list, tuple)):
         return ()
-    return tuple([toleration_of(one) for one in raw if isinstance(one, dict)])
+    return tuple([toleration_of(item) for item in raw if isinstance(item, dict)])
 
 
 def taint_of(raw: Mapping[str, Any]) -> Taint:

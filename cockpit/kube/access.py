@@ -63,7 +63,7 @@ class Rules(msgspec.Struct, frozen=True):
 
     def verdict(self, right: Right) -> Permission | None:
         """What the rules say; None where they are not complete and say nothing."""
-        found = {allows(one, right) for one in self.rules}
+        found = {allows(rule, right) for rule in self.rules}
         for verdict in (Permission.ALLOWED, Permission.UNKNOWN):
             if verdict in found:
                 return verdict
@@ -77,10 +77,10 @@ async def read_rules(session: ApiSession, namespace: str) -> Rules:
     """
     status = await _reviewed(session, RULES_REVIEWS, {"namespace": namespace})
     listed = status.get("resourceRules")
-    rules = [rule_of(one) for one in listed] if isinstance(listed, list) else [None]
+    rules = [rule_of(item) for item in listed] if isinstance(listed, list) else [None]
     # a webhook or a role that is missing: what is listed holds, what is not listed may hold, too
     is_complete = status.get("incomplete") is not True and not status.get("evaluationError")
-    known = tuple(one for one in rules if one is not None)
+    known = tuple(rule for rule in rules if rule is not None)
     return Rules(known, is_complete and len(known) == len(rules))
 
 

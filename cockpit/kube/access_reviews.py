@@ -90,7 +90,7 @@ class AccessReviews:
 
         What was answered holds until the new answer comes.
         """
-        self._doubt({one.namespace for one in rights})
+        self._doubt({right.namespace for right in rights})
 
     def refused(self, path: str) -> None:
         """The same for what a request to `path` needs: the server answered it with 403."""
@@ -131,7 +131,7 @@ class AccessReviews:
 
     def _next(self) -> Right | str | None:
         """The next question: a namespace, a right, or None where all that is wanted is known."""
-        return next((one for one in map(self._open, self._wanted) if one is not None), None)
+        return next((item for item in map(self._open, self._wanted) if item is not None), None)
 
     def _open(self, right: Right) -> Right | str | None:
         if right.namespace and self._is_old(self._namespaces.get(right.namespace)):

@@ -19,7 +19,7 @@ def context_namespaces(kubeconfig: str | None, context: str) -> tuple[str, ...]:
     blocks as `context_names`."""
     contexts = _contexts(kubeconfig)
     cluster = contexts.get(context, {}).get("cluster")
-    named = (one.get("namespace") for one in contexts.values() if one.get("cluster") == cluster)
+    named = (context.get("namespace") for context in contexts.values() if context.get("cluster") == cluster)
     return tuple(dict.fromkeys(clean(str(name), 63) for name in named if name))
 
 

@@ -45,9 +45,9 @@ class Served:
         self.resources = resources
         self.incomplete = incomplete  # group versions whose own API server did not answer
         self._by_name: dict[tuple[str, str], list[ServedResource]] = {}
-        for one in resources:
-            for word in {one.resource.plural, one.resource.kind.lower()}:
-                self._by_name.setdefault((one.resource.group, word), []).append(one)
+        for resource in resources:
+            for word in {resource.resource.plural, resource.resource.kind.lower()}:
+                self._by_name.setdefault((resource.resource.group, word), []).append(resource)
 
     def find(self, group: str, kind_or_plural: str, version: str = "") -> Resource | None:
         """The resource in its preferred version (or in `version`), None where it is not served."""
@@ -56,14 +56,14 @@ class Served:
 
     def entry(self, group: str, kind_or_plural: str, version: str = "") -> ServedResource | None:
         """As `find`, with verbs and subresources."""
-        for one in self._by_name.get((group, kind_or_plural.lower()), ()):
-            if not version or one.resource.version == version:
-                return one
+        for item in self._by_name.get((group, kind_or_plural.lower()), ()):
+            if not version or item.resource.version == version:
+                return item
         return None
 
     def groups(self) -> frozenset[str]:
         """Names of the groups; "" is core."""
-        return frozenset(one.resource.group for one in self.resources)
+        return frozenset(resource.resource.group for resource in self.resources)
 
 
 class ServedReads:
@@ -133,11 +133,11 @@ def _document(answer: ApiAnswer, path: str) -> dict[str, Any]:
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _words(value: Any) -> tuple[str, ...]:
-    return tuple(WORDS[one] for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+    return tuple(WORDS[item] for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
 def _aggregated(tree: dict[str, Any], resources: list[ServedResource], incomplete: list[str]) -> None:
@@ -174,12 +174,12 @@ def _aggregated(tree: dict[str, Any], resources: list[ServedResource], incomplet
 def _versions(tree: dict[str, Any]) -> list[tuple[str, str]]:
     """Group and version of an APIVersions or APIGroupList, preferred versions first."""
     if tree.get("kind") == "APIVersions":
-        return [("", one) for one in _words(tree.get("versions"))]
+        return [("", word) for word in _words(tree.get("versions"))]
     out: list[tuple[str, str]] = []
     for group in _dicts(tree.get("groups")):
         name = str(group.get("name") or "")
         preferred = str((group.get("preferredVersion") or {}).get("version") or "")
-        versions = [str(one.get("version") or "") for one in _dicts(group.get("versions"))]
+        versions = [str(item.get("version") or "") for item in _dicts(group.get("versions"))]
         versions.sort(key=lambda version: version != preferred)
         out.extend((name, version) for version in versions if version)
     return out

@@ -131,17 +131,17 @@ class Feed:
         self._sleep = sleep
         self._serve = serve
         self._keep_up = keep_up
-        self._gathered = tuple(one for one in watched if one.kind in GATHERED)
-        self._single = tuple(one for one in watched if one.name)
+        self._gathered = tuple(item for item in watched if item.kind in GATHERED)
+        self._single = tuple(item for item in watched if item.name)
         self._custom = (
             *CUSTOM,
             *(
-                Known(one.kind, one.group, one.plural, decoders.engine_decoder(one), one.versions)
-                for one in watched
-                if one.kind not in GATHERED and not one.name
+                Known(item.kind, item.group, item.plural, decoders.engine_decoder(item), item.versions)
+                for item in watched
+                if item.kind not in GATHERED and not item.name
             ),
         )
-        kinds = frozenset((one.group, one.api_kind) for one in watched if one.api_kind)
+        kinds = frozenset((item.group, item.api_kind) for item in watched if item.api_kind)
         self._owners = Owners(session, sink, watched=WATCHED | kinds, find_pod=find_pod)
         self._running: dict[tuple[str, str], tuple[Resource, asyncio.Task[None]]] = {}
         self._absent: set[str] = set()
@@ -151,8 +151,8 @@ class Feed:
         async with asyncio.TaskGroup() as group:
             for resource, decoder in CORE:
                 self._start(group, resource, decoder)
-            for one in self._single:
-                self._start_single(group, one)
+            for item in self._single:
+                self._start_single(group, item)
             owners, discovery = self._owners.run, partial(self._discover, group)
             group.create_task(self._keep_up("owners", owners, _say_nothing), name="owners")
             group.create_task(self._keep_up("kinds", discovery, self._tell_unknown), name="kinds")
@@ -263,14 +263,14 @@ class Feed:
         self._start_gathered(group, served)
 
     def _start_gathered(self, group: asyncio.TaskGroup, served: Served) -> None:
-        running = {one.kind for one in self._gathered if (one.group, one.plural) in self._running}
-        for one in self._gathered:
-            resource = _served_version(served, one.group, one.plural, one.versions)
-            entry = served.entry(one.group, one.plural, resource.version) if resource is not None else None
+        running = {item.kind for item in self._gathered if (item.group, item.plural) in self._running}
+        for item in self._gathered:
+            resource = _served_version(served, item.group, item.plural, item.versions)
+            entry = served.entry(item.group, item.plural, resource.version) if resource is not None else None
             if resource is None or entry is None or not entry.can_watch:
                 continue
-            running.add(one.kind)
-            self._start(group, resource, decoders.gathered_decoder(one, resource), is_gathered=True)
+            running.add(item.kind)
+            self._start(group, resource, decoders.gathered_decoder(item, resource), is_gathered=True)
         for kind, absent in GATHERED.items():
             if kind not in running:
                 self._tell_absent(kind, absent)

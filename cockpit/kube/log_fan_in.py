@@ -69,10 +69,10 @@ class LogFanIn:
 
     def want(self, sources: Iterable[LogSource]) -> None:
         """Read these, too; those that are read already stay as they are."""
-        for one in sources:
-            if (one.uid, one.container) not in self._sources:
-                self._sources[one.uid, one.container] = one
-                self._waiting.append(one)
+        for source in sources:
+            if (source.uid, source.container) not in self._sources:
+                self._sources[source.uid, source.container] = source
+                self._waiting.append(source)
                 self._new.set()
 
     @property
@@ -105,7 +105,7 @@ class LogFanIn:
     async def _history(self, sources: list[LogSource]) -> dict[tuple[str, str], Resume]:
         gate = asyncio.Semaphore(READERS)
         found: list[LogLine] = []
-        resumes = {(one.uid, one.container): Resume() for one in sources}
+        resumes = {(source.uid, source.container): Resume() for source in sources}
         limit_bytes = max(LEAST_BYTES, HISTORY_BYTES // max(1, len(sources)))
 
         async def read(source: LogSource) -> None:
@@ -243,12 +243,12 @@ class LogFanIn:
             async for told in chunks:
                 began = now()
                 lines: list[LogLine] = []
-                for one in told:
-                    if resume.take(one):
+                for item in told:
+                    if resume.take(item):
                         if resume.has_gap:
                             resume.has_gap = False
-                            lines.append(_note(source, NEXT_RUN if is_next else GAP, before, one))
-                        lines.append(LogLine(source, one.text, one.at_nanoseconds))
+                            lines.append(_note(source, NEXT_RUN if is_next else GAP, before, item))
+                        lines.append(LogLine(source, item.text, item.at_nanoseconds))
                 yield lines
                 # Half of the time is left to keys: one takes several rounds of the loop to the screen.
                 await asyncio.sleep(min(now() - began, REST_SECONDS))
@@ -340,5 +340,5 @@ async def read_once(
     found: list[LogLine] = []
     async with aclosing(told_by(session, source, query, limit_bytes=limit_bytes)) as chunks:
         async for told in chunks:
-            found += (LogLine(source, one.text, one.at_nanoseconds) for one in told)
+            found += (LogLine(source, item.text, item.at_nanoseconds) for item in told)
     return found

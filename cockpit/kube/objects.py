@@ -37,7 +37,9 @@ async def list_trees(
     if isinstance(about, dict) and about.get("continue"):
         return None
     return [
-        presentable(one) for one in items if isinstance(one, dict) and isinstance(one.get("metadata"), dict)
+        presentable(item)
+        for item in items
+        if isinstance(item, dict) and isinstance(item.get("metadata"), dict)
     ]
 
 

@@ -181,18 +181,18 @@ class Owners:
             while not self._wanted.empty():
                 wanted.append(self._wanted.get_nowait())
             kinds: dict[Resource | None, list[Wanted]] = {}
-            for one in wanted:
-                kinds.setdefault(self._resource_of(one[0]), []).append(one)
+            for item in wanted:
+                kinds.setdefault(self._resource_of(item[0]), []).append(item)
             for resource, some in kinds.items():
                 if resource is None:
-                    self._tell([(_missing(one[0], one[1]), one) for one in some])
+                    self._tell([(_missing(item[0], item[1]), item) for item in some])
                     continue
                 for one in some if len(some) < MANY else await self._read_list(resource, some):
                     self._queue.put_nowait(one)
 
     async def _read_list(self, resource: Resource, wanted: list[Wanted]) -> list[Wanted]:
         """Tell those that a list of the resource shows; gives the others, all of them where it is refused."""
-        left = {one[0].uid: one for one in wanted}
+        left = {item[0].uid: item for item in wanted}
         spaces = {namespace for _, namespace, _ in wanted}
         space = spaces.pop() if len(spaces) == 1 else ""
         token = ""
@@ -327,7 +327,7 @@ class Holders:
         has reported meanwhile is kept."""
         unseen = self._unseen.pop(stream, set())
         self._members.get(stream, set()).difference_update(unseen)
-        over = [one for one in unseen if not any(one in members for members in self._members.values())]
+        over = [item for item in unseen if not any(item in members for members in self._members.values())]
         return [owner for holder in over for owner in self.let_go(holder)]
 
 

@@ -56,14 +56,19 @@ def times_of(body: bytes) -> PodTimes:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Refused("The server's answer for a pod is not what a pod looks like.") from None
     bound = next(
-        (one for one in status.conditions if one.type == "PodScheduled" and one.status == "True"), None
+        (
+            condition
+            for condition in status.conditions
+            if condition.type == "PodScheduled" and condition.status == "True"
+        ),
+        None,
     )
-    runs = [one.state.running or one.state.terminated for one in status.containers]
+    runs = [container.state.running or container.state.terminated for container in status.containers]
     started = [_seconds(run.started_at) if run is not None else None for run in runs]
     return PodTimes(
         _seconds(bound.changed_at) if bound is not None else None,
         max((at for at in started if at is not None), default=None) if None not in started else None,
-        sum(one.restarts for one in status.containers),
+        sum(container.restarts for container in status.containers),
     )
 
 

@@ -176,7 +176,7 @@ class Pulse:
         self.api_seconds = self._clock.monotonic() - began
         self.unanswered_since_seconds = None
         if was_dark or is_kept_dead:
-            for flight in [one for one in self._flights if one.heard_at < self._quiet_since]:
+            for flight in [item for item in self._flights if item.heard_at < self._quiet_since]:
                 flight.give_up(loop.time())
         if self._is_lost or is_kept_dead:  # who failed over a dead connection need not wait either
             self.has_returned()

@@ -69,7 +69,7 @@ def read_refusal(status: int, said: ServerStatus, path: str = "", secrets: Colle
         subject=ObjectRef(said.kind, said.name, said.group) if said.name or said.kind else ObjectRef(),
         retry_after_seconds=said.retry_after_seconds,
     )
-    if status == 422 and any(one.field == "metadata.uid" for one in said.causes):
+    if status == 422 and any(cause.field == "metadata.uid" for cause in said.causes):
         # What a patch that names a uid meets when its object was replaced by one of the same name.
         return msgspec.structs.replace(found, by=By.UID)
     for by, pattern in _TEXTS:

@@ -75,7 +75,7 @@ class QueuePlaces:
         for gone in self._asked_at.keys() - lines.keys():
             del self._asked_at[gone]
             self._places.pop(gone, None)
-        due = [one for one in lines if now - self._asked_at.get(one, -QUEUE_SECONDS) >= QUEUE_SECONDS]
+        due = [line for line in lines if now - self._asked_at.get(line, -QUEUE_SECONDS) >= QUEUE_SECONDS]
         if not due:
             self._deliver()
             return IDLE_SECONDS
@@ -124,12 +124,12 @@ class QueuePlaces:
 
 def _places(items: Iterable[object], line: Mapping[tuple[str, str], str]) -> dict[str, QueuePlace]:
     found: dict[str, QueuePlace] = {}
-    for one in items:
-        if not isinstance(one, dict):
+    for item in items:
+        if not isinstance(item, dict):
             continue
-        metadata = one.get("metadata") or {}
+        metadata = item.get("metadata") or {}
         key = (str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
-        place, uid = one.get("positionInClusterQueue"), line.get(key)
+        place, uid = item.get("positionInClusterQueue"), line.get(key)
         if uid is not None and isinstance(place, int):
             found[uid] = QueuePlace(uid=Uid(uid), namespace=key[0], name=key[1], position=place + 1)
     return found

@@ -131,7 +131,7 @@ def _argv(reader: SettingsReader, tree: Mapping[str, Any], key: str, section: st
 def _texts(reader: SettingsReader, tree: Mapping[str, Any], key: str, section: str) -> tuple[str, ...]:
     value = tree.get(key)
     if not isinstance(value, list) or not all(
-        isinstance(one, str) and one and one.isprintable() for one in value
+        isinstance(item, str) and item and item.isprintable() for item in value
     ):
         raise reader.fault(key, section, "give a list of words without control characters")
     return tuple(value)

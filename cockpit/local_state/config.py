@@ -307,7 +307,7 @@ class _Reader:
 
     def text(self, tree: Mapping[str, Any], key: str, section: str) -> str:
         value = tree.get(key, "")
-        if not isinstance(value, str) or any(ord(one) < 0x20 for one in value):
+        if not isinstance(value, str) or any(ord(item) < 0x20 for item in value):
             raise self.fault(key, section, f"give one line of text, not {value!r}")
         return value
 
@@ -376,7 +376,7 @@ class _Reader:
 
     def texts(self, tree: Mapping[str, Any], key: str) -> tuple[str, ...]:
         value = tree.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
             raise self.fault(key, "", "give a list of strings")
         return tuple(value)
 
@@ -404,7 +404,7 @@ class _Reader:
     def prometheus(self, tree: Mapping[str, Any], section: str) -> MetricsServer:
         url = tree.get("prometheus-url", "")
         # a URL may hold a password: no sentence shows it
-        if not isinstance(url, str) or any(ord(one) < 0x20 for one in url):
+        if not isinstance(url, str) or any(ord(item) < 0x20 for item in url):
             raise self.fault("prometheus-url", section, "give one line of text")
         if url and not re.match(r"https?://[^\s/]", url):
             raise self.fault("prometheus-url", section, "give a URL with http:// or https://")
@@ -418,7 +418,7 @@ class _Reader:
 
     def label_keys(self, tree: Mapping[str, Any]) -> tuple[str, ...]:
         found = self.texts(tree, "pool-labels")
-        for one in found:
-            if not _LABEL_KEY.fullmatch(one):
-                raise self.fault("pool-labels", "", f"{one!r} is not a valid label key")
+        for item in found:
+            if not _LABEL_KEY.fullmatch(item):
+                raise self.fault("pool-labels", "", f"{item!r} is not a valid label key")
         return found

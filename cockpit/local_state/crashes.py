@@ -112,7 +112,7 @@ def _kind(error: BaseException) -> str:
 
 def _kinds(error: BaseException) -> tuple[str, ...]:
     inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    return (_kind(error), *(_kind(one) for one in inner))
+    return (_kind(error), *(_kind(item) for item in inner))
 
 
 def _places(error: BaseException) -> list[str]:

@@ -333,7 +333,7 @@ def _remembered(file: sqlite3.Connection, now_seconds: float, own: int | None) -
         ),
         nodes=nodes or None,
         samples=tuple(
-            LoadSample(rows.number(row[0]), *(rows.count(one) for one in row[1:]))
+            LoadSample(rows.number(row[0]), *(rows.count(item) for item in row[1:]))
             for row in file.execute("SELECT at, wanted, allocated, free, queued FROM samples ORDER BY minute")
         ),
         runs=tuple(_run(row) for row in file.execute("SELECT * FROM runs ORDER BY submitted")),
@@ -360,14 +360,14 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
         _PUT_PROBLEM,
         (
             (
-                *map(rows.kept, one.key),
-                one.first_seconds,
-                one.last_seconds,
-                one.resolved_seconds,
-                rows.kept(one.subject),
-                mask_text(rows.kept(one.sentence)),
+                *map(rows.kept, problem.key),
+                problem.first_seconds,
+                problem.last_seconds,
+                problem.resolved_seconds,
+                rows.kept(problem.subject),
+                mask_text(rows.kept(problem.sentence)),
             )
-            for one in notes.problems
+            for problem in notes.problems
         ),
     )
     drop: Iterable[ProblemKey] = (tuple(map(rows.kept, key)) for key in notes.taken_back)  # type: ignore[misc]
@@ -376,16 +376,16 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
         "INSERT OR REPLACE INTO acknowledgements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
-                *map(rows.kept, one.key),
-                one.made_seconds,
-                one.until_seconds,
-                mask_text(rows.kept(one.note)),
-                rows.kept(one.who),
-                int(one.is_bad),
-                one.gpus,
-                rows.kept(one.cause),
+                *map(rows.kept, item.key),
+                item.made_seconds,
+                item.until_seconds,
+                mask_text(rows.kept(item.note)),
+                rows.kept(item.who),
+                int(item.is_bad),
+                item.gpus,
+                rows.kept(item.cause),
             )
-            for one in notes.acknowledged
+            for item in notes.acknowledged
         ),
     )
     if notes.nodes is not None:
@@ -397,20 +397,20 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
         "INSERT OR REPLACE INTO samples VALUES (?, ?, ?, ?, ?, ?)",
         (
             (
-                *(int(one.at_seconds // 60), one.at_seconds),
-                *(one.wanted_gpus, one.allocated_gpus, one.free_gpus, one.queued_jobs),
+                *(int(sample.at_seconds // 60), sample.at_seconds),
+                *(sample.wanted_gpus, sample.allocated_gpus, sample.free_gpus, sample.queued_jobs),
             )
-            for one in notes.samples
+            for sample in notes.samples
         ),
     )
     file.executemany(
         "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             (
-                *(rows.kept(one.uid), rows.kept(one.shape), one.members, one.gpus),
-                *(one.submitted_seconds, one.started_seconds, one.ran_seconds),
+                *(rows.kept(run.uid), rows.kept(run.shape), run.members, run.gpus),
+                *(run.submitted_seconds, run.started_seconds, run.ran_seconds),
             )
-            for one in notes.runs
+            for run in notes.runs
         ),
     )
 

@@ -114,13 +114,13 @@ def put_samples(file: sqlite3.Connection, samples: Sequence[PoolSample]) -> bool
         "INSERT OR REPLACE INTO pool_samples VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             (
-                *(rows.kept(one.pool_key), int(one.at_seconds // SAMPLE_SECONDS), one.at_seconds),
-                *(one.nodes, one.gpus, one.demand_gpus, one.allocated_gpus),
+                *(rows.kept(sample.pool_key), int(sample.at_seconds // SAMPLE_SECONDS), sample.at_seconds),
+                *(sample.nodes, sample.gpus, sample.demand_gpus, sample.allocated_gpus),
             )
-            for one in samples
+            for sample in samples
         ),
     )
-    newest = max(one.at_seconds for one in samples)
+    newest = max(sample.at_seconds for sample in samples)
     file.execute("DELETE FROM pool_samples WHERE at < ?", (newest - SAMPLES_KEPT_SECONDS,))
     rows.keep_newest(file, "pool_samples", "at", MOST_SAMPLES)
     return True
@@ -135,7 +135,7 @@ def samples(file: sqlite3.Connection, pool_key: str, since_seconds: float) -> tu
         (rows.kept(pool_key), since_seconds),
     )
     return tuple(
-        PoolSample(pool_key, rows.number(row[0]), *(rows.count(one) for one in row[1:])) for row in found
+        PoolSample(pool_key, rows.number(row[0]), *(rows.count(item) for item in row[1:])) for row in found
     )
 
 

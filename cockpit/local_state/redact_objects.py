@@ -117,7 +117,7 @@ class Redaction:
         domain, slash, _ = key.partition("/")
         if not slash:
             return key in _BARE or key in self._public
-        return any(domain == one or domain.endswith(f".{one}") for one in self._public)
+        return any(domain == item or domain.endswith(f".{item}") for item in self._public)
 
     # ---- which names there are
 
@@ -166,8 +166,8 @@ class Redaction:
 
     def _env(self, values: list[Any]) -> list[Tree]:
         """Only what is read from another object, which has to be there."""
-        kept = (one for one in values if isinstance(one, dict) and "valueFrom" in one)
-        return [{"name": HIDDEN, "valueFrom": self._tree(one["valueFrom"])} for one in kept]
+        kept = (value for value in values if isinstance(value, dict) and "valueFrom" in value)
+        return [{"name": HIDDEN, "valueFrom": self._tree(item["valueFrom"])} for item in kept]
 
     def _annotation(self, key: str, value: Any) -> str | None:
         """Only those of known meaning whose value is a name, a number or a word."""
@@ -178,7 +178,7 @@ class Redaction:
         if isinstance(value, dict):
             return self._tree(value, key)
         if isinstance(value, list):
-            return [self._value(one, key, around) for one in value]
+            return [self._value(item, key, around) for item in value]
         if not isinstance(value, str):
             return value
         if key in _NAMED or (key in ("key", "value", "values") and "key" in around):
@@ -187,4 +187,4 @@ class Redaction:
             return self.text(value)
         if value in self._names and key not in ("kind", "type", "status", "reason", "phase", "schedulerName"):
             return self.name(value)
-        return HIDDEN if any(one.isspace() for one in value) else value
+        return HIDDEN if any(item.isspace() for item in value) else value

@@ -52,13 +52,13 @@ class SharedNotes:
     def read(self) -> tuple[Acknowledgement, ...]:
         """Those of this cluster, the newest of each problem last."""
         try:
-            names = sorted(one for one in os.listdir(self.folder) if one.endswith(_SUFFIX))[:MOST_NOTES]
+            names = sorted(item for item in os.listdir(self.folder) if item.endswith(_SUFFIX))[:MOST_NOTES]
         except OSError as error:
             raise BadInput(
                 f"acknowledgements-folder {self.folder} cannot be read: {error.strerror}"
             ) from None
         found = (self._read(self.folder / name) for name in names)
-        return tuple(sorted((one for one in found if one is not None), key=lambda one: one.made_seconds))
+        return tuple(sorted((item for item in found if item is not None), key=lambda one: one.made_seconds))
 
     def write(self, known: Acknowledgement) -> None:
         """Put the acknowledgement where the others find it; it replaces one of the same problem."""

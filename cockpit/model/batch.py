@@ -70,17 +70,17 @@ def status_of_several(statuses: Sequence[StreamStatus]) -> StreamStatus | None:
     """
     if len(statuses) < 2:
         return statuses[0] if statuses else None
-    denied = [one for one in statuses if one.phase is Phase.DENIED]
-    rest = [one for one in statuses if one.phase not in (Phase.DENIED, Phase.ABSENT)] or statuses
+    denied = [status for status in statuses if status.phase is Phase.DENIED]
+    rest = [status for status in statuses if status.phase not in (Phase.DENIED, Phase.ABSENT)] or statuses
     worst = min(rest, key=lambda one: _WORST_FIRST.index(one.phase))
-    scopes = [one.scope for one in rest]
-    heard = [one.heard_seconds for one in rest if one.heard_seconds is not None]
+    scopes = [item.scope for item in rest]
+    heard = [item.heard_seconds for item in rest if item.heard_seconds is not None]
     return msgspec.structs.replace(
         worst,
         scope=",".join(scopes) if all(scopes) else "",
-        message=worst.message or next((one.message for one in denied), ""),
-        objects=sum(one.objects for one in rest),
-        skipped=sum(one.skipped for one in rest),
+        message=worst.message or next((item.message for item in denied), ""),
+        objects=sum(item.objects for item in rest),
+        skipped=sum(item.skipped for item in rest),
         heard_seconds=min(heard, default=None),
         is_partial=worst.is_partial or (bool(denied) and worst.phase is not Phase.DENIED),
     )

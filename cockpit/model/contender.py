@@ -47,4 +47,4 @@ class Preemptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gpus(self) -> int:
-        return sum(one.gpus for one in self.jobs)
+        return sum(job.gpus for job in self.jobs)

@@ -73,22 +73,28 @@ _GAPS: Final[Mapping[Phase, Gap]] = {
 def listing(store: StoreReader, kind: str, namespace: str = "") -> Listing:
     """What is known of a kind, in one namespace or in all; all of it where no stream tells of the kind, or
     the server does not serve it."""
-    streams = [one for one in store.statuses().values() if one.kind == kind]
+    streams = [status for status in store.statuses().values() if status.kind == kind]
     if not streams:
         return Complete(store, kind)
-    wide = {one.scope for one in streams if not _namespace_of(one)}  # beside which no namespace of it counts
-    streams = [one for one in streams if one.scope in wide or one.scope.rpartition("/")[0] not in wide]
-    spaces = sorted({space for one in streams if (space := _namespace_of(one))})
-    told = [one for one in streams if not namespace or _namespace_of(one) in ("", namespace)]
-    gaps = {gap for one in told if (gap := _gap_of(one)) is not None}
-    denied = {_namespace_of(one) for one in streams if _gap_of(one) is Gap.DENIED}
-    readable = tuple(one for one in spaces if one not in denied)
+    wide = {
+        stream.scope for stream in streams if not _namespace_of(stream)
+    }  # beside which no namespace of it counts
+    streams = [
+        stream for stream in streams if stream.scope in wide or stream.scope.rpartition("/")[0] not in wide
+    ]
+    spaces = sorted({space for stream in streams if (space := _namespace_of(stream))})
+    told = [stream for stream in streams if not namespace or _namespace_of(stream) in ("", namespace)]
+    gaps = {gap for item in told if (gap := _gap_of(item)) is not None}
+    denied = {_namespace_of(stream) for stream in streams if _gap_of(stream) is Gap.DENIED}
+    readable = tuple(item for item in spaces if item not in denied)
     if not told or (readable and not namespace):
         return Incomplete(kind, Gap.PARTIAL, readable)
     if not gaps:
         return Complete(store, kind)
     worst = min(gaps, key=list(Gap).index)
-    is_some = worst is Gap.DENIED and any(_gap_of(one) is not Gap.DENIED for one in told if _is_served(one))
+    is_some = worst is Gap.DENIED and any(
+        _gap_of(item) is not Gap.DENIED for item in told if _is_served(item)
+    )
     return Incomplete(kind, Gap.PARTIAL if is_some else worst)
 
 

@@ -33,10 +33,10 @@ def in_force(*sources: MetricsServer) -> MetricsServer:
     """
     url = ca_file = ""
     login = NO_METRICS_SERVER
-    for one in sources:
-        login = login if login.has_login else one
-        ca_file = ca_file or one.ca_file
-        url = one.url
+    for source in sources:
+        login = login if login.has_login else source
+        ca_file = ca_file or source.ca_file
+        url = source.url
         if url:
             break
     return MetricsServer(

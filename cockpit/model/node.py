@@ -53,9 +53,9 @@ class Node(Record, frozen=True, gc=False, kw_only=True):
     @property
     def ready(self) -> str:
         """Status of the Ready condition: "True", "False", "Unknown", or "" before the kubelet spoke."""
-        for one in self.conditions:
-            if one.type == "Ready":
-                return one.status
+        for condition in self.conditions:
+            if condition.type == "Ready":
+                return condition.status
         return ""
 
     @property

@@ -49,4 +49,4 @@ class Prices(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_currency(text: str) -> bool:
     """True for a sign or a code of at most four characters."""
-    return 0 < len(text) <= 4 and text == clean(text) and not any(one.isspace() for one in text)
+    return 0 < len(text) <= 4 and text == clean(text) and not any(item.isspace() for item in text)

@@ -75,9 +75,9 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
 
 def condition(conditions: tuple[Condition, ...], type_: str) -> Condition | None:
     """The condition of that type, or None where the object does not have it."""
-    for one in conditions:
-        if one.type == type_:
-            return one
+    for condition in conditions:
+        if condition.type == type_:
+            return condition
     return None
 
 

@@ -100,7 +100,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
     def has_cause(self, reason: str) -> bool:
         """Whether one of the causes has this reason."""
-        return any(one.reason == reason for one in self.causes)
+        return any(cause.reason == reason for cause in self.causes)
 
 
 class Remedy(enum.Enum):

@@ -80,16 +80,16 @@ Ways = tuple[tuple[Right, ...], ...]
 def lacking(ways: Ways, verdict: Callable[[Right], Permission]) -> tuple[Right, ...]:
     """The rights for want of which no way is open, one of each way; () where a way may be open."""
     found = [_first_denied(way, verdict) for way in ways]
-    return tuple(dict.fromkeys(one for one in found if one is not None)) if None not in found else ()
+    return tuple(dict.fromkeys(item for item in found if item is not None)) if None not in found else ()
 
 
 def worth_asking(ways: Ways, verdict: Callable[[Right], Permission]) -> Iterable[Right]:
     """What has to be known to tell whether a way is open: the rights of one that is, else all."""
     for way in ways:
-        if all(verdict(one) is Permission.ALLOWED for one in way):
+        if all(verdict(item) is Permission.ALLOWED for item in way):
             return way
     return dict.fromkeys(right for way in ways for right in way)
 
 
 def _first_denied(way: Iterable[Right], verdict: Callable[[Right], Permission]) -> Right | None:
-    return next((one for one in way if verdict(one) is Permission.DENIED), None)
+    return next((item for item in way if verdict(item) is Permission.DENIED), None)

@@ -15,7 +15,7 @@ class CloneScreen(SubmitScreen):
 
     def __init__(self, job: Job, template: Template, changed: Mapping[str, str] | None = None) -> None:
         """`changed` are values chosen before."""
-        own = {one.name: one.default or "" for one in template.parameters}
+        own = {parameter.name: parameter.default or "" for parameter in template.parameters}
         values = own | {name: value for name, value in (changed or {}).items() if name in own}
         super().__init__(template.name, values)
         self._job = job

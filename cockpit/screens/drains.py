@@ -53,8 +53,8 @@ class Drains:
 
     def leave(self) -> None:
         """End them here; their nodes stay as they are."""
-        for one in self._tasks.values():
-            one.cancel()
+        for task in self._tasks.values():
+            task.cancel()
 
     async def _to_the_end(self, order: DrainOrder) -> None:
         from cockpit.actions.drain.run import DrainRun

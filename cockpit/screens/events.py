@@ -45,7 +45,7 @@ class EventsScreen(TablePlace):
         if kind in ("pod", "node"):
             return cluster.store.get(Kind.POD if kind == "pod" else Kind.NODE, event.object_uid)
         uid = event.object_uid
-        return next((one for one in cluster.jobs.jobs.values() if uid in (one.uid, one.workload_uid)), None)
+        return next((job for job in cluster.jobs.jobs.values() if uid in (job.uid, job.workload_uid)), None)
 
     def said(self, key: str) -> str:
         event = self.cockpit.cluster.store.get(Kind.EVENT, key)

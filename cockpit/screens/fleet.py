@@ -143,7 +143,7 @@ class FleetScreen(Place):
 
     def _gaps_under_cursor(self, page: view.FleetPage, width: int, room: int) -> tuple[str, ...]:
         key = self._table("cards").cursor_key
-        card = next((one for one in page.use.models if view.card_key(one) == key), None)
+        card = next((item for item in page.use.models if view.card_key(item) == key), None)
         if card is None or not page.use.is_use_known or room < _LEAST_GAP_LINES:
             return ()
         return view.gap_lines(card, width, min(MOST_GAP_LINES, room))
@@ -181,7 +181,7 @@ class FleetScreen(Place):
     def _waste_row(self) -> view.Waste | None:
         key = self._table("waste").cursor_key
         rows = () if self._page is None else view.wastes(self._page)
-        return next((one for one in rows if one.key == key), None)
+        return next((row for row in rows if row.key == key), None)
 
     def thing(self, kind: str) -> Job | Node | None:
         """The job that has idle GPUs, or the node with lost ones."""
@@ -190,7 +190,7 @@ class FleetScreen(Place):
             return None
         if kind == "job" and row.job:
             jobs = cluster.jobs.jobs.values()
-            return next((one for one in jobs if f"{one.namespace}/{one.name}" == row.job), None)
+            return next((job for job in jobs if f"{job.namespace}/{job.name}" == row.job), None)
         found = cluster.store.by_key(Kind.NODE, row.node) if kind == "node" and row.node else None
         return found if isinstance(found, Node) else None
 
@@ -209,7 +209,7 @@ class FleetScreen(Place):
     def _open_nodes(self, key: str) -> None:
         """The nodes with that kind of card."""
         models = () if self._page is None else self._page.use.models
-        card = next((one for one in models if view.card_key(one) == key), None)
+        card = next((item for item in models if view.card_key(item) == key), None)
         if card is not None:
             state = replace(self.cockpit.state_of("nodes"), filter=f"model:{short_model(card.model)}")
             self.cockpit.keep_state("nodes", state)

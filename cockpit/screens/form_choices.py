@@ -90,7 +90,7 @@ class FormChoices:
         own = self._own()
         choices = registry.words() if own is None else (own.word,)
         found = self.detected()
-        told = {one.engine: one for one in self.present}
+        told = {item.engine: item for item in self.present}
         absent = [name for name, one in told.items() if not one.is_served]
         text = found.because if self.present else "detecting installed engines"
         if absent and len(absent) < len(told):
@@ -122,7 +122,7 @@ class FormChoices:
             await asyncio.sleep(LOOK_SECONDS)
         if not (cluster.has_discovered and cluster.is_connected):
             return False
-        sources = {one.choices_from for one in self.template.parameters} | {*queue_sources()}
+        sources = {parameter.choices_from for parameter in self.template.parameters} | {*queue_sources()}
         try:
             self.offers = await self._cockpit.api.ask_choices(sorted(sources), namespace)
             self.topologies = await self._cockpit.api.ask_topologies()
@@ -140,8 +140,8 @@ class FormChoices:
             source: self.offers[source]
             if source in self.offers
             else known_offer(source, store, self.namespace)
-            for one in self.template.parameters
-            if (source := one.choices_from) and source not in queue_sources()
+            for parameter in self.template.parameters
+            if (source := parameter.choices_from) and source not in queue_sources()
         }
         told = doubts(self.template, values, by_source)
         is_served = self._cockpit.cluster.is_served(self.template.api_version, self.template.kind)

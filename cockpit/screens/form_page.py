@@ -30,7 +30,7 @@ class FormPage(Place):
     @property
     def has_input(self) -> bool:
         """Whether something would be lost with the form."""
-        return self.brings_input or any(one.is_edited for one in self.query(Form))
+        return self.brings_input or any(item.is_edited for item in self.query(Form))
 
     @property
     def typed_into(self) -> Widget | None:
@@ -44,7 +44,7 @@ class FormPage(Place):
 
     def watch_focused(self, _before: Widget | None, focused: Widget | None) -> None:
         """Remember the field. Where the focus is lost (its widget was hidden) it comes back."""
-        if focused is not None and any(isinstance(one, Form) for one in focused.ancestors):
+        if focused is not None and any(isinstance(item, Form) for item in focused.ancestors):
             self._last_field = focused
         elif focused is None and self.app.app_focus:
             self.call_later(self.focus_form)

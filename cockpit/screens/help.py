@@ -43,13 +43,13 @@ def entries(screen: Screen[Any], why_barred: Callable[[str], str] = lambda _id: 
         elif node is not screen and node is not screen.app and binding.description:
             moving.setdefault(binding.description, []).append(key)
     known = [
-        HelpEntry(pretty(one.keys), here[one.id] or one.help, one.group, one.is_write, barred.get(one.id, ""))
-        for one in KEYS
-        if one.id in here
+        HelpEntry(pretty(key.keys), here[key.id] or key.help, key.group, key.is_write, barred.get(key.id, ""))
+        for key in KEYS
+        if key.id in here
     ]
     return (*known, *(HelpEntry(pretty(",".join(keys)), text, MOVING) for text, keys in moving.items()))
 
 
 def pretty(keys: str) -> str:
     """Keys as a person reads them: `ctrl+n`, `:`, `?`."""
-    return " ".join(_NAMES.get(one, one) for one in keys.split(","))
+    return " ".join(_NAMES.get(item, item) for item in keys.split(","))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def inspect(place: "Place", what: Inspection) -> None:
     """Open that page of what the place is about, or say that nothing is under the cursor."""
     page = PAGES[what]
-    kinds = [one for one in (place.why_kinds if what == "why" else place.kinds) if one in page.kinds]
+    kinds = [item for item in (place.why_kinds if what == "why" else place.kinds) if item in page.kinds]
     for kind in kinds:
         if (thing := place.thing(kind)) is not None:
             place.app.push_screen(page.made(thing))

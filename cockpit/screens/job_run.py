@@ -104,9 +104,9 @@ class RunReader:
             await apart(partial(history.keep_training, job.uid, record.at_seconds, encoded(record)))
         if not self._has_past:
             self._has_past = True
-            known = [decoded(one) for one in await apart(history.trainings)]
-            self._past = [one for one in known if one is not None and one.uid != job.uid]
-        starts = tuple(one.start_seconds for one in self._past if one.start_seconds is not None)
+            known = [decoded(item) for item in await apart(history.trainings)]
+            self._past = [item for item in known if item is not None and item.uid != job.uid]
+        starts = tuple(item.start_seconds for item in self._past if item.start_seconds is not None)
         said = efficiency_words(record, self._past)
         self._show(self.run._replace(past_starts=starts, efficiency=said))
 

@@ -30,7 +30,7 @@ ASK_SECONDS = 10.0
 _MOST_TOLD = 2
 _TABLES = (Kind.NAMESPACE, Kind.POD_GROUP, Kind.WORKLOAD, Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE, Kind.POOL)
 """What plans look up beside the thing itself, as far as it decides whom their calls are sent to."""
-_VERB_KEYS = frozenset(one.id for one in KEYS if one.is_write)
+_VERB_KEYS = frozenset(key.id for key in KEYS if key.is_write)
 
 
 class VerbPlace(Protocol):
@@ -71,7 +71,7 @@ def why_barred(place: VerbPlace, key: str) -> str:
     found = missing_rights(place, key)
     if not found:
         return ""
-    told = " or ".join(one.words for one in found[:_MOST_TOLD])
+    told = " or ".join(item.words for item in found[:_MOST_TOLD])
     more = f", nor {len(found) - _MOST_TOLD} more" if len(found) > _MOST_TOLD else ""
     return cannot(f"{told}{more}")
 
@@ -126,7 +126,7 @@ class KeyRights:
             if binding.id is not None and binding.id in _VERB_KEYS
         )
         verbs = [found[0] for key in self._keys if (found := verbs_on(key, place.kinds))]
-        self._kinds = tuple(dict.fromkeys(one.kind for one in verbs if not one.finds_own))
+        self._kinds = tuple(dict.fromkeys(verb.kind for verb in verbs if not verb.finds_own))
         self._meant: tuple[Any, ...] | None = None
         self._ways: dict[str, Ways] = {}
         self._answers = -1
@@ -203,4 +203,4 @@ def _ways(place: VerbPlace, key: str, planning: "Planning | None") -> Ways:
 
 
 def _of_any_name(way: tuple[Right, ...]) -> tuple[Right, ...]:
-    return tuple(msgspec.structs.replace(one, name="") for one in way)
+    return tuple(msgspec.structs.replace(item, name="") for item in way)

@@ -36,13 +36,14 @@ ALL_VERBS = "verbs"
 def _verb_keys() -> list[Key]:
     """One entry for each key of the registry, told by all verbs that share it."""
     return [
-        _verb_key(letter, verbs_on(letter)) for letter in dict.fromkeys(one.key for one in VERBS if one.key)
+        _verb_key(letter, verbs_on(letter))
+        for letter in dict.fromkeys(verb.key for verb in VERBS if verb.key)
     ]
 
 
 def _verb_key(letter: str, verbs: tuple[Verb, ...]) -> Key:
-    helps = [one.words.help for one in verbs if one.words.help]
-    told = "; ".join([helps[0], *(one[0].lower() + one[1:] for one in helps[1:])])
+    helps = [verb.words.help for verb in verbs if verb.words.help]
+    told = "; ".join([helps[0], *(item[0].lower() + item[1:] for item in helps[1:])])
     first = verbs[0]
     return Key(
         letter,
@@ -240,11 +241,11 @@ def bindings(*ids: str, kinds: tuple[str, ...] = (), is_page: bool = False) -> l
     `kinds` are those of the rows: verbs are told by what they do to them, and `ALL_VERBS` stands for all of
     theirs. `is_page` adds those that only the page of a thing has.
     """
-    named = [one for one in ids if one != ALL_VERBS]
+    named = [item for item in ids if item != ALL_VERBS]
     at = ids.index(ALL_VERBS) if ALL_VERBS in ids else len(ids)
-    own = [one.key for one in VERBS if one.key and one.kind in kinds and (is_page or not one.is_on_page)]
-    found = [*named[:at], *(one for one in own if one not in named), *named[at:]]
-    return [_binding(one, kinds) for one in dict.fromkeys(found)]
+    own = [verb.key for verb in VERBS if verb.key and verb.kind in kinds and (is_page or not verb.is_on_page)]
+    found = [*named[:at], *(item for item in own if item not in named), *named[at:]]
+    return [_binding(item, kinds) for item in dict.fromkeys(found)]
 
 
 def _binding(key_id: str, kinds: tuple[str, ...]) -> Binding:
@@ -264,4 +265,4 @@ def _binding(key_id: str, kinds: tuple[str, ...]) -> Binding:
 
 def at_once(*ids: str) -> list[Binding]:
     """The same, looked up before the key travels: what is typed behind it belongs to what it opens."""
-    return [replace(one, priority=True) for one in bindings(*ids)]
+    return [replace(item, priority=True) for item in bindings(*ids)]

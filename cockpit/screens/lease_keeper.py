@@ -89,7 +89,7 @@ class PoolChanges:
         from cockpit.actions.pool_lease import hold_of
 
         host, cluster = self._host, self._host.cluster
-        pools = [one for one in pools_of(cluster.store) if one.owner_kind and not one.why_not]
+        pools = [item for item in pools_of(cluster.store) if item.owner_kind and not item.why_not]
         for pool in pools[:MOST_READ]:
             lease = (found := await self.read(pool)).lease
             if lease is None or not found.is_ours or not lease.is_in_force(host.clock.cluster_now()):

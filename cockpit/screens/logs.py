@@ -161,8 +161,8 @@ class LogsScreen(Place):
     def project(self) -> None:
         sources = view.sources_of(self.members())
         if sources and sources != self._sources:
-            known = {(one.uid, one.container) for one in self._sources}
-            self._sources += [one for one in sources if (one.uid, one.container) not in known]
+            known = {(source.uid, source.container) for source in self._sources}
+            self._sources += [source for source in sources if (source.uid, source.container) not in known]
             self._show_waiting()
             if self.book.name(sources):
                 self.log_view.replace(self.book.shown())
@@ -261,7 +261,7 @@ class LogsScreen(Place):
         self._start()
 
     def action_since(self) -> None:
-        items = [ChoiceItem("", LAST_LINES), *(ChoiceItem(one, f"since {one} ago") for one in SINCE)]
+        items = [ChoiceItem("", LAST_LINES), *(ChoiceItem(item, f"since {item} ago") for item in SINCE)]
         dialog = ChoiceDialog("Logs since", items, current=self._since, placeholder="30s, 2h", is_free=True)
         self.app.push_screen(dialog, self._set_since)
 

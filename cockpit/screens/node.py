@@ -115,7 +115,7 @@ class NodeScreen(TablePlace):
         """The node of this page; the pod or card under the cursor, or the one that holds the card."""
         if kind == "card":
             key, cards = self.table.cursor_key, self.cockpit.cluster.store.gpus_on(self._node_name)
-            return next((one for one in cards if one.uuid == key), None)
+            return next((card for card in cards if card.uuid == key), None)
         return self.node if kind == "node" else self._pod() if kind == "pod" else None
 
     def _pod(self) -> Pod | None:

@@ -49,14 +49,14 @@ class OneNumberScreen(FormPage):
 
     def project(self) -> None:
         plan, problem = self._make()
-        lines = [problem] if plan is None else [plan.title, "", *(f"  {one}" for one in plan.told)]
+        lines = [problem] if plan is None else [plan.title, "", *(f"  {item}" for item in plan.told)]
         if plan is not None:
-            lines += [f"! {one}" for one in plan.warnings] + ["", "$ " + plan.shell]
+            lines += [f"! {item}" for item in plan.warnings] + ["", "$ " + plan.shell]
         room = max(20, self.size.width - MARGIN_CELLS)
         lines = [
             part
-            for one in lines
-            for part in textwrap.wrap(one, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
+            for line in lines
+            for part in textwrap.wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
         ]
         if lines != self._drawn:
             self._drawn = lines

@@ -110,14 +110,14 @@ def _verbs(screen: Screen[Any]) -> Iterator[ChoiceItem]:
     if not isinstance(screen, Place):
         return
     barred = {
-        one.binding.id: why_barred(screen, one.binding.id or "")
-        for one in screen.active_bindings.values()
-        if not one.enabled
+        item.binding.id: why_barred(screen, item.binding.id or "")
+        for item in screen.active_bindings.values()
+        if not item.enabled
     }
     here = {
-        one.binding.id: one.binding
-        for one in screen.active_bindings.values()
-        if one.enabled or barred.get(one.binding.id)
+        item.binding.id: item.binding
+        for item in screen.active_bindings.values()
+        if item.enabled or barred.get(item.binding.id)
     }
     for key in KEYS:
         if key.id in here and key.id not in ("palette", "back", "open", "mark"):

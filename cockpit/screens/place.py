@@ -138,7 +138,7 @@ class Place(CalmFocus, Screen[None]):
 
     def footer_order(self) -> tuple[str, ...]:
         """Ids of the keys, the most useful first: in the order in which this screen names them."""
-        own = [one.id for one in type(self).BINDINGS if isinstance(one, Binding) and one.id]
+        own = [item.id for item in type(self).BINDINGS if isinstance(item, Binding) and item.id]
         return (*own, *EVERYWHERE)
 
     def on_mount(self) -> None:

@@ -84,7 +84,7 @@ class PoolWatch:
     def reclaims(self, pool_key: str) -> tuple[Reclaim, ...]:
         """Reclaimed nodes of that pool, the newest first: from the history, and by this session."""
         self._follow()
-        return tuple(one for one in self._reclaims if one.pool_key == pool_key)
+        return tuple(item for item in self._reclaims if item.pool_key == pool_key)
 
     async def reclaimed(self, found: tuple[Reclaim, ...]) -> None:
         """Store the nodes that were just reclaimed."""
@@ -92,8 +92,8 @@ class PoolWatch:
         self._reclaims = (*found, *self._reclaims)
         history = self._app.run_history()
         if history is not None:
-            for one in found:
-                await apart(partial(history.put_reclaim, one))
+            for item in found:
+                await apart(partial(history.put_reclaim, item))
 
     def asked(self, pool_key: str) -> SizeAsked | None:
         """When this session asked for another size of that pool last, where no Lease tells."""
@@ -136,12 +136,12 @@ class PoolWatch:
         for ended in self.growth_log.look(pools, cluster.store, now_seconds):
             self._growths = (ended, *self._growths)
             self._unwritten_growths.append(ended)
-        if all(_slot(now_seconds) in self._samples.get(one.key, {}) for one in pools):
+        if all(_slot(now_seconds) in self._samples.get(pool.key, {}) for pool in pools):
             return
         demand = demand_by_pool(cluster.store, pools, self._machines)
-        for one in pools:
-            waits = None if demand is None else demand.get(one.name, NO_DEMAND)
-            self.keep_sample(sample_of(one, waits, now_seconds))
+        for pool in pools:
+            waits = None if demand is None else demand.get(pool.name, NO_DEMAND)
+            self.keep_sample(sample_of(pool, waits, now_seconds))
 
     def keep_sample(self, sample: PoolSample) -> None:
         """One of this session; it is written with the next round."""
@@ -155,9 +155,9 @@ class PoolWatch:
         self._take(samples)
 
     def _take(self, samples: Iterable[PoolSample]) -> None:
-        for one in samples:
-            own = self._samples[one.pool_key]
-            own[_slot(one.at_seconds)] = one
+        for sample in samples:
+            own = self._samples[sample.pool_key]
+            own[_slot(sample.at_seconds)] = sample
             while len(own) > MOST_OWN:
                 del own[min(own)]
 

@@ -16,5 +16,5 @@ class PoolRows:
         """The pool of that key; None where it is gone."""
         if (store, store.revision) != self._made_of:
             self._made_of = (store, store.revision)
-            self._found = {one.owner_uid or one.name: one for one in reversed(pools_of(store))}
+            self._found = {item.owner_uid or item.name: item for item in reversed(pools_of(store))}
         return None if key is None else self._found.get(key)

@@ -125,7 +125,7 @@ class NowWatch:
             is_settled=is_settled(cluster),
         )
         if self._happened is None and self._left is not None and is_settled(cluster):
-            here = {key_of(one) for one in found}
+            here = {key_of(item) for item in found}
             self._happened = since_left(cluster.store, cluster.jobs, self._left, here, cluster.namespaces)
         if is_settled(cluster) and minute_of(now_seconds) not in self._loads:
             self.keep_load(self.load)
@@ -177,7 +177,7 @@ class NowWatch:
         minute = minute_of(now.at_seconds)
         self._loads[minute] = now
         self._unwritten_loads.add(minute)
-        for old in [one for one in self._loads if one < minute - MINUTES]:
+        for old in [item for item in self._loads if item < minute - MINUTES]:
             del self._loads[old]
         self._unwritten_loads &= self._loads.keys()
 
@@ -277,9 +277,9 @@ class NowWatch:
             return False
         self._files, self._left = files, left
         since = minute_of(self._app.clock.cluster_now()) - MINUTES
-        before = {minute_of(one.at_seconds): one for one in left.samples}
+        before = {minute_of(sample.at_seconds): sample for sample in left.samples}
         self._loads = {minute: one for minute, one in before.items() if minute >= since} | self._loads
-        self._own = {one.key: one for one in left.acknowledgements} | self._own
+        self._own = {item.key: item for item in left.acknowledgements} | self._own
         self._troubles.remember(left.problems, self._own.values())
         return True
 
@@ -290,7 +290,7 @@ class NowWatch:
         notes = SessionNotes(
             at_seconds=self._app.clock.cluster_now(),
             problems=problems,
-            acknowledged=tuple(one for one in changes.values() if one is not None),
+            acknowledged=tuple(change for change in changes.values() if change is not None),
             taken_back=tuple(key for key, one in changes.items() if one is None),
             nodes=None if nodes == self._nodes else nodes,
             samples=tuple(self._loads[minute] for minute in sorted(self._unwritten_loads)),
@@ -302,7 +302,7 @@ class NowWatch:
             troubles.written(problems, notes.taken_back)
             if troubles is self._troubles:
                 self._nodes, self._runs = nodes or self._nodes, runs
-                self._unwritten_loads -= {minute_of(one.at_seconds) for one in notes.samples}
+                self._unwritten_loads -= {minute_of(sample.at_seconds) for sample in notes.samples}
         return is_kept or not history.may_recover
 
     async def _share(self, shared: "SharedNotes", troubles: Troubles, changes: Changed) -> None:
@@ -322,7 +322,7 @@ class NowWatch:
             self._tell(error.sentence)
             return
         if troubles is self._troubles:
-            known = {one.key: one for one in others} | self._own
+            known = {item.key: item for item in others} | self._own
             gone = {key for key, one in self._unwritten.items() if one is None}
             troubles.remember((), (one for key, one in known.items() if key not in gone))
 
@@ -335,7 +335,7 @@ class NowWatch:
 def is_listed(cluster: Cluster) -> bool:
     """Whether nodes and pods are in, so that what is missing is not there."""
     live = (cluster.store.status(kind) for kind in (Kind.NODE, Kind.POD))
-    return cluster.is_connected and all(one is not None and one.is_current for one in live)
+    return cluster.is_connected and all(item is not None and item.is_current for item in live)
 
 
 def are_nodes_coming(cluster: Cluster) -> bool:
@@ -347,13 +347,13 @@ def are_nodes_coming(cluster: Cluster) -> bool:
 def is_listing(cluster: Cluster) -> bool:
     """Whether nodes or pods are on their way."""
     both = (cluster.store.status(kind) for kind in (Kind.NODE, Kind.POD))
-    return any(one is not None and one.phase in _UNDER_WAY for one in both)
+    return any(item is not None and item.phase in _UNDER_WAY for item in both)
 
 
 def is_settled(cluster: Cluster) -> bool:
     """Whether no kind is being listed any more."""
     statuses = cluster.store.statuses().values()
-    return is_listed(cluster) and not any(one.phase in _UNDER_WAY for one in statuses)
+    return is_listed(cluster) and not any(status.phase in _UNDER_WAY for status in statuses)
 
 
 def is_sighted(cluster: Cluster, found: Finding) -> bool:
@@ -386,4 +386,4 @@ def node_names(cluster: Cluster) -> frozenset[str] | None:
     status = cluster.store.status(Kind.NODE)
     if status is None or not status.is_current:
         return None
-    return frozenset(one.name for one in cluster.store.records(Kind.NODE).values())
+    return frozenset(record.name for record in cluster.store.records(Kind.NODE).values())

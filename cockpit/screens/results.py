@@ -36,8 +36,8 @@ class ResultsScreen(TextScreen):
 
     def on_mount(self) -> None:
         told = sorted(self._results, key=lambda one: one.outcome.state in ("done", "unchanged"))
-        lines = [_line(one) for one in told]
-        at = sum(one.outcome.state not in ("done", "unchanged") for one in told)
+        lines = [_line(item) for item in told]
+        at = sum(item.outcome.state not in ("done", "unchanged") for item in told)
         left_out = (ToneLine(f"- left out: {sentence}", "warn") for sentence in self._left_out)
         self.put([*lines[:at], *left_out, *lines[at:]])
 

@@ -38,7 +38,7 @@ class SinceLeftScreen(TablePlace):
 
     def _find(self, key: str | None) -> Happened | None:
         found = self.cockpit.now_watch.happened
-        return next((one for one in found if view.key_of_row(one) == key), None)
+        return next((item for item in found if view.key_of_row(item) == key), None)
 
     def said(self, key: str) -> str:
         one = self._find(key)

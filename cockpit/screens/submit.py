@@ -111,9 +111,9 @@ class SubmitScreen(FormPage):
         self.offered.namespace = self._asked_for = self._namespace()
         if self.has_engine:
             self._values.update(self.offered.follow(self._values))
-        found = [self._field(one) for one in self.template.parameters]
+        found = [self._field(parameter) for parameter in self.template.parameters]
         if self.has_engine:
-            names = [one.name for one in self.template.parameters]
+            names = [parameter.name for parameter in self.template.parameters]
             at = next((names.index(name) + 1 for name in AFTER if name in names), len(found))
             found.insert(at, self.offered.engine_field(self._values.get(ENGINE, "")))
         return tuple(found)
@@ -176,9 +176,9 @@ class SubmitScreen(FormPage):
         from cockpit.screens.form_choices import ENGINE
 
         form = self.query_one("#fields", Form)
-        for one in self.template.parameters:
-            if one.choices_from:
-                await form.change_field(self._field(one))
+        for parameter in self.template.parameters:
+            if parameter.choices_from:
+                await form.change_field(self._field(parameter))
         if self.has_engine:
             await form.change_field(self.offered.engine_field(self._values.get(ENGINE, "")))
 

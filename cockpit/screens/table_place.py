@@ -48,7 +48,7 @@ class TablePlace(Place):
 
     def marked_things(self, kind: str) -> tuple[Any, ...]:
         found = (self.row(kind, key) for key in sorted(self.table.marked))
-        return tuple(one for one in found if one is not None)
+        return tuple(item for item in found if item is not None)
 
     def clear_marks(self) -> None:
         self.table.clear_marks()

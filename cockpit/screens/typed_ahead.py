@@ -103,7 +103,7 @@ class TypedAhead:
     async def _act_in_turn(self, event: events.Event) -> None:
         await self._act_unless_blind(event)
         target = self._app.focused or self._app.screen
-        self._way = tuple(one for one in target.ancestors_with_self if isinstance(one, MessagePump))
+        self._way = tuple(item for item in target.ancestors_with_self if isinstance(item, MessagePump))
 
     async def _go_on(self) -> None:
         try:
@@ -138,7 +138,7 @@ class TypedAhead:
 
     async def _until_shown(self) -> None:
         # more than once: acting on a key posts more, as the row that is to be opened
-        while any([await _worked_off(one) for one in self._way]):
+        while any([await _worked_off(item) for item in self._way]):
             pass
         while self._shown is not self._app.screen:
             self._shown = screen = self._app.screen

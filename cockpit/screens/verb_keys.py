@@ -25,7 +25,7 @@ def begin(place: VerbPlace, key: str) -> None:
     verbs = verbs_on(key, place.kinds)
     things = () if verbs[0].finds_own else place.meant(verbs[0].kind)
     if not things and not verbs[0].finds_own:
-        what = " or ".join(dict.fromkeys(one.words.infinitive for one in verbs))
+        what = " or ".join(dict.fromkeys(verb.words.infinitive for verb in verbs))
         place.say(f"no {verbs[0].kind} under the cursor to {what}")
         return
     verb = verb_meant(verbs, things)

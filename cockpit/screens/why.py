@@ -128,7 +128,7 @@ class WhyScreen(Place):
         known = self._view()
         page = view.page(self._explained(known), known)
         room = max(20, self.size.width - MARGIN_CELLS)
-        head, rest = (_folded(one, room) for one in (page.head, page.rest))
+        head, rest = (_folded(item, room) for item in (page.head, page.rest))
         if (head, rest) != self._shown:
             top, text = self.query_one("#head", LogView), self.query_one("#text", LogView)
             top.styles.height = len(head)
@@ -169,7 +169,7 @@ class WhyScreen(Place):
     def offer(self) -> Change | None:
         """The one under the cursor."""
         key = self.query_one("#offers", ResourceTable).cursor_key
-        return next((one for one in self.offers if view.offer_key(one) == key), None)
+        return next((item for item in self.offers if view.offer_key(item) == key), None)
 
     def _say(self) -> None:
         """The command of the offer under the cursor."""

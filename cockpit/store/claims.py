@@ -71,15 +71,15 @@ class Claims:
         some.pop(old.uid, None)
         if not some:
             self._slices.pop(pool, None)
-        if old.node and not any(one.node == old.node for one in some.values()):
+        if old.node and not any(item.node == old.node for item in some.values()):
             pools = self._pools_of.get(old.node, {})
             pools.pop(pool, None)
             if not pools:
                 self._pools_of.pop(old.node, None)
 
     def _note(self, pool: Pool) -> None:
-        for one in self._slices.get(pool, {}).values():
-            self._nodes_due[one.node] = None
+        for item in self._slices.get(pool, {}).values():
+            self._nodes_due[item.node] = None
         for uid in self._claims_in.get(pool, ()):
             self._pods_due.update({pod.uid: None for pod in self._claims[uid].consumers})
 
@@ -90,16 +90,16 @@ class Claims:
         for pod in new.consumers:
             self._claims_of.setdefault(pod.uid, {})[new.uid] = None
             self._pods_due[pod.uid] = None
-        for one in new.taken:
-            self._claims_in.setdefault((one.driver, one.pool), {})[new.uid] = None
+        for item in new.taken:
+            self._claims_in.setdefault((item.driver, item.pool), {})[new.uid] = None
 
     def drop_claim(self, old: DeviceClaim) -> None:
         self._claims.pop(old.uid, None)
         for pod in old.consumers:
             _discard(self._claims_of, pod.uid, old.uid)
             self._pods_due[pod.uid] = None
-        for one in old.taken:
-            _discard(self._claims_in, (one.driver, one.pool), old.uid)
+        for item in old.taken:
+            _discard(self._claims_in, (item.driver, item.pool), old.uid)
 
     # ---- dressing
 
@@ -114,7 +114,7 @@ class Claims:
             if not self._pools_of and not self._bare:
                 return batch
             return msgspec.structs.replace(batch, changed=tuple(map(self._node, batch.changed)))
-        if not self._claims_of and not any(one.traits.device_claims for one in batch.changed):
+        if not self._claims_of and not any(item.traits.device_claims for item in batch.changed):
             return batch
         return msgspec.structs.replace(batch, changed=tuple(map(self._pod, batch.changed)))
 
@@ -201,17 +201,17 @@ class Claims:
         """What a node offers to claims; None where it offers no GPU."""
         found: list[tuple[str, OfferedDevice]] = []
         for pool in self._pools_of.get(node, ()):
-            found += [(pool[0], one) for one in self._devices(pool, node)]
+            found += [(pool[0], device) for device in self._devices(pool, node)]
         counted = _counted([one for _, one in found])
         if not counted:
             return None
         drivers = {driver for driver, one in found}
-        sizes = {one.memory_bytes for one in counted}
-        models = {one.model for one in counted if one.model}
+        sizes = {item.memory_bytes for item in counted}
+        models = {item.model for item in counted if item.model}
         return DeviceOffer(
             resource=claimed_resource(min(drivers)),
             count=len(counted),
-            usable=sum(one.is_usable for one in counted),
+            usable=sum(item.is_usable for item in counted),
             model=min(models, default=""),
             memory_bytes=sizes.pop() if len(sizes) == 1 else None,
         )
@@ -228,9 +228,9 @@ class Claims:
     def pods_by_card(self, node: str) -> dict[str, tuple[tuple[str, str], ...]]:
         """Pods by the uuid of the whole card that they have by claim."""
         return {
-            one.device.uuid: one.pods
-            for one in self.holdings(node)
-            if one.pods and one.device.uuid and not one.device.is_part
+            item.device.uuid: item.pods
+            for item in self.holdings(node)
+            if item.pods and item.device.uuid and not item.device.is_part
         }
 
     def _pods_with(self, device: Device) -> tuple[tuple[str, str], ...]:
@@ -238,7 +238,8 @@ class Claims:
         for uid in self._claims_in.get(device[:2], ()):
             claim = self._claims[uid]
             if any(
-                (one.driver, one.pool, one.device) == device and not one.is_watched for one in claim.taken
+                (item.driver, item.pool, item.device) == device and not item.is_watched
+                for item in claim.taken
             ):
                 pods.update({(claim.namespace, pod.name): None for pod in claim.consumers})
         return tuple(sorted(pods))
@@ -246,9 +247,9 @@ class Claims:
     def gpus_of(self, claim: DeviceClaim) -> int | None:
         """GPUs that the claim takes, or will take; None where that cannot be told."""
         if claim.is_allocated:
-            return sum(self._is_gpu(one) for one in claim.taken if not one.is_watched)
-        counts = [_asked(one) for one in claim.requests]
-        return None if None in counts else sum(one for one in counts if one is not None)
+            return sum(self._is_gpu(item) for item in claim.taken if not item.is_watched)
+        counts = [_asked(request) for request in claim.requests]
+        return None if None in counts else sum(count for count in counts if count is not None)
 
     def _is_gpu(self, one: TakenDevice) -> bool:
         """By its slice; where that is not known by the name of the driver."""
@@ -260,13 +261,13 @@ class Claims:
     def _devices(self, pool: Pool, node: str) -> Iterator[OfferedDevice]:
         """Of the newest generation, where it is whole."""
         slices = self._slices.get(pool, {})
-        newest = max((one.generation for one in slices.values()), default=0)
-        current = [one for one in slices.values() if one.generation == newest]
+        newest = max((slice_.generation for slice_ in slices.values()), default=0)
+        current = [slice_ for slice_ in slices.values() if slice_.generation == newest]
         if not current or len(current) < current[0].slices:
             return
-        for one in current:
-            if one.node == node:
-                yield from one.devices
+        for item in current:
+            if item.node == node:
+                yield from item.devices
 
 
 def _discard(index: dict[Key, dict[str, None]], key: Key, uid: str) -> None:
@@ -295,13 +296,13 @@ def _counted(devices: Iterable[OfferedDevice]) -> list[OfferedDevice]:
     """Each card once, although it may be offered whole, in parts and for passing through to a VM."""
     cards: dict[str, OfferedDevice] = {}
     parts: list[OfferedDevice] = []
-    for one in devices:
-        if one.is_part:
-            parts.append(one)
+    for device in devices:
+        if device.is_part:
+            parts.append(device)
         else:
-            cards.setdefault(one.uuid or one.name, one)
+            cards.setdefault(device.uuid or device.name, device)
     # a part that has no uuid is one that could be made; it is no device yet
-    return [*cards.values(), *(one for one in parts if one.uuid and one.parent_uuid not in cards)]
+    return [*cards.values(), *(part for part in parts if part.uuid and part.parent_uuid not in cards)]
 
 
 def _asked(request: DeviceRequest) -> int | None:
@@ -311,8 +312,8 @@ def _asked(request: DeviceRequest) -> int | None:
 
 
 def _resource_of(claim: DeviceClaim) -> str:
-    drivers = [one.driver for one in claim.taken if device_part(one.driver) is not DevicePart.NO_GPU]
+    drivers = [item.driver for item in claim.taken if device_part(item.driver) is not DevicePart.NO_GPU]
     if drivers:
         return claimed_resource(drivers[0])
-    classes = [one.device_class for one in claim.requests if is_gpu_class(one.device_class)]
+    classes = [request.device_class for request in claim.requests if is_gpu_class(request.device_class)]
     return claimed_resource(classes[0].replace("mig.", "gpu.", 1)) if classes else ""

@@ -119,7 +119,7 @@ class Store:
         pods = (self.get(Kind.POD, uid) for uid in self._claims.pods_due())
         for kind, records in ((Kind.NODE, nodes), (Kind.POD, pods)):
             table, put = self._tables.get(kind, {}), self._put_in[kind]
-            for old in [one for one in records if one is not None]:
+            for old in [record for record in records if record is not None]:
                 new = self._claims.anew(old)
                 if new != old:
                     table[new.uid] = new
@@ -304,7 +304,7 @@ class Store:
 
     def status(self, kind: str) -> StreamStatus | None:
         """The state of a kind's stream, of several (namespaces, resources) as `status_of_several` says."""
-        return status_of_several([one for one in self._statuses.values() if one.kind == kind])
+        return status_of_several([status for status in self._statuses.values() if status.kind == kind])
 
     def statuses(self) -> Mapping[str, StreamStatus]:
         """All streams, by kind, or `kind/scope` where the scope is not everything."""
@@ -411,7 +411,7 @@ class Store:
     def events_of(self, uid: str) -> tuple[Event, ...]:
         """Events that regard the object, newest first."""
         table = self._tables.get(Kind.EVENT, {})
-        found = [table[one] for one in self._events.by_object.get(uid)]
+        found = [table[item] for item in self._events.by_object.get(uid)]
         return tuple(sorted(found, key=event_age, reverse=True))
 
     def pod_groups_named(self, key: str) -> tuple[PodGroup, ...]:
@@ -422,5 +422,5 @@ class Store:
     def workloads_of(self, owner_uid: str) -> tuple[Workload, ...]:
         """Workloads that stand for a job object, oldest first."""
         table = self._tables.get(Kind.WORKLOAD, {})
-        found = [table[one] for one in self._workloads.get(owner_uid)]
+        found = [table[item] for item in self._workloads.get(owner_uid)]
         return tuple(sorted(found, key=lambda one: (one.created_seconds or 0.0, one.name)))

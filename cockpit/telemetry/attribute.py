@@ -87,7 +87,7 @@ def _told(card: Gpu) -> list[_Who]:
     """Every pod that labels name, as namespace and name."""
     if not card.pod_name:
         return []
-    others = (one.split("/", 1) for one in card.also)
+    others = (item.split("/", 1) for item in card.also)
     return [(card.pod_namespace, card.pod_name), *((namespace, name) for namespace, name in others)]
 
 

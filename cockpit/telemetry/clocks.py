@@ -69,7 +69,7 @@ def without_future(cards: Iterable[Gpu], now_seconds: float) -> list[Gpu]:
 
 
 def _future_sentence(cards: Iterable[Gpu]) -> str:
-    ahead = [float(one.told) for card in cards for one in card.doubts if one.kind is DoubtKind.FUTURE]
+    ahead = [float(item.told) for card in cards for item in card.doubts if item.kind is DoubtKind.FUTURE]
     if not ahead:
         return ""
     gpus = "1 GPU" if len(ahead) == 1 else f"{len(ahead):,} GPUs"

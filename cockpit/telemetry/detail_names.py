@@ -122,18 +122,18 @@ def details(samples: Iterable[Sample], places: NodeNames | None = None) -> list[
     """One record a card, keyed as `cards.round.gpus` keys the same card, by node and uuid."""
     places = places or NodeNames()
     found: dict[tuple[str, str], _Heard] = {}
-    for one in samples:
-        if one.name not in _READ:
+    for sample in samples:
+        if sample.name not in _READ:
             continue
-        uuid = uuid_of(one.labels)
-        if not uuid or not is_reading(one.value):
+        uuid = uuid_of(sample.labels)
+        if not uuid or not is_reading(sample.value):
             continue
-        instance = instance_of(one.labels)
-        key = (node_of(one.labels, places), f"{uuid}/{instance}" if instance else uuid)
+        instance = instance_of(sample.labels)
+        key = (node_of(sample.labels, places), f"{uuid}/{instance}" if instance else uuid)
         heard = found.setdefault(key, _Heard())
-        _note(heard, one)
-        if one.sampled_seconds is not None:
-            heard.at = max(heard.at or 0.0, one.sampled_seconds)
+        _note(heard, sample)
+        if sample.sampled_seconds is not None:
+            heard.at = max(heard.at or 0.0, sample.sampled_seconds)
     return [_record(node, uuid, heard) for (node, uuid), heard in sorted(found.items())]
 
 

@@ -59,9 +59,9 @@ def services_of(tree: Any) -> list[Service]:
                 name=meta["name"],
                 labels=tuple((str(k), str(v)) for k, v in labels.items()) if isinstance(labels, dict) else (),
                 ports=tuple(
-                    (str(one.get("name") or ""), one["port"])
-                    for one in (ports if isinstance(ports, list) else ())
-                    if isinstance(one, dict) and isinstance(one.get("port"), int)
+                    (str(item.get("name") or ""), item["port"])
+                    for item in (ports if isinstance(ports, list) else ())
+                    if isinstance(item, dict) and isinstance(item.get("port"), int)
                 ),
             )
         )

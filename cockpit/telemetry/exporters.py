@@ -209,7 +209,7 @@ class ExporterPages:
         """The page again, for all that `read` leaves out of it; a page that does not come gives nothing."""
         chosen = [self._exporters[node][0] for node in nodes if node in self._exporters][:MOST_AT_ONCE]
         gate = asyncio.Semaphore(MOST_AT_ONCE)
-        pages = await asyncio.gather(*(self._page(one, gate, detail_names.NAMES) for one in chosen))
+        pages = await asyncio.gather(*(self._page(item, gate, detail_names.NAMES) for item in chosen))
         samples = [sample for page in pages if not isinstance(page, str) for sample in page]
         places = places_of(cluster)
         return await apart(lambda: detail_names.details(samples, places))

@@ -59,8 +59,8 @@ class FleetReader:
     ) -> tuple[list[Gpu], float | None] | None:
         """A whole round, or with `known` a lean one; None where it does not suffice."""
         way = partial_rounds.WAYS[self._way] if known is None else known.labelled
-        labelled = [await self._asked.series(one, at) for one in partial_rounds.labelled(known, way)]
-        trimmed = [await self._asked.series(one, at) for one in partial_rounds.trimmed(known, way)]
+        labelled = [await self._asked.series(item, at) for item in partial_rounds.labelled(known, way)]
+        trimmed = [await self._asked.series(item, at) for item in partial_rounds.trimmed(known, way)]
         times = await self._times(
             promql.sample_times(by=BY_NODE if known is not None and known.is_placed else BY_CARD), at
         )
@@ -81,7 +81,7 @@ class FleetReader:
             )
             if self._whole is None:
                 return None
-        newest = max((one.value[0] for rows in (*labelled, *trimmed) for one in rows[:1]), default=None)
+        newest = max((row.value[0] for rows in (*labelled, *trimmed) for row in rows[:1]), default=None)
         return cards, newest
 
     def _cards(
@@ -111,11 +111,13 @@ class FleetReader:
     async def _with_all_labels(self, places: NodeNames, at: float | None) -> tuple[list[Gpu], float | None]:
         """Every quantity with all its labels: the most that can be asked for."""
         found = []
-        for query in (*(promql.instant(names_of((one,))) for one in _EACH), promql.throttled()):
+        for query in (*(promql.instant(names_of((item,))) for item in _EACH), promql.throttled()):
             rows = await self._asked.series(query, at)
             found += await self._asked.apart(partial(samples, rows))
         times = await self._times(promql.sample_times(), at)
-        newest = max((one.sampled_seconds for one in found if one.sampled_seconds is not None), default=None)
+        newest = max(
+            (item.sampled_seconds for item in found if item.sampled_seconds is not None), default=None
+        )
         return await self._asked.apart(
             lambda: (gpus(found, places, stamps_of(samples(times), places)), newest)
         )
@@ -130,5 +132,5 @@ class FleetReader:
             return []
 
 
-_EACH = tuple(one for one in GpuMetric if one is not GpuMetric.THROTTLE)
+_EACH = tuple(item for item in GpuMetric if item is not GpuMetric.THROTTLE)
 """Of the nine reasons of a card (our exporter's) only those that throttle clocks are queried too."""

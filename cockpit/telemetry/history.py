@@ -82,7 +82,7 @@ def _points(row: Mapping[str, Any], end_seconds: float) -> dict[int, float]:
 
 
 def _rows(rows: Iterable[Any]) -> list[dict[str, Any]]:
-    good = [one for one in rows if isinstance(one, dict) and isinstance(one.get("metric"), dict)]
+    good = [row for row in rows if isinstance(row, dict) and isinstance(row.get("metric"), dict)]
     return good[:MOST_SERIES]
 
 
@@ -124,7 +124,7 @@ def totals_of(sums: Iterable[Any], counts: Iterable[Any], end_seconds: float) ->
     """What sums and counts by name come to; rows without a name are ratios already."""
 
     def by_name(rows: Iterable[Any]) -> dict[str, dict[int, float]]:
-        return {str(one["metric"].get("__name__", "")): _points(one, end_seconds) for one in _rows(rows)}
+        return {str(row["metric"].get("__name__", "")): _points(row, end_seconds) for row in _rows(rows)}
 
     totals: Totals = {}
     counted = by_name(counts)

@@ -93,14 +93,14 @@ def _readings(page: bytes, at: float, names: set[tuple[str, str]]) -> dict[tuple
     sums: dict[tuple[str, str], dict[str, float]] = {}
     times: dict[tuple[str, str], float] = {}
     lines = b"\n".join(line for line in page.split(b"\n") if line.startswith(_LINES))
-    for one in parse_exposition(lines.decode("utf-8", "replace"), at, FIELDS):
-        field = FIELDS[one.name]
-        who = (one.labels.get("namespace", ""), one.labels.get("pod", ""))
-        if who not in names or not is_reading(one.value) or not _counts(one, field):
+    for item in parse_exposition(lines.decode("utf-8", "replace"), at, FIELDS):
+        field = FIELDS[item.name]
+        who = (item.labels.get("namespace", ""), item.labels.get("pod", ""))
+        if who not in names or not is_reading(item.value) or not _counts(item, field):
             continue
         counters = sums.setdefault(who, {})
-        counters[field] = counters.get(field, 0.0) + one.value
-        times[who] = max(times.get(who, 0.0), at if one.sampled_seconds is None else one.sampled_seconds)
+        counters[field] = counters.get(field, 0.0) + item.value
+        times[who] = max(times.get(who, 0.0), at if item.sampled_seconds is None else item.sampled_seconds)
     return {who: _Reading(times[who], counters) for who, counters in sums.items()}
 
 
@@ -125,8 +125,8 @@ def _kept(seen: Sequence[_Reading], new: _Reading | None, longest_seconds: float
         return list(seen)  # the kubelet looks every ten seconds or so: the same reading again
     if last is not None and any(new.counters.get(name, 0.0) < of for name, of in last.counters.items()):
         return [new]
-    recent = [one for one in seen if new.seconds - one.seconds <= WINDOW_SECONDS]
-    return [*(recent or [one for one in seen[-1:] if new.seconds - one.seconds <= longest_seconds]), new]
+    recent = [item for item in seen if new.seconds - item.seconds <= WINDOW_SECONDS]
+    return [*(recent or [item for item in seen[-1:] if new.seconds - item.seconds <= longest_seconds]), new]
 
 
 def _use(pod: Pod, seen: Sequence[_Reading]) -> PodUse | None:

@@ -17,8 +17,8 @@ async def nap(seconds: float, wake: Wake | None, sleep: Callable[[float], Awaita
     try:
         await asyncio.wait(naps, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for one in naps:
-            one.cancel()
+        for item in naps:
+            item.cancel()
         await asyncio.gather(*naps, return_exceptions=True)
 
 

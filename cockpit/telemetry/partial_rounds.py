@@ -68,7 +68,7 @@ def labelled(known: Whole | None, way: tuple[GpuMetric, ...] = WAYS[0]) -> list[
     """What a round asks for with all labels: it tells who holds which card, last those that share one."""
     asked = way if known is None else known.labelled
     holders = (GpuMetric.HOLDER,) if known is None or known.has_holders else ()
-    return [promql.instant(names_of((one,))) for one in (*asked, *holders)]
+    return [promql.instant(names_of((item,))) for item in (*asked, *holders)]
 
 
 def trimmed(known: Whole | None, way: tuple[GpuMetric, ...] = WAYS[0]) -> list[str]:
@@ -79,10 +79,10 @@ def trimmed(known: Whole | None, way: tuple[GpuMetric, ...] = WAYS[0]) -> list[s
 
     if known is None:
         left = (*way, GpuMetric.HOLDER, GpuMetric.THROTTLE)
-        return [*(of(one) for one in GpuMetric if one not in left), promql.throttled()]
-    always = (one for one in _ALWAYS if one not in known.labelled)
+        return [*(of(item) for item in GpuMetric if item not in left), promql.throttled()]
+    always = (item for item in _ALWAYS if item not in known.labelled)
     some = [*always, *((GpuMetric.ENGINE,) if known.needs_engine else ())]
-    return [*(of(one) for one in some), f"{of(GpuMetric.XID)} != 0", promql.throttled()]
+    return [*(of(item) for item in some), f"{of(GpuMetric.XID)} != 0", promql.throttled()]
 
 
 def _has_duty(card: Gpu) -> bool:

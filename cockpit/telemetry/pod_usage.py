@@ -22,11 +22,11 @@ class Beside:
     def tell(self, details: Sequence[GpuDetail], uses: Sequence[PodUse], cards: Iterable[Gpu]) -> None:
         """Second records of the nodes whose page is open, and use of the pods on screen; `cards` are all
         cards, by which clones of one UUID are told apart."""
-        names = {(one.node, one.uuid.replace(f"@{one.node}", "")): one.uuid for one in cards if details}
+        names = {(card.node, card.uuid.replace(f"@{card.node}", "")): card.uuid for card in cards if details}
         new: dict[str, GpuDetail] = {}
-        for one in details:
-            uuid = names.get((one.node, one.uuid), one.uuid)
-            new[uuid] = one if uuid == one.uuid else msgspec.structs.replace(one, uuid=uuid)
+        for item in details:
+            uuid = names.get((item.node, item.uuid), item.uuid)
+            new[uuid] = item if uuid == item.uuid else msgspec.structs.replace(item, uuid=uuid)
         changed = tuple(one for uuid, one in new.items() if self._details.get(uuid) != one)
         removed = tuple(uuid for uuid in self._details if uuid not in new)
         self._details = new
@@ -35,7 +35,7 @@ class Beside:
         self._tell_uses(uses)
 
     def _tell_uses(self, uses: Sequence[PodUse]) -> None:
-        new = {one.uid: one for one in uses}
+        new = {item.uid: item for item in uses}
         changed = tuple(one for uid, one in new.items() if self._uses.get(uid) != one)
         removed = tuple(uid for uid in self._uses if uid not in new)
         self._uses = new

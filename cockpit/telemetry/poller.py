@@ -219,9 +219,9 @@ class Poller:
         shown = await self._attributed(shown)
         # cards that were not asked for keep their numbers for as long as their samples allow
         others = [one for uuid, one in self._cards.items() if uuid not in asked_for]
-        old = {one.uuid for one in others if is_forgotten(one, now_seconds, FORGET_SECONDS * pace)}
+        old = {item.uuid for item in others if is_forgotten(item, now_seconds, FORGET_SECONDS * pace)}
         gone += sorted(old)
-        others = [one for one in others if one.uuid not in old]
+        others = [item for item in others if item.uuid not in old]
         patience_seconds = self._sample_interval_seconds * pace
         kept, _ = aged(others, {}, now_seconds, patience_seconds, seen_seconds=self._whole_seconds)
         left = self._left([*shown, *kept], frozenset(card.uuid for card in cards))
@@ -366,7 +366,7 @@ class Poller:
         now = self._heard_seconds = self._clock.now()
         source, skew = self._source, self._skew.seconds
         told = (source.complaint, *clock_sentences(source.who, skew, self._cards.values()))
-        message = " ".join(one for one in told if one)
+        message = " ".join(item for item in told if item)
         if not found and not self._cards:
             message = message or self._source.nothing
         return StreamStatus(

@@ -72,7 +72,7 @@ async def duty_line(asked: RangeApi, past: Past, end_seconds: float) -> Line:
         is_recorded = _number(known) >= (len(nodes) or past.gpu_nodes)
         queries = recorded(nodes) if is_recorded else computed(nodes)
         start = end_seconds - RANGE_SECONDS
-        sums, counts = [await asked.query_range(one, start, end_seconds, STEP_SECONDS) for one in queries]
+        sums, counts = [await asked.query_range(item, start, end_seconds, STEP_SECONDS) for item in queries]
         for place, (total, cards) in totals_of(sums, counts, end_seconds).items():
             had = totals.get(place, (0.0, 0.0))
             totals[place] = (had[0] + total, had[1] + cards)

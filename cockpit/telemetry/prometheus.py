@@ -81,8 +81,8 @@ class Prometheus:
         odd, warnings, infos = self._odd, tuple(self._warnings), tuple(self._infos)
         self._odd, self._warnings, self._infos = 0, {}, {}
         # remarks on the query come as warnings, too; all others are about stores that did not answer
-        partial = [one for one in warnings if not one.startswith(REMARK)]
-        remarks = [one for one in (*warnings, *infos) if one not in partial]
+        partial = [item for item in warnings if not item.startswith(REMARK)]
+        remarks = [item for item in (*warnings, *infos) if item not in partial]
         parts: list[str] = []
         if odd:
             series = "1 series" if odd == 1 else f"{odd} series"

@@ -53,7 +53,7 @@ def quote(text: str) -> str:
 
 def any_of(literals: Iterable[str]) -> str:
     """A quoted pattern that matches exactly these texts (matchers are anchored by Prometheus)."""
-    return quote("|".join(escape_re2(one) for one in literals))
+    return quote("|".join(escape_re2(item) for item in literals))
 
 
 def instant(names: Iterable[str], nodes: Iterable[str] = ()) -> str:

@@ -209,4 +209,4 @@ def _result(answer: _Answer[list[R]], kind: str) -> list[R]:
 def _texts(warnings: Any) -> tuple[str, ...]:
     if not isinstance(warnings, list):
         return ()
-    return tuple(clean(one, _SAID) for one in warnings[:MOST_WARNINGS] if isinstance(one, str))
+    return tuple(clean(item, _SAID) for item in warnings[:MOST_WARNINGS] if isinstance(item, str))

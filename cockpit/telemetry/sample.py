@@ -128,4 +128,6 @@ def is_reading(value: float) -> bool:
 
 def newest_seconds(samples: Sequence[Sample]) -> float | None:
     """The latest sample time, None where no sample has one."""
-    return max((one.sampled_seconds for one in samples if one.sampled_seconds is not None), default=None)
+    return max(
+        (sample.sampled_seconds for sample in samples if sample.sampled_seconds is not None), default=None
+    )

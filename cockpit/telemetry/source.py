@@ -254,7 +254,7 @@ class PrometheusSource:
 
 def _unstamped(samples: list[Sample]) -> list[Sample]:
     """An instant vector carries the time of the query: none is better than that one."""
-    return [one._replace(sampled_seconds=None) for one in samples]
+    return [sample._replace(sampled_seconds=None) for sample in samples]
 
 
 def _devices(cluster: StoreReader) -> int:

@@ -59,13 +59,13 @@ def uses(rows: Iterable[Any], pods: Sequence[Pod]) -> list[PodUse]:
     """A record a pod of which something is known; numbers that are none are left out."""
     by_name = {(pod.namespace, pod.name): pod for pod in pods}
     found: dict[str, dict[str, float]] = {}
-    for one in from_prometheus(rows):
-        labels = one.labels
+    for item in from_prometheus(rows):
+        labels = item.labels
         name = labels.get("exported_pod") or labels.get("pod", "")
         pod = by_name.get((labels.get("exported_namespace") or labels.get("namespace", ""), name))
         field = labels.get(FIELD_LABEL, "")
-        if pod is not None and field in FIELDS and math.isfinite(one.value) and one.value >= 0.0:
+        if pod is not None and field in FIELDS and math.isfinite(item.value) and item.value >= 0.0:
             # the kubelet's own labels, where a scrape renamed them, come last and win
-            found.setdefault(pod.uid, {})[field] = one.value
+            found.setdefault(pod.uid, {})[field] = item.value
     keys = {pod.uid: pod.key for pod in pods}
     return [PodUse(uid=uid, key=keys[uid], **of) for uid, of in found.items()]

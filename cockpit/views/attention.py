@@ -164,7 +164,7 @@ def _counted(
     fields: tuple[Field[Trouble], ...], rows: Sequence[Trouble], now_seconds: float, *, is_wide: bool
 ) -> tuple[Field[Trouble], ...]:
     """How many they are and what they have cost stands in the titles."""
-    open_ = [one for one in rows if not one.is_quiet and one.key != SINCE_LEFT]
+    open_ = [row for row in rows if not row.is_quiet and row.key != SINCE_LEFT]
     if not open_:
         return fields
     objects = sum(1 + row.found.others for row in open_)

@@ -25,7 +25,7 @@ def cause_lines(row: CatalogueRow) -> list[str]:
         ("seen in", row.where),
         ("source", row.source),
     ]
-    texts = [f"  {one.place.value}: {one.regex}" for one in row.wordings]
+    texts = [f"  {item.place.value}: {item.regex}" for item in row.wordings]
     told = ["", "Texts by which components tell it (regular expressions):", *texts] if texts else []
     return [*(f"{name:<{_NAME_CELLS}}{text}" for name, text in pairs), *told]
 
@@ -44,16 +44,16 @@ def cause_tree(row: CatalogueRow) -> dict[str, Any]:
         "roots": _roots(row),
         "where": row.where,
         "source": row.source,
-        "texts": [{"place": one.place.value, "regex": one.regex} for one in row.wordings],
+        "texts": [{"place": item.place.value, "regex": item.regex} for item in row.wordings],
     }
 
 
 def _yields_to(row: CatalogueRow) -> list[str]:
     """Causes; of a gate all that it has, by its words."""
-    return [str(one) for one in row.yields_to]
+    return [str(item) for item in row.yields_to]
 
 
 def _roots(row: CatalogueRow) -> list[str]:
     """Kinds of the object that its subjects share, the first that is known counts; none: the subject."""
-    kinds = ("object" if one.kind.startswith("{") else one.kind for one in row.roots)
+    kinds = ("object" if root.kind.startswith("{") else root.kind for root in row.roots)
     return list(dict.fromkeys(kinds))

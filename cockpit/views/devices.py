@@ -115,7 +115,7 @@ def ecc_cell(detail: GpuDetail | None) -> Cell:
         words, tone = trouble
         return Cell(f"{_GLYPHS[tone]} {words}", tone)
     double, failed, rows = detail.ecc_double, detail.remap_failed, detail.remapped_rows
-    known = [one for one in (double, failed, rows) if not isinstance(one, Absent)]
+    known = [item for item in (double, failed, rows) if not isinstance(item, Absent)]
     if not known:
         return fmt.absent_cell(Absent.NOT_COLLECTED)
     # uncounted errors are not zero errors
@@ -231,9 +231,9 @@ def _fields() -> tuple[Field[gpus.GpuRow], ...]:
         if name == "duty":
             found.append(_lost(_TREND))
         if name == "clock":
-            found += [_lost(one) for one in _MORE]
+            found += [_lost(item) for item in _MORE]
         if name == "uuid":
-            found += [_lost(one) for one in _LAST]
+            found += [_lost(item) for item in _LAST]
     return tuple(found)
 
 
@@ -289,7 +289,9 @@ def sentence(row: gpus.GpuRow) -> str:
         if detail.recovery not in (None, "", "none"):
             words.append(f"the driver advises: {str(detail.recovery).replace('_', ' ')}")
         if detail.processes:
-            named = (_process(one.name, one.pid, one.memory_bytes) for one in detail.processes)
+            named = (
+                _process(process.name, process.pid, process.memory_bytes) for process in detail.processes
+            )
             words.append(f"processes: {', '.join(named)}")
     words += doubts.sentences(card)
     if card.mark is Mark.SHARED:

@@ -20,25 +20,27 @@ _WORDS: dict[str, tuple[str, Callable[[float], str]]] = {
 
 def marked(card: Gpu, quantity: str, cell: Cell) -> Cell:
     """The cell of a number that another series contradicts, with a mark: `93%!`."""
-    is_doubtful = any(one.quantity == quantity and one.kind is DoubtKind.CONTRADICTED for one in card.doubts)
+    is_doubtful = any(
+        item.quantity == quantity and item.kind is DoubtKind.CONTRADICTED for item in card.doubts
+    )
     return Cell(f"{cell.text}!", "warn") if is_doubtful else cell
 
 
 def short(card: Gpu) -> str:
     """`duty contradicted, memory used implausible`; "" where nothing is doubtful."""
-    found = dict.fromkeys(f"{_name(one)} {one.kind.value}".strip() for one in card.doubts)
+    found = dict.fromkeys(f"{_name(item)} {item.kind.value}".strip() for item in card.doubts)
     return ", ".join(found)
 
 
 def sentences(card: Gpu) -> list[str]:
     """What is doubtful about one card, a sentence each without its full stop."""
-    return [_sentence(one) for one in card.doubts]
+    return [_sentence(item) for item in card.doubts]
 
 
 def summary(cards: Sequence[Gpu], *, with_node: bool = False) -> str:
     """`GPU 3: dcgm A says duty 4,100%, which is implausible (and 2 more)`; "" where nothing is doubtful."""
     # the label of a pod that has just ended is nothing to look after
-    found = [(card, one) for card in cards for one in card.doubts if one.kind is not DoubtKind.NO_POD]
+    found = [(card, item) for card in cards for item in card.doubts if item.kind is not DoubtKind.NO_POD]
     if not found:
         return ""
     card, doubt = found[0]

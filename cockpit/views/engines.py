@@ -12,12 +12,12 @@ _LOOK: dict[bool | None, tuple[str, Tone]] = {True: ("●", "good"), False: ("×
 
 def engine_pairs(present: Sequence[InstalledEngine]) -> tuple[Pair, ...]:
     """One line for each engine that is installed, and one for those that are not; () before discovery."""
-    installed = [one for one in present if one.is_served]
-    absent = [one.engine for one in present if not one.is_served]
+    installed = [item for item in present if item.is_served]
+    absent = [item.engine for item in present if not item.is_served]
     pairs = []
-    for one in installed:
-        glyph, tone = _LOOK[one.is_alive]
-        pairs.append(Pair(one.engine, f"{glyph} {one.said}", tone))
+    for item in installed:
+        glyph, tone = _LOOK[item.is_alive]
+        pairs.append(Pair(item.engine, f"{glyph} {item.said}", tone))
     if absent:
         pairs.append(Pair("not installed", ", ".join(absent), "dim"))
     return tuple(pairs)
@@ -28,12 +28,12 @@ def engine_grid(present: Sequence[InstalledEngine]) -> tuple[list[str], list[lis
     words = {True: "yes", False: "no", None: "unknown"}
     rows = [
         [
-            one.engine,
-            "yes" if one.is_served else "no",
-            words[one.is_alive] if one.is_served else "-",
-            one.sentence,
-            registry.engine_named(one.engine).meaning if one.is_served else "",
+            item.engine,
+            "yes" if item.is_served else "no",
+            words[item.is_alive] if item.is_served else "-",
+            item.sentence,
+            registry.engine_named(item.engine).meaning if item.is_served else "",
         ]
-        for one in present
+        for item in present
     ]
     return ["engine", "installed", "active", "evidence", "all or nothing"], rows

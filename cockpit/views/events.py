@@ -74,25 +74,25 @@ def is_concern(event: Event, store: StoreReader) -> bool:
 def folded(events: Iterable[Event]) -> list[EventRow]:
     """One row for all events of one object with the same type, reason and message; newest first."""
     rows: dict[tuple[str, str, str, str], EventRow] = {}
-    for one in events:
+    for event in events:
         key = (
-            one.object_uid or f"{one.object_kind}/{one.object_namespace}/{one.object_name}",
-            one.type,
-            one.reason,
-            one.message,
+            event.object_uid or f"{event.object_kind}/{event.object_namespace}/{event.object_name}",
+            event.type,
+            event.reason,
+            event.message,
         )
         had = rows.get(key)
         if had is None:
-            rows[key] = EventRow(one, one.count, one.first_seconds)
+            rows[key] = EventRow(event, event.count, event.first_seconds)
             continue
-        firsts = [at for at in (had.first_seconds, one.first_seconds) if at is not None]
+        firsts = [at for at in (had.first_seconds, event.first_seconds) if at is not None]
         newest = (
-            one
-            if (one.last_seconds or 0.0, one.uid) > (had.event.last_seconds or 0.0, had.event.uid)
+            event
+            if (event.last_seconds or 0.0, event.uid) > (had.event.last_seconds or 0.0, had.event.uid)
             else had.event
         )
         rows[key] = replace(
-            had, event=newest, count=had.count + one.count, first_seconds=min(firsts, default=None)
+            had, event=newest, count=had.count + event.count, first_seconds=min(firsts, default=None)
         )
     return sorted(rows.values(), key=lambda row: (-(row.event.last_seconds or 0.0), row.event.uid))
 
@@ -185,5 +185,5 @@ def table(
         chosen = store.records(Kind.EVENT).values()
         state = replace(state, filter=" ".join(word for word in words if word != EVERYTHING))
     else:
-        chosen = [one for one in store.records(Kind.EVENT).values() if is_concern(one, store)]
+        chosen = [record for record in store.records(Kind.EVENT).values() if is_concern(record, store)]
     return VIEW.table(folded(chosen), state, now_seconds, memory)

@@ -69,14 +69,14 @@ def fit_on_node(
         has = f"node {name} has {free} of {offered} {resource_word(resource, offered)} free"
         pushed = [] if answer.push is None else [f"  {push_words(answer.push)}"]
         return [f"pending: {has}: {advice}", *pushed]
-    kept = tuple(one for one in answer.remedies if one.kind != DROPPED_BY["selector"])
+    kept = tuple(item for item in answer.remedies if item.kind != DROPPED_BY["selector"])
     return fit_lines(answer._replace(remedies=kept))
 
 
 def _by_claim_alone(store: StoreReader, answer: FitAnswer) -> int:
     """Nodes that show no such GPU and offer some to claims: a DeviceClass may stand for the resource there
     (extendedResourceName), and only the scheduler knows."""
-    resources = {one.part.shape.gpu_resource for one in answer.parts if one.missing}
+    resources = {part.part.shape.gpu_resource for part in answer.parts if part.missing}
     return sum(
         node.gpus_by_claim is not None
         and node.gpu_resource in resources
@@ -89,7 +89,7 @@ def _together(
     store: StoreReader, gang: Sequence[Part], levels: Sequence[str], queue: str, surroundings: Surroundings
 ) -> list[str]:
     """The fit of a gang that its engine places inside one domain of its topology."""
-    key = next(one for one in levels if one)
+    key = next(level for level in levels if level)
     bound = [at for at, one in enumerate(levels) if one == key]
     found = fit_together(store, gang, key, queue=queue, surroundings=surroundings, bound_parts=bound)
     if found.answer is None:

@@ -108,11 +108,11 @@ def _split_share(node: Node, allocated: int, gpus: Sequence[Gpu]) -> Share:
     allocated = min(allocated, shares)
     usable = physical.usable_cards(node, total) if node.ready == "True" else 0
     whole = physical.whole_cards(gpus)
-    taken = [one for one in whole if cards.is_allocated(one) or _duty(one) >= fmt.DUTY_IDLE_RATIO]
+    taken = [item for item in whole if cards.is_allocated(item) or _duty(item) >= fmt.DUTY_IDLE_RATIO]
     least = math.ceil(allocated / node.gpu_replicas) if node.gpu_replicas > 1 else min(1, allocated)
     allocated_cards = min(max(len(taken), least), allocated, total)
-    known = [one for one in taken if not isinstance(one.duty_ratio, Absent)][:allocated_cards]
-    busy = sum(1 for one in known if _duty(one) >= fmt.DUTY_IDLE_RATIO)
+    known = [item for item in taken if not isinstance(item.duty_ratio, Absent)][:allocated_cards]
+    busy = sum(1 for item in known if _duty(item) >= fmt.DUTY_IDLE_RATIO)
     free = max(0, usable - allocated_cards)
     return Share(
         busy=busy,
@@ -168,7 +168,7 @@ class _Node:
             if not isinstance(card.memory_used_bytes, Absent)
             and not isinstance(card.memory_total_bytes, Absent)
         ]
-        self.memory = (sum(one[0] for one in memory), sum(one[1] for one in memory)) if memory else None
+        self.memory = (sum(item[0] for item in memory), sum(item[1] for item in memory)) if memory else None
         duties = [
             card.duty_ratio
             for card in gpus
@@ -180,8 +180,8 @@ class _Node:
         sampled = [card.sampled_seconds for card in gpus if card.sampled_seconds is not None]
         self.sampled = max(sampled, default=None)
         kinds = [{doubt.kind for doubt in card.doubts} for card in gpus if card.doubts]
-        self.implausible = sum(DoubtKind.IMPLAUSIBLE in one for one in kinds)
-        self.contradicted = sum(DoubtKind.CONTRADICTED in one for one in kinds)
+        self.implausible = sum(DoubtKind.IMPLAUSIBLE in kind for kind in kinds)
+        self.contradicted = sum(DoubtKind.CONTRADICTED in kind for kind in kinds)
 
     def is_of(self, node: Node, allocated: int, gpus: tuple[Gpu, ...]) -> bool:
         return (
@@ -234,14 +234,14 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
             part = _Node(node, allocated, gpus)
         memo.nodes[uid] = part
         parts.append(part)
-    busy = sum(one.share.busy for one in parts)
-    idle = sum(one.share.idle_allocated for one in parts)
-    unknown = sum(one.share.allocated_unknown for one in parts)
-    free = sum(one.share.free for one in parts)
-    lost = sum(one.share.lost for one in parts)
-    duties = sum(one.duties for one in parts)
-    watts = [one.watts for one in parts if one.watts is not None]
-    memory = [one.memory for one in parts if one.memory is not None]
+    busy = sum(part.share.busy for part in parts)
+    idle = sum(part.share.idle_allocated for part in parts)
+    unknown = sum(part.share.allocated_unknown for part in parts)
+    free = sum(part.share.free for part in parts)
+    lost = sum(part.share.lost for part in parts)
+    duties = sum(part.duties for part in parts)
+    watts = [part.watts for part in parts if part.watts is not None]
+    memory = [part.memory for part in parts if part.memory is not None]
     unseen = 0 if is_use_known(store) else free
     return Fleet(
         nodes=len(nodes),
@@ -253,16 +253,16 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
         free=free - unseen,
         unseen=unseen,
         lost=lost,
-        joining=sum(one.share.joining for one in parts),
-        shares=sum(one.share.shares for one in parts),
-        shares_allocated=sum(one.share.shares_allocated for one in parts),
+        joining=sum(part.share.joining for part in parts),
+        shares=sum(part.share.shares for part in parts),
+        shares_allocated=sum(part.share.shares_allocated for part in parts),
         watts=sum(watts) if watts else None,
-        memory_used_bytes=sum(one[0] for one in memory) if memory else None,
-        memory_total_bytes=sum(one[1] for one in memory) if memory else None,
-        duty=sum(one.duty_sum for one in parts) / duties if duties else _why_none(store),
-        implausible=sum(one.implausible for one in parts),
-        contradicted=sum(one.contradicted for one in parts),
-        sampled_seconds=max((one.sampled for one in parts if one.sampled is not None), default=None),
+        memory_used_bytes=sum(item[0] for item in memory) if memory else None,
+        memory_total_bytes=sum(item[1] for item in memory) if memory else None,
+        duty=sum(part.duty_sum for part in parts) / duties if duties else _why_none(store),
+        implausible=sum(part.implausible for part in parts),
+        contradicted=sum(part.contradicted for part in parts),
+        sampled_seconds=max((part.sampled for part in parts if part.sampled is not None), default=None),
     )
 
 

@@ -83,7 +83,7 @@ def head_lines(page: FleetPage) -> list[str]:
     load = f"{_needed(use.needed, use.at_least)} needed for the current load"
     lines = [f"{counted(use.nodes, 'GPU node')}, {load}: {spare} to spare"]
     lines += _idle_lines(use)
-    lost = sum(one.gpus for one in page.lost)
+    lost = sum(item.gpus for item in page.lost)
     where = counted(len(page.lost), "node")
     lines.append(f"{counted(lost, 'GPU')} lost on {where}" if lost else "no GPU is lost")
     return lines
@@ -95,12 +95,12 @@ def _idle_lines(use: FleetUse) -> Iterable[str]:
         yield f"idle GPUs are not known: GPU telemetry is {gaps}"
         return
     if use.idle:
-        at_least = "at least " if any(one.is_at_least for one in use.idle) else ""
+        at_least = "at least " if any(item.is_at_least for item in use.idle) else ""
         hours = f"{at_least}{use.idle_gpu_hours or 0.0:.1f} GPU-hours so far"
         yield f"{counted(sum(one.gpus for one in use.idle), 'allocated GPU')} idle: {hours}"
     if use.unsure:
-        gpus = counted(sum(one.gpus for one in use.unsure), "allocated GPU")
-        missing = "; ".join(sorted({one.missing for one in use.unsure if one.missing}))
+        gpus = counted(sum(item.gpus for item in use.unsure), "allocated GPU")
+        missing = "; ".join(sorted({item.missing for item in use.unsure if item.missing}))
         yield f"{gpus} at 0% duty: whether idle is not known" + (f": {missing}" if missing else "")
     for gap, count in use.unmeasured:
         yield f"{counted(count, 'allocated GPU')} not measured: whether idle is not known: duty {gap}"
@@ -194,8 +194,8 @@ def card_key(one: ModelFleet) -> str:
 def gaps_of_all(use: FleetUse, width: int) -> tuple[str, ...]:
     """The charts of every card, one below the other; nothing where what is free is not known."""
     lines: list[str] = []
-    for one in use.models if use.is_use_known else ():
-        lines += [*([""] if lines else []), *gap_lines(one, width, 2 + len(one.gaps) + len(one.gangs))]
+    for item in use.models if use.is_use_known else ():
+        lines += [*([""] if lines else []), *gap_lines(item, width, 2 + len(item.gaps) + len(item.gangs))]
     return tuple(lines)
 
 
@@ -250,8 +250,8 @@ class Waste(NamedTuple):
 
 def wastes(page: FleetPage) -> tuple[Waste, ...]:
     """Idle ones by their hours, those that may be, then the lost ones."""
-    found = [_of_owner(one, "idle") for one in page.use.idle or ()]
-    found += [_of_owner(one, "at 0%") for one in page.use.unsure or ()]
+    found = [_of_owner(item, "idle") for item in page.use.idle or ()]
+    found += [_of_owner(item, "at 0%") for item in page.use.unsure or ()]
     return (*found, *map(_of_node, page.lost))
 
 
@@ -295,7 +295,7 @@ def waste_table(page: FleetPage, now_seconds: float, *, is_drawn: bool = False) 
 
 
 def _hours_bar(rows: Iterable[Waste]) -> Field[Waste]:
-    most = max((one.gpu_hours or 0.0 for one in rows), default=0.0) or 1.0
+    most = max((row.gpu_hours or 0.0 for row in rows), default=0.0) or 1.0
 
     def cell(one: Waste, _: float) -> Cell:
         return Cell("" if one.gpu_hours is None else bar(one.gpu_hours / most, _BAR_CELLS), "warn")

@@ -96,7 +96,7 @@ def span(seconds: float) -> str:
 
 def moment(seconds: float, now_seconds: float) -> str:
     """`14:40`, on another day `Tue 14:40`, in UTC."""
-    then, now = (datetime.fromtimestamp(one, UTC) for one in (seconds, now_seconds))
+    then, now = (datetime.fromtimestamp(item, UTC) for item in (seconds, now_seconds))
     return then.strftime("%H:%M" if then.date() == now.date() else "%a %H:%M")
 
 

@@ -82,7 +82,7 @@ def _claimable(node: Node, store: StoreReader) -> Iterator[Gpu]:
             memory_total_bytes=Absent.NOT_COLLECTED if device.memory_bytes is None else device.memory_bytes,
             pod_namespace=namespace,
             pod_name=name,
-            also=tuple("/".join(one) for one in pods[1:]),
+            also=tuple("/".join(pod) for pod in pods[1:]),
             mark=(Mark.SHARED if len(pods) > 1 else Mark.SURE) if pods else free,
             source="claims",
         )

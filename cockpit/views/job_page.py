@@ -207,7 +207,9 @@ VIEW: View[MemberRow] = View(
 )
 
 
-_PLAIN: View[MemberRow] = replace(VIEW, fields=tuple(one for one in _FIELDS if one.column.id != "compute"))
+_PLAIN: View[MemberRow] = replace(
+    VIEW, fields=tuple(field for field in _FIELDS if field.column.id != "compute")
+)
 """Without what only the log of a training tells."""
 
 
@@ -274,7 +276,7 @@ def facts(
     if job.has_unknown_gpus:
         pairs.append(Pair("claims", claims_trouble(store), "warn"))
     pairs += _readings(job, store)
-    if job.gpus_allocated and any(one is not None for one in past):
+    if job.gpus_allocated and any(item is not None for item in past):
         pairs.append(Pair("last hour", f"duty {spark(past, _PAST_CELLS, 0.0, 1.0)}"))
     if (workers := worker_use.fact(members, store)) is not None:
         pairs.append(workers)

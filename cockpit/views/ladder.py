@@ -49,7 +49,7 @@ def ladder_lines(ladder: Ladder, width: int, now_seconds: float, unasked: str = 
 def has_failed(ladder: Ladder, now_seconds: float) -> bool:
     """A machine was given up, or the step that is waited for is beyond its limit."""
     is_broken = ladder.hang is not None and ladder.hang.is_broken(now_seconds)
-    return is_broken or any(one.failure for one in ladder.machines)
+    return is_broken or any(machine.failure for machine in ladder.machines)
 
 
 def _step(stamp: Stamp, ladder: Ladder, now_seconds: float, unasked: str) -> Cell:
@@ -72,7 +72,7 @@ def _when(stamp: Stamp, ladder: Ladder) -> str:
     """From *asked* on; if its time is unknown, from the first step with a date."""
     if stamp.at_seconds is None:
         return ""
-    first = next((one.at_seconds for one in ladder.stamps if one.at_seconds is not None), stamp.at_seconds)
+    first = next((item.at_seconds for item in ladder.stamps if item.at_seconds is not None), stamp.at_seconds)
     first = ladder.asked_seconds if ladder.asked_seconds is not None else first
     if stamp.at_seconds == first:
         return f" {clock(first)}"
@@ -108,32 +108,34 @@ def machine_words(machine: MachineLadder, now_seconds: float) -> str:
     hang = machine.hang
     if hang is not None and hang.step in _OVERDUE and hang.is_broken(now_seconds):
         return _OVERDUE[hang.step]
-    step = next((one.step for one in machine.stamps if not one.is_reached), None)
+    step = next((item.step for item in machine.stamps if not item.is_reached), None)
     return "its first pod has started" if step is None else _NEXT[step]
 
 
 def machine_lines(ladder: Ladder, width: int, most: int, now_seconds: float) -> list[Line]:
     """`gpu-h100-40   ●●●●●●○○  GPU driver is being installed; usually 12m, now 4m`; nothing of those that
     have made it."""
-    climbing = [one for one in ladder.machines if one.failure or one.reached < len(one.stamps)]
+    climbing = [
+        machine for machine in ladder.machines if machine.failure or machine.reached < len(machine.stamps)
+    ]
     shown = _shown(climbing, most)
-    names = min(max((width_of(_name(one)) for one in shown), default=0), max(12, width // 3))
+    names = min(max((width_of(_name(item)) for item in shown), default=0), max(12, width // 3))
     room = max(1, width - names - len(RUNGS) - 4)
     lines: list[Line] = []
-    for one in shown:
-        said, is_late, is_broken = machine_words(one, now_seconds), False, bool(one.failure)
-        if one.hang is not None:
-            words = hang_words(one.hang, now_seconds)
+    for item in shown:
+        said, is_late, is_broken = machine_words(item, now_seconds), False, bool(item.failure)
+        if item.hang is not None:
+            words = hang_words(item.hang, now_seconds)
             # the owner's reason is worth more than the numbers, and these more than the step
-            if words and not one.failure:
+            if words and not item.failure:
                 said = cut(said, max(1, room - width_of(words) - 2))
             said = f"{said}; {words}" if words else said
-            is_late, is_broken = one.hang.is_late(now_seconds), is_broken or one.hang.is_broken(now_seconds)
-        dots = "●" * one.reached + "○" * (len(one.stamps) - one.reached)
+            is_late, is_broken = item.hang.is_late(now_seconds), is_broken or item.hang.is_broken(now_seconds)
+        dots = "●" * item.reached + "○" * (len(item.stamps) - item.reached)
         tone: Tone = "bad" if is_broken else "warn" if is_late else ""
-        mark: Tone = "bad" if is_broken else "good" if one.hang is None else "info"
+        mark: Tone = "bad" if is_broken else "good" if item.hang is None else "info"
         lines.append(
-            (Cell(fit(_name(one), names) + "  "), Cell(f"{dots}  ", mark), Cell(cut(said, room), tone))
+            (Cell(fit(_name(item), names) + "  "), Cell(f"{dots}  ", mark), Cell(cut(said, room), tone))
         )
     unseen = ladder.wanted - len(ladder.machines)
     if len(climbing) > len(shown):

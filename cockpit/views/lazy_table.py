@@ -93,7 +93,7 @@ class LazyTable(Generic[R]):
         self._asked = 0
         self.total = len(rows) if total is None else total
         self.problem = problem
-        self._columns = tuple(one.column for one in self._fields)
+        self._columns = tuple(field.column for field in self._fields)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -130,7 +130,7 @@ class LazyTable(Generic[R]):
         made = self._made.get(index)
         if made is None:
             row = self._rows[index]
-            made = tuple(one.cell(row, self._now_seconds) for one in self._fields)
+            made = tuple(field.cell(row, self._now_seconds) for field in self._fields)
             self._made[index] = made
         return made
 
@@ -163,7 +163,7 @@ class View(Generic[R]):
 
     @cached_property
     def by_id(self) -> Mapping[str, Field[R]]:
-        return {one.column.id: one for one in (*self.hidden, *self.fields)}
+        return {item.column.id: item for item in (*self.hidden, *self.fields)}
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
@@ -233,7 +233,7 @@ class View(Generic[R]):
     def _text(self, row: R, now_seconds: float) -> str:
         if self.haystack is not None:
             return self.haystack(row).casefold()
-        texts = (one.cell(row, now_seconds).text for one in self.fields if one.measure is Measure.TEXT)
+        texts = (field.cell(row, now_seconds).text for field in self.fields if field.measure is Measure.TEXT)
         return " ".join(texts).casefold()
 
     @staticmethod

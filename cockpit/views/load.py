@@ -67,8 +67,8 @@ def load_charts(samples: Sequence[LoadSample], now: LoadSample, width: int, heig
         return (load_line(samples, now, width),)
     cells = min(cells, MINUTES + 1)
     drawn = [
-        (fit(one.heading, cells), *columns_chart(one.values, cells, height - 2, 0.0, one.top))
-        for one in curves
+        (fit(curve.heading, cells), *columns_chart(curve.values, cells, height - 2, 0.0, curve.top))
+        for curve in curves
     ]
     return (_title(line), *(_GUTTER.join(parts).rstrip() for parts in zip(*drawn, strict=True)))
 
@@ -81,7 +81,7 @@ class _Curve(NamedTuple):
 
     @property
     def heading(self) -> str:
-        peak = max((one for one in self.values if one is not None), default=0)
+        peak = max((value for value in self.values if value is not None), default=0)
         return f"{self.name} {self.now}, peak {peak:,}"
 
     def columns(self, width: int, height: int) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ class _Curve(NamedTuple):
 def _by_minute(samples: Sequence[LoadSample], now: LoadSample) -> list[LoadSample | None]:
     """A sample for each minute of the last hour since the first that is known, None for a gap."""
     last = minute_of(now.at_seconds)
-    known = {minute_of(one.at_seconds): one for one in samples}
+    known = {minute_of(sample.at_seconds): sample for sample in samples}
     known = {minute: one for minute, one in known.items() if last - MINUTES <= minute < last} | {last: now}
     return [known.get(minute) for minute in range(min(known), last + 1)]
 
@@ -101,12 +101,12 @@ def _title(line: Sequence[LoadSample | None]) -> str:
 
 
 def _curves(line: Sequence[LoadSample | None], now: LoadSample) -> list[_Curve]:
-    most = max((max(one.wanted_gpus or 0, one.allocated_gpus or 0) for one in line if one), default=0)
-    longest = max((one.queued_jobs or 0 for one in line if one), default=0)
+    most = max((max(item.wanted_gpus or 0, item.allocated_gpus or 0) for item in line if item), default=0)
+    longest = max((item.queued_jobs or 0 for item in line if item), default=0)
 
     def curve(name: str, read: Reading, high: int, unit: str = "") -> _Curve:
         value = read(now)
-        values = [None if one is None else read(one) for one in line]
+        values = [None if item is None else read(item) for item in line]
         return _Curve(name, "?" if value is None else f"{value:,}{unit}", values, float(max(high, 1)))
 
     return [

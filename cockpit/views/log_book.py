@@ -75,7 +75,7 @@ class LogBook:
 
     def name(self, sources: Iterable[LogSource]) -> bool:
         """Make room for the labels of these members; True when lines stand elsewhere than before."""
-        longest = max((len(one.label) for one in sources), default=0)
+        longest = max((len(source.label) for source in sources), default=0)
         cells = min(MOST_LABEL, max(self._label_cells, longest))
         has_moved = cells != self._label_cells
         self._label_cells = cells

@@ -50,8 +50,8 @@ class LogFilter:
 
     def takes(self, source: LogSource) -> bool:
         """Whether lines of that member may pass at all."""
-        return all(one.holds(source) for one in self.ranks) and not any(
-            one.holds(source) for one in self.other_ranks
+        return all(rank.holds(source) for rank in self.ranks) and not any(
+            rank.holds(source) for rank in self.other_ranks
         )
 
     def passes(self, line: LogLine) -> bool:
@@ -61,8 +61,8 @@ class LogFilter:
         if line.is_note:
             return True
         text = line.text[:LOOKED_AT_CHARACTERS]
-        return all(one.search(text) for one in self.wanted) and not any(
-            one.search(text) for one in self.unwanted
+        return all(item.search(text) for item in self.wanted) and not any(
+            item.search(text) for item in self.unwanted
         )
 
 

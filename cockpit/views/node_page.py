@@ -129,7 +129,7 @@ def _held(node: Node, store: StoreReader, now_seconds: float, budgets: Sequence[
     lines = [f"{owner} does not take it away: {keeper_words(one)}" for owner, one in found if one.is_sure]
     if not lines:
         lines = [f"whether {owner} may take it away is {keeper_words(one)}" for owner, one in found]
-    lines = [one[0].upper() + one[1:] for one in lines]
+    lines = [line[0].upper() + line[1:] for line in lines]
     if len(lines) > MOST_HOLDS:
         lines[MOST_HOLDS - 1 :] = [f"and {len(lines) - MOST_HOLDS + 1} more like these"]
     return [Pair("" if at else "kept", one, "info") for at, one in enumerate(lines)]
@@ -143,13 +143,19 @@ def _pool(node: Node) -> str:
 
 def _troubles(node: Node, now_seconds: float) -> list[Pair]:
     found = []
-    for one in node.conditions:
-        is_trouble = one.status != "True" if one.type == "Ready" else one.status == "True"
-        if not is_trouble or (one.type != "Ready" and one.type not in _PRESSURES and not one.message):
+    for condition in node.conditions:
+        is_trouble = condition.status != "True" if condition.type == "Ready" else condition.status == "True"
+        if not is_trouble or (
+            condition.type != "Ready" and condition.type not in _PRESSURES and not condition.message
+        ):
             continue
-        age = fmt.since(one.changed_seconds, now_seconds)
-        tone: Tone = "bad" if one.type == "Ready" else "warn"
-        found.append(Pair(one.type, f"{one.status} for {age}: {one.message or one.reason}", tone))
+        age = fmt.since(condition.changed_seconds, now_seconds)
+        tone: Tone = "bad" if condition.type == "Ready" else "warn"
+        found.append(
+            Pair(
+                condition.type, f"{condition.status} for {age}: {condition.message or condition.reason}", tone
+            )
+        )
     return found
 
 

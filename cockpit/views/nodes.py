@@ -199,7 +199,7 @@ _HIDDEN: tuple[Field[NodeRow], ...] = (
     ),
     Field(
         Column("taint", "Taint", 12),
-        lambda r, _: Cell(",".join(f"{one.key}={one.value}:{one.effect}" for one in r.node.taints)),
+        lambda r, _: Cell(",".join(f"{taint.key}={taint.value}:{taint.effect}" for taint in r.node.taints)),
     ),
     Field(
         Column("label", "Label", 12),

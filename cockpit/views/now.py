@@ -86,9 +86,9 @@ def header(
             # whole or not at all: the place below has room for it
             left.append(StatusSegment(attached.sentence, "bad", 2))
     else:
-        is_page = any(one.priority == 1 for one in heading)  # what it is about goes before the fleet
+        is_page = any(item.priority == 1 for item in heading)  # what it is about goes before the fleet
         told = fleet_segments(fleet(attached.store))
-        left.extend(one._replace(priority=one.priority + is_page) for one in told)
+        left.extend(item._replace(priority=item.priority + is_page) for item in told)
     if state is not None:
         left += _namespace_segments(attached.store, state.namespaces)
     right: list[StatusSegment] = []
@@ -226,7 +226,7 @@ def _sums(found: Fleet, trends: TrendReader, cells: int) -> list[str]:
         words.append(f"duty {_trend(trends.fleet('duty'), 0.0, 1.0, cells)}{fmt.percent(found.duty)}")
     if found.watts is not None:
         watts = trends.fleet("watts")
-        most = max((one for one in watts if one is not None), default=0.0)
+        most = max((item for item in watts if item is not None), default=0.0)
         words.append(f"power {_trend(watts, 0.0, most, cells)}{fmt.watts(found.watts)}")
     if found.memory_used_bytes is not None and found.memory_total_bytes is not None:
         words.append(f"memory {fmt.memory_cell(found.memory_used_bytes, found.memory_total_bytes).text}")
@@ -235,7 +235,7 @@ def _sums(found: Fleet, trends: TrendReader, cells: int) -> list[str]:
 
 def _trend(values: tuple[float | None, ...], low: float, high: float, cells: int) -> str:
     """A line of at most `cells` blocks and a blank; nothing before there are two samples."""
-    known = sum(one is not None for one in values)
+    known = sum(value is not None for value in values)
     return f"{spark(values, min(cells, len(values)), low, high)} " if known > 1 and cells else ""
 
 

@@ -70,21 +70,21 @@ def whole_cards(gpus: Sequence[Gpu]) -> tuple[Gpu, ...]:
 
 
 def _joined(key: str, parts: Sequence[Gpu]) -> Gpu:
-    allocated = [one for one in parts if one.pod_name and one.mark is not Mark.UNALLOCATED]
-    names = {(one.pod_namespace, one.pod_name) for one in allocated}
-    worst_xid = max((one.xid for one in parts if one.xid is not None), default=None)
+    allocated = [part for part in parts if part.pod_name and part.mark is not Mark.UNALLOCATED]
+    names = {(item.pod_namespace, item.pod_name) for item in allocated}
+    worst_xid = max((part.xid for part in parts if part.xid is not None), default=None)
     first = allocated[0] if allocated else parts[0]
     return msgspec.structs.replace(
         first,
         uuid=key,
         mig_profile=f"{len(parts)} MIG",
         duty_ratio=_duty(parts),
-        memory_used_bytes=_sum([one.memory_used_bytes for one in parts]),
-        memory_total_bytes=_sum([one.memory_total_bytes for one in parts]),
-        temperature_celsius=_most([one.temperature_celsius for one in parts]),
-        power_watts=_most([one.power_watts for one in parts]),
+        memory_used_bytes=_sum([part.memory_used_bytes for part in parts]),
+        memory_total_bytes=_sum([part.memory_total_bytes for part in parts]),
+        temperature_celsius=_most([part.temperature_celsius for part in parts]),
+        power_watts=_most([part.power_watts for part in parts]),
         xid=worst_xid,
-        doubts=tuple(sorted({doubt for one in parts for doubt in one.doubts})),
+        doubts=tuple(sorted({doubt for part in parts for doubt in part.doubts})),
         mark=_mark(parts, len(names)),
     )
 
@@ -93,30 +93,32 @@ def _mark(parts: Sequence[Gpu], holders: int) -> Mark:
     if holders > 1:
         return Mark.SHARED
     if holders == 1:
-        return next(one.mark for one in parts if one.pod_name and one.mark is not Mark.UNALLOCATED)
-    every = {one.mark for one in parts}
+        return next(part.mark for part in parts if part.pod_name and part.mark is not Mark.UNALLOCATED)
+    every = {part.mark for part in parts}
     return Mark.UNALLOCATED if every == {Mark.UNALLOCATED} else Mark.NOT_COLLECTED
 
 
 def _duty(parts: Sequence[Gpu]) -> Reading:
     """Each instance's duty by its share of the card: `3g` at 100% is 3/7 of an A100."""
     known = [
-        (one.duty_ratio, slices(one.mig_profile)) for one in parts if not isinstance(one.duty_ratio, Absent)
+        (part.duty_ratio, slices(part.mig_profile))
+        for part in parts
+        if not isinstance(part.duty_ratio, Absent)
     ]
     if not known:
-        return _reason([one.duty_ratio for one in parts])
+        return _reason([part.duty_ratio for part in parts])
     full = _A30_SLICES if "A30" in parts[0].model.split("-") else _FULL_SLICES
     return min(1.0, sum(duty * share for duty, share in known) / max(full, sum(share for _, share in known)))
 
 
 def _sum(values: Sequence[Reading]) -> Reading:
     """A sum over some instances only would pass for one over all."""
-    missing = [one for one in values if isinstance(one, Absent)]
-    return _reason(missing) if missing else sum(one for one in values if not isinstance(one, Absent))
+    missing = [value for value in values if isinstance(value, Absent)]
+    return _reason(missing) if missing else sum(value for value in values if not isinstance(value, Absent))
 
 
 def _most(values: Sequence[Reading]) -> Reading:
-    known = [one for one in values if not isinstance(one, Absent)]
+    known = [value for value in values if not isinstance(value, Absent)]
     return max(known) if known else _reason(values)
 
 

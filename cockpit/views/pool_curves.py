@@ -32,15 +32,17 @@ def curve_lines(
 ) -> list[tuple[Cell, ...]]:
     """GPUs of the pool beside GPUs asked of it, on one scale; [] where it was not watched for long enough."""
     points = _slots(samples, now, width)
-    if sum(one is not None for one in points) < LEAST_POINTS or width < 40:
+    if sum(point is not None for point in points) < LEAST_POINTS or width < 40:
         return []
     curves = [
-        _Curve("size", _number(now.gpus), [one and one.gpus for one in points]),
-        _Curve("demand", _number(now.demand_gpus), [one and one.demand_gpus for one in points]),
-        _Curve("allocated", _number(now.allocated_gpus), [one and one.allocated_gpus for one in points]),
+        _Curve("size", _number(now.gpus), [point and point.gpus for point in points]),
+        _Curve("demand", _number(now.demand_gpus), [point and point.demand_gpus for point in points]),
+        _Curve(
+            "allocated", _number(now.allocated_gpus), [point and point.allocated_gpus for point in points]
+        ),
     ]
-    top = float(max((value or 0 for one in curves for value in one.values), default=1) or 1)
-    known = [one.at_seconds for one in (*samples, now) if now.at_seconds - one.at_seconds <= SHOWN_SECONDS]
+    top = float(max((value or 0 for curve in curves for value in curve.values), default=1) or 1)
+    known = [item.at_seconds for item in (*samples, now) if now.at_seconds - item.at_seconds <= SHOWN_SECONDS]
     span = f"last {fmt.age(now.at_seconds - min(known))}"
     cells = (width - 2 * len(_GUTTER)) // 3
     if height < LEAST_CHART_LINES or cells < 20:
@@ -49,7 +51,7 @@ def curve_lines(
 
 
 def _line(curves: Sequence[_Curve], top: float, width: int, span: str) -> tuple[Cell, ...]:
-    heads = [f"{one.name} {one.now} " for one in curves]
+    heads = [f"{curve.name} {curve.now} " for curve in curves]
     used = sum(map(len, heads)) + len(span) + len(_GUTTER) * len(curves) + len("GPUs: ")
     room = max(4, min(40, (width - used) // len(curves)))
     pieces = [Cell("GPUs: ", "dim")]
@@ -65,7 +67,7 @@ def _charts(
     for at, one in enumerate(curves):
         title = f"{one.name} {one.now} GPUs"
         heading.append(Cell(_GUTTER * bool(at) + fit(f"{title} · {span}" if not at else title, cells)))
-    drawn = [columns_chart(one.values, cells - _AXIS_CELLS, height - 1, 0.0, top) for one in curves]
+    drawn = [columns_chart(curve.values, cells - _AXIS_CELLS, height - 1, 0.0, top) for curve in curves]
     lines = [tuple(heading)]
     for number in range(height - 1):
         scale = f"{top:,.0f}" if number == 0 else "0" if number == height - 2 else ""
@@ -80,19 +82,19 @@ def _charts(
 def _slots(samples: Sequence[PoolSample], now: PoolSample, width: int) -> list[PoolSample | None]:
     """This number of equally spaced moments up to now, each the last sample before its end; gaps are None."""
     begin = min(
-        (one.at_seconds for one in samples if one.at_seconds >= now.at_seconds - SHOWN_SECONDS),
+        (sample.at_seconds for sample in samples if sample.at_seconds >= now.at_seconds - SHOWN_SECONDS),
         default=now.at_seconds,
     )
     count = max(1, width // 3)
     step = max(60.0, (now.at_seconds - begin) / count)
     slots: list[PoolSample | None] = [None] * count
     before = None
-    for one in sorted((*samples, now), key=lambda one: one.at_seconds):
-        at = count - 1 - int((now.at_seconds - one.at_seconds) / step)
+    for item in sorted((*samples, now), key=lambda one: one.at_seconds):
+        at = count - 1 - int((now.at_seconds - item.at_seconds) / step)
         if 0 <= at < count:
-            if before is not None and one.at_seconds - before[1].at_seconds <= TOGETHER_SECONDS:
+            if before is not None and item.at_seconds - before[1].at_seconds <= TOGETHER_SECONDS:
                 slots[before[0] + 1 : at] = [before[1]] * (at - before[0] - 1)
-            slots[at], before = one, (at, one)
+            slots[at], before = item, (at, item)
     first = next((at for at, one in enumerate(slots) if one is not None), 0)
     return slots[first:]
 

@@ -103,7 +103,7 @@ def _idle(
 ) -> tuple[IdleNode, ...]:
     """Those that could work: one that is broken or on its way is not idle."""
     found = idle_nodes(pool, store, now_seconds, empty_since)
-    return tuple(one for one in found if node_stage(one.node, store) in _WHOLE)
+    return tuple(item for item in found if node_stage(item.node, store) in _WHOLE)
 
 
 def _ladder(pool: Pool, store: StoreReader, now_seconds: float, learnt: Learnt) -> Ladder | None:
@@ -114,12 +114,12 @@ def _ladder(pool: Pool, store: StoreReader, now_seconds: float, learnt: Learnt) 
         None if lease is None else lease.asked(pool.target),
         learnt.asked,
         *(
-            SizeAsked(one.made_seconds, one.by)
-            for one in learnt.standing.found
-            if one.made_seconds is not None and not one.is_part
+            SizeAsked(item.made_seconds, item.by)
+            for item in learnt.standing.found
+            if item.made_seconds is not None and not item.is_part
         ),
     ]
-    asked = max((one for one in told if one is not None), key=lambda one: one.at_seconds, default=None)
+    asked = max((item for item in told if item is not None), key=lambda one: one.at_seconds, default=None)
     return growth(
         pool,
         store,
@@ -157,8 +157,8 @@ def owner_words(pool: Pool, store: StoreReader) -> tuple[OwnerWords, ...]:
     told = [
         *own,
         *(
-            OwnerWords(f"{one.reason}: {one.message}", one.component or "event", one.last_seconds)
-            for one in events
+            OwnerWords(f"{event.reason}: {event.message}", event.component or "event", event.last_seconds)
+            for event in events
         ),
     ]
     outside = outside_word(found)
@@ -168,4 +168,4 @@ def owner_words(pool: Pool, store: StoreReader) -> tuple[OwnerWords, ...]:
 
 def _nodes(pool: Pool, store: StoreReader) -> Sequence[Node]:
     found = (store.by_key(Kind.NODE, name) for name in pool.node_names)
-    return [one for one in found if isinstance(one, Node)]
+    return [item for item in found if isinstance(item, Node)]

@@ -166,7 +166,9 @@ def _cost(page: PoolPage) -> str:
 def facts(page: PoolPage) -> tuple[Pair, ...]:
     """What may be lost, who changes the pool, who waits and what idles, the chain behind that, what the owner
     said, what is to be expected."""
-    pairs = [Pair("interruption", f"{one.node}: {one.sentence}{_breaks(one)}", "bad") for one in page.notices]
+    pairs = [
+        Pair("interruption", f"{item.node}: {item.sentence}{_breaks(item)}", "bad") for item in page.notices
+    ]
     pairs += [*_change(page), _waiting(page), *_asked(page), *_idle(page), *_chains(page)]
     pairs += [Pair("" if at else "bounds", line) for at, line in enumerate(page.owner_lines)]
     pairs += [_said(page, at, one) for at, one in enumerate(page.words)]
@@ -181,14 +183,14 @@ def facts(page: PoolPage) -> tuple[Pair, ...]:
 
 def given_back(page: PoolPage) -> Pair | None:
     """`2 nodes and 1 job in 7 days, newest 3h ago · 31 GPU-hours had idled, about $310`; None for nothing."""
-    found = [one for one in page.reclaims if page.now_seconds - one.at_seconds <= LATELY_SECONDS]
+    found = [item for item in page.reclaims if page.now_seconds - item.at_seconds <= LATELY_SECONDS]
     if not found:
         return None
-    nodes = sum(one.what.startswith("node ") for one in found)
+    nodes = sum(item.what.startswith("node ") for item in found)
     counts = [counted(nodes, "node")] * bool(nodes)
     counts += [counted(len(found) - nodes, "job")] * (len(found) > nodes)
-    newest = fmt.age(page.now_seconds - max(one.at_seconds for one in found))
-    hours = [one.gpu_hours for one in found if one.gpu_hours is not None]
+    newest = fmt.age(page.now_seconds - max(item.at_seconds for item in found))
+    hours = [item.gpu_hours for item in found if item.gpu_hours is not None]
     words = f"{' and '.join(counts)} in 7 days, newest {newest} ago"
     if not hours:
         return Pair("interruption", f"{words}{_DOT}how long they had idled is not known")
@@ -207,7 +209,7 @@ def _waiting(page: PoolPage) -> Pair:
     pods = len(demand.only) + len(demand.shared)
     if not pods:
         return Pair("demand", "no pod waits for it")
-    also = sum(one.gpus for one in demand.shared)
+    also = sum(item.gpus for item in demand.shared)
     words = [f"{counted(demand.gpus, 'GPU')} that only it can serve"] if demand.gpus else []
     words += [f"{counted(also, 'GPU')} that other pools could serve too"] if also else []
     names = [f"{name} ({gpus})" for name, gpus in page.next_jobs[:MOST_NEXT]]
@@ -225,7 +227,7 @@ def _change(page: PoolPage) -> list[Pair]:
     if lease is not None and lease.is_in_force(page.now_seconds) and (names_it or not held.is_old):
         was, to = lease.from_nodes, lease.to_nodes
         word = "changing" if was is None or to is None else "growing" if to > was else "shrinking"
-        if any(not one.is_part for one in page.standing.found):
+        if any(not item.is_part for item in page.standing.found):
             word = "asking for nodes of"
         who = "you are" if held.is_ours else f"{lease.holder} is"
         change = f" {lease.change}" if lease.change else ""
@@ -259,7 +261,7 @@ def _idle(page: PoolPage) -> list[Pair]:
     named = sorted(
         page.idle, key=lambda one: (one.since_seconds is None, one.since_seconds or 0.0, one.node.name)
     )
-    told = ", ".join(f"{one.node.name}{_since(one, page.now_seconds)}" for one in named[:MOST_IDLE])
+    told = ", ".join(f"{item.node.name}{_since(item, page.now_seconds)}" for item in named[:MOST_IDLE])
     more = f" and {len(named) - MOST_IDLE} more" if len(named) > MOST_IDLE else ""
     nodes = f"{words[0]} ({told}{more}); " if words else ""
     return [Pair("idle", f"{nodes}{counted(free, 'GPU')} free")]
@@ -276,14 +278,14 @@ def _asked(page: PoolPage) -> list[Pair]:
     if page.standing.trouble and not page.standing.found:
         return [Pair("asked for", f"not known: {page.standing.trouble}", "dim")]
     told: list[Pair] = []
-    for one in page.standing.found:
-        if one.is_part:
+    for item in page.standing.found:
+        if item.is_part:
             continue
-        nodes = "nodes" if one.nodes is None else counted(one.nodes, "node")
-        words = f"{nodes} by {one.by}" if one.by else nodes
-        if one.until_seconds is not None:
-            words += f", until {_moment(one.until_seconds, page.now_seconds)}"
-        object_ = ", ".join(filter(None, (one.target, one.state)))
+        nodes = "nodes" if item.nodes is None else counted(item.nodes, "node")
+        words = f"{nodes} by {item.by}" if item.by else nodes
+        if item.until_seconds is not None:
+            words += f", until {_moment(item.until_seconds, page.now_seconds)}"
+        object_ = ", ".join(filter(None, (item.target, item.state)))
         told.append(Pair("" if told else "asked for", f"{words} ({object_}); S withdraws it"))
     return told
 
@@ -300,9 +302,9 @@ def _chains(page: PoolPage) -> list[Pair]:
     return [
         Pair(
             "HPA",
-            f"{scaler_words(one.scaler)} → {_wait(one)} ({counted(one.gpus, 'GPU')}) → pool {page.pool.name}",
+            f"{scaler_words(hpa.scaler)} → {_wait(hpa)} ({counted(hpa.gpus, 'GPU')}) → pool {page.pool.name}",
         )
-        for one in page.chains
+        for hpa in page.chains
     ]
 
 
@@ -313,7 +315,8 @@ def _wait(chain: ScalerChain) -> str:
 def scaler_words(scaler: Scaler) -> str:
     """`team/web cpu 82% (target 50%): 3 → 6 pods of 1 to 10`."""
     metrics = ", ".join(
-        f"{one.name} {one.now or 'not measured'} (target {one.target or '?'})" for one in scaler.metrics
+        f"{metric.name} {metric.now or 'not measured'} (target {metric.target or '?'})"
+        for metric in scaler.metrics
     )
     size = f"{fmt.count(scaler.current)} → {fmt.count(scaler.desired)} pods of {scaler.minimum}"
     size += f" to {fmt.count(scaler.maximum)}"
@@ -371,14 +374,14 @@ def _joined(parts: Sequence[str], width: int) -> list[str]:
             lines[-1] += _DOT + part
         else:
             lines.append(part)
-    return [cut(one, width) for one in lines]
+    return [cut(line, width) for line in lines]
 
 
 def failure_lines(failures: Sequence[PoolFailure], width: int, now_seconds: float) -> list[Line]:
     """`✗ quota, 4m: sentence` and its remedy below."""
     lines: list[Line] = []
-    for one in failures[:2]:
-        age = "" if one.since_seconds is None else f", {fmt.since(one.since_seconds, now_seconds)}"
-        lines += [(Cell(line, "bad"),) for line in wrap(f"✗ {one.kind.value}{age}: {one.sentence}", width)]
-        lines += [(Cell(f"  → {line}"),) for line in wrap(one.remedy, width - 4)]
+    for item in failures[:2]:
+        age = "" if item.since_seconds is None else f", {fmt.since(item.since_seconds, now_seconds)}"
+        lines += [(Cell(line, "bad"),) for line in wrap(f"✗ {item.kind.value}{age}: {item.sentence}", width)]
+        lines += [(Cell(f"  → {line}"),) for line in wrap(item.remedy, width - 4)]
     return lines

@@ -237,7 +237,7 @@ def _duty_field(trends: TrendReader) -> Field[Pool]:
 
 def _line(values: Sequence[float | None], width: int) -> str:
     """A line of blocks and a blank; nothing before there are two samples."""
-    known = sum(one is not None for one in values)
+    known = sum(value is not None for value in values)
     return f"{spark(values, min(width, len(values)), 0.0, 1.0)} " if known > 1 else ""
 
 

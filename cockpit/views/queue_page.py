@@ -35,11 +35,11 @@ def facts(row: QueueRow, runs: tuple[str, ...] = ()) -> tuple[Pair, ...]:
     if runs:
         more = f" and {len(runs) - _MOST_NAMED} more" if len(runs) > _MOST_NAMED else ""
         pairs.append(Pair("running", ", ".join(runs[:_MOST_NAMED]) + more))
-    pairs += [Pair(f"quota {one.flavor}", _quota(one)) for one in row.device_quotas]
+    pairs += [Pair(f"quota {quota.flavor}", _quota(quota)) for quota in row.device_quotas]
     if isinstance(row.cluster, SchedulerQueue):
         if row.cluster.strategy:
             pairs.append(Pair("share", row.cluster.strategy))
-        pairs += [Pair(one.resource, _share(one)) for one in row.cluster.shares]
+        pairs += [Pair(share.resource, _share(share)) for share in row.cluster.shares]
     if row.cluster is not None and row.cluster.preemption:
         pairs.append(Pair("preemption", row.cluster.preemption))
     return tuple(pairs)

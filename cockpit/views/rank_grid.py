@@ -224,7 +224,7 @@ def _unlike(
     say: Callable[[str, str], str],
 ) -> Found:
     values = {row.pod.uid: value(row) for row in ranks}
-    counts = Counter(one for one in values.values() if one)
+    counts = Counter(value for value in values.values() if value)
     if len(counts) < 2:
         return []
     usual = counts.most_common(1)[0][0]
@@ -257,7 +257,7 @@ def _sentence(odd: dict[str, list[Anomaly]], names: dict[str, str]) -> str:
     """For each way the worst rank, and how many more are odd that way."""
     phrases = []
     for way in _WAYS:
-        found = [(uid, one) for uid, all_ways in odd.items() for one in all_ways if one.way == way]
+        found = [(uid, item) for uid, all_ways in odd.items() for item in all_ways if item.way == way]
         if found:
             uid, worst = max(found, key=lambda pair: pair[1].weight)
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""

@@ -123,7 +123,7 @@ def _later_run(job: Job, members: Sequence[Pod], store: StoreReader) -> Step | N
     attempts = object_ if leader is None else store.get(Kind.JOB, leader.owner_uid)
     if isinstance(attempts, JobObject) and attempts.failed:
         made = [pod.created_seconds for pod in ([leader] if leader is not None else members)]
-        known = [one for one in made if one is not None]
+        known = [item for item in made if item is not None]
         if known:
             found.append(Step(TRIED_AGAIN, max(known)))
     return max(found, key=lambda one: one.at_seconds or 0.0, default=None)
@@ -137,7 +137,7 @@ def _object(job: Job, store: StoreReader) -> JobObject | None:
 
 def _begun_again(found: Sequence[Step]) -> Step | None:
     """The station at which the run began that there is now; None while it is the first."""
-    later = [one for one in found if one.name in _LATER and one.at_seconds is not None]
+    later = [item for item in found if item.name in _LATER and item.at_seconds is not None]
     return max(later, key=lambda one: one.at_seconds or 0.0, default=None)
 
 
@@ -147,7 +147,7 @@ def _went_on(found: Sequence[Step], run: Run) -> float | None:
     first = run.first.at_seconds if run.first is not None else None
     if again is None or again.at_seconds is None:
         return None
-    known = [one for one in (run.went_on_seconds, first) if one is not None and one >= again.at_seconds]
+    known = [item for item in (run.went_on_seconds, first) if item is not None and item >= again.at_seconds]
     return min(known, default=None)
 
 
@@ -237,7 +237,7 @@ def progress_words(now: Progress) -> str:
 
 def eta_words(found: Eta, now_seconds: float) -> str:
     """`ends 15:10 to 15:25 UTC`."""
-    begin, end = (fmt.moment(one, now_seconds) for one in found)
+    begin, end = (fmt.moment(item, now_seconds) for item in found)
     return f"ends {begin} UTC" if begin == end else f"ends {begin} to {end} UTC"
 
 
@@ -248,7 +248,7 @@ def way_to_first_step(found: Sequence[Step], run: Run) -> StartTime | None:
     later run: of the first one only the whole time is known, and of a step of the later one it is not said at
     all.
     """
-    at = {one.name: one.at_seconds for one in found}
+    at = {item.name: item.at_seconds for item in found}
     later = _begun_again(found)
     begun, again = at.get("submitted"), None if later is None else later.at_seconds
     if begun is None or run.first is None or not run.first.is_first or run.first.at_seconds is None:
@@ -263,7 +263,7 @@ def way_to_first_step(found: Sequence[Step], run: Run) -> StartTime | None:
         at.get(ADMITTED),
         at.get("all bound", at.get("first bound")),
         at.get("image"),
-        max((one for one in started if one is not None), default=None),
+        max((item for item in started if item is not None), default=None),
         run.joined_seconds,
         run.first.at_seconds,
     )
@@ -372,7 +372,7 @@ def facts(
         if start is not None or later:
             is_late = start is not None and start.seconds > GOAL_SECONDS
             first = "" if start is None else start_words(start, run.past_starts)
-            said = " · ".join(one for one in (first, later) if one)
+            said = " · ".join(item for item in (first, later) if item)
             pairs.append(Pair("first step", said, "warn" if is_late else ""))
         pairs.append(Pair("timeline", words(found)))
     if owners := chain(job, members, store):
@@ -405,8 +405,8 @@ def _workload(job: Job, store: StoreReader) -> Workload | None:
 def merged(pairs: Sequence[Pair], more: Sequence[Pair]) -> tuple[Pair, ...]:
     """The page's pairs with those of the run: what it does now and how it ended stand before its nodes, its
     way behind its times but for how long it took."""
-    late = [one for one in more if one.name in ("timeline", "owned by")]
-    early = [one for one in more if one not in late]
+    late = [item for item in more if item.name in ("timeline", "owned by")]
+    early = [item for item in more if item not in late]
     at = next((n for n, one in enumerate(pairs) if one.name in ("nodes", "placed", "time")), len(pairs))
     end = next((n + 1 for n, one in enumerate(pairs) if one.name == "time"), len(pairs))
     return (*pairs[:at], *early, *pairs[at:end], *late, *pairs[end:])

@@ -58,9 +58,9 @@ def lens_of(
     if is_running and not run.is_ended:
         cards = [use for pod in members for use in _uses(pod, store)]
         found = no_progress(_begun(run, members), run.usual_interval_seconds, now_seconds, cards)
-    stalls = tuple(one for one in run.stalls if not _is_over(one, run.moved_seconds))
+    stalls = tuple(item for item in run.stalls if not _is_over(item, run.moved_seconds))
     silent = _silent(run, stalls)
-    named = {*silent, *(rank for one in stalls for rank in one.ranks)}
+    named = {*silent, *(rank for item in stalls for rank in item.ranks)}
     last = _last_lines(run.ranks.values(), named) if found is not None or stalls else ()
     gauges = tuple(_gauges(members, store)) if is_running else ()
     computes = _computes(run, members, slow)
@@ -73,8 +73,8 @@ def _silent(run: TrainingRun, stalls: Sequence[Stall]) -> tuple[int, ...]:
     A process that is stopped, or hangs in its storage, says nothing; Gloo and NCCL do not tell for whom they
     waited. Where half of the ranks or more are silent none is named, but of two the other one.
     """
-    waited = {rank for one in stalls if one.sign in _OUT_OF_TIME for rank in one.ranks}
-    times = [one.at_seconds for one in stalls if one.sign in _OUT_OF_TIME and one.at_seconds is not None]
+    waited = {rank for item in stalls if item.sign in _OUT_OF_TIME for rank in item.ranks}
+    times = [item.at_seconds for item in stalls if item.sign in _OUT_OF_TIME and item.at_seconds is not None]
     size = run.size or 0
     if not waited or not times or not 2 <= size <= MOST_RANKS:
         return ()
@@ -92,7 +92,7 @@ def _begun(run: TrainingRun, members: Sequence[Pod]) -> float | None:
     if run.moved_seconds is None:
         return None
     starts = (pod.started_seconds for pod in members if pod.started_seconds is not None)
-    begins = (one.begun_seconds for one in run.ranks.values() if one.begun_seconds is not None)
+    begins = (rank.begun_seconds for rank in run.ranks.values() if rank.begun_seconds is not None)
     return max((run.moved_seconds, *starts, *begins))
 
 
@@ -111,7 +111,9 @@ def _gauges(members: Sequence[Pod], store: StoreReader) -> Iterable[str]:
     for name, values, unit in (("duty", duties, ""), ("CPU", cpus, " cores")):
         for uid, odd in odd_ones(values).items():
             sure = "certain" if odd.is_certain else "likely"
-            own, usual = (f"{one:.0%}" if not unit else f"{one:.1f}{unit}" for one in (odd.value, odd.median))
+            own, usual = (
+                f"{item:.0%}" if not unit else f"{item:.1f}{unit}" for item in (odd.value, odd.median)
+            )
             yield f"{short_name(workers[uid])}: {name} {own}, peers {usual}, {sure}"
 
 
@@ -144,12 +146,12 @@ def _last_lines(
     """The last line of each rank. Those that differ in numbers alone stand together, as the first said it;
     ranks that are named stand first, then those that say what few say."""
     alike: dict[tuple[bool, str], list[RankTrace]] = {}
-    for one in sorted(traces, key=lambda trace: trace.rank):
-        if one.last_line:
-            key = (one.rank not in named, _NUMBERS.sub("#", one.last_line))
-            alike.setdefault(key, []).append(one)
+    for item in sorted(traces, key=lambda trace: trace.rank):
+        if item.last_line:
+            key = (item.rank not in named, _NUMBERS.sub("#", item.last_line))
+            alike.setdefault(key, []).append(item)
     ordered = sorted(alike.items(), key=lambda pair: (pair[0][0], len(pair[1])))
-    return tuple((tuple(one.rank for one in group), group[0].last_line) for _, group in ordered)
+    return tuple((tuple(item.rank for item in group), group[0].last_line) for _, group in ordered)
 
 
 def _computes(run: TrainingRun, members: Sequence[Pod], slow: Sequence[Straggler]) -> dict[str, Compute]:
@@ -159,7 +161,7 @@ def _computes(run: TrainingRun, members: Sequence[Pod], slow: Sequence[Straggler
     if not workers or size % len(workers):
         return {}
     each = size // len(workers)
-    marked = {one.rank: one for one in slow}
+    marked = {item.rank: item for item in slow}
     found: dict[str, Compute] = {}
     for at, pod in enumerate(workers):
         own = [
@@ -219,8 +221,8 @@ def facts(lens: Lens) -> list[Pair]:
     """What stands on the page; nothing while all is well."""
     pairs: list[Pair] = []
     for sign in Sign:
-        signs = [one for one in lens.stalls if one.sign is sign]
-        ranks = sorted({rank for one in signs for rank in one.ranks})
+        signs = [item for item in lens.stalls if item.sign is sign]
+        ranks = sorted({rank for item in signs for rank in item.ranks})
         if signs:
             who = ranks_text(ranks) if ranks else "a rank that the log does not name"
             said = f"{who} {_SAID[sign]}"
@@ -230,7 +232,7 @@ def facts(lens: Lens) -> list[Pair]:
     if lens.no_progress is not None:
         pairs.append(_no_progress_pair(lens.no_progress))
     if lens.slow:
-        parts = [f"rank {one.rank}: {slow_text(one)}" for one in lens.slow[:MOST_NAMED]]
+        parts = [f"rank {item.rank}: {slow_text(item)}" for item in lens.slow[:MOST_NAMED]]
         more = [f"and {len(lens.slow) - MOST_NAMED} more"] if len(lens.slow) > MOST_NAMED else []
         pairs.append(Pair("slow ranks", " · ".join((*parts, *more)), "warn"))
     if lens.gauges:

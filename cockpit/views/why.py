@@ -57,7 +57,7 @@ def page(verdict: Finding, view: ClusterView) -> WhyPage:
     head = _head(verdict, now_seconds)
     if job is not None and (unmark := unmark_words(job)):
         head.append(f"{unmark[0].upper()}{unmark[1:]}")
-    is_start = verdict.subject.kind != "pool" and any(one.is_checked for one in verdict.changes)
+    is_start = verdict.subject.kind != "pool" and any(change.is_checked for change in verdict.changes)
     return WhyPage(tuple(head), verdict.changes, tuple(rest), is_start)
 
 
@@ -98,8 +98,8 @@ def _head(verdict: Finding, now_seconds: float) -> list[str]:
         text.append(ToneLine(remedy_line(*sign), "dim"))
     if verdict.root is not None and verdict.root.kind in _EXPLAINED:
         text.append(f"It follows from {verdict.root.text}.")
-    text += (ToneLine(f"Then also: {one.sentence}", "warn") for one in verdict.then)
-    told = {verdict.cause, *(one.cause for one in verdict.then)}
+    text += (ToneLine(f"Then also: {item.sentence}", "warn") for item in verdict.then)
+    told = {verdict.cause, *(item.cause for item in verdict.then)}
     more = (
         BY_CAUSE[cause]
         for cause in verdict.also
@@ -132,7 +132,7 @@ def remedy_line(remedy: str, mender: Mender) -> str:
 def funnel_line(funnel: Funnel) -> str:
     """`Nodes 312 ─ offer GPUs: 40 ─ taints tolerated: 38 ─ 8 GPUs free: 0   best: gpu-1 has 3 free, 8
     needed`."""
-    steps = "".join(f" ─ {one.words}: {one.nodes:,}" for one in funnel.steps)
+    steps = "".join(f" ─ {step.words}: {step.nodes:,}" for step in funnel.steps)
     needed = "" if funnel.needed is None else f", {funnel.needed} needed"
     best = "" if funnel.best_free is None else f" has {funnel.best_free} free"
     tail = f"   best: {funnel.best_node}{best}{needed}" if funnel.best_node else ""
@@ -193,7 +193,7 @@ def command_text(change: Change) -> str:
     """The command of an offer as one types it."""
     import shlex
 
-    return " ".join(one if one in BETWEEN_COMMANDS else shlex.quote(one) for one in change.command)
+    return " ".join(item if item in BETWEEN_COMMANDS else shlex.quote(item) for item in change.command)
 
 
 # ---- when
@@ -210,8 +210,8 @@ def expected_words(found: Expected, now_seconds: float) -> str:
     if found.from_seconds is None or found.to_seconds is None:
         return found.why
     ends = (found.from_seconds, found.to_seconds)
-    spans = " to ".join(fmt.age(max(0.0, one - now_seconds)) for one in ends)
-    times = " to ".join(fmt.moment(one, now_seconds) for one in ends)
+    spans = " to ".join(fmt.age(max(0.0, item - now_seconds)) for item in ends)
+    times = " to ".join(fmt.moment(item, now_seconds) for item in ends)
     return f"in {spans} ({times} UTC), {found.why}"
 
 
@@ -256,7 +256,7 @@ def _counts(job: Job) -> list[str]:
 def _workloads(job: Job, store: StoreReader, now_seconds: float) -> Iterator[list[str]]:
     for workload in store.workloads_of(job.uid):
         text: list[str] = [_heading(f"Workload {workload.namespace}/{workload.name}")]
-        text += [_condition_line(one, now_seconds) for one in workload.conditions]
+        text += [_condition_line(condition, now_seconds) for condition in workload.conditions]
         if not workload.is_active:
             text.append("  spec.active is false: it is suspended")
         yield text
@@ -281,7 +281,7 @@ def _pods(members: tuple[Pod, ...]) -> list[str]:
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         text.append(f"  {names[0]}{more} {said}")
     remedies = dict.fromkeys(waiting_reason(pod.waiting_reason).remedy for pod in stuck[:MOST_PODS])
-    return text + [f"  {one}" for one in remedies if one]
+    return text + [f"  {item}" for item in remedies if item]
 
 
 def _events(job: Job, members: tuple[Pod, ...], store: StoreReader, now_seconds: float) -> list[str]:

@@ -62,7 +62,7 @@ def stages_line(found: Sequence[Step], now_seconds: float | None) -> str:
 
 
 def _of_pod(pod: Pod, view: ClusterView) -> tuple[Step, ...]:
-    told = {one.reason: one.first_seconds for one in view.store.events_of(pod.uid)}
+    told = {item.reason: item.first_seconds for item in view.store.events_of(pod.uid)}
     bound = told.get("Scheduled") or pod.started_seconds
     note = "" if pod.node else NOT_YET
     ready = "" if pod.is_ready or pod.is_finished else NOT_YET
@@ -79,7 +79,7 @@ def _usual(job: Job, view: ClusterView) -> str:
     members = job.wanted or 0
     gpus = (job.gpus_wanted or 0) // members if members else 0
     shape = shape_name(job.namespace, job.name, gpus)
-    waits = [_wait(one) for one in runs_seen(view).runs if one.shape == shape and one.started_seconds]
+    waits = [_wait(run) for run in runs_seen(view).runs if run.shape == shape and run.started_seconds]
     return f"   usually {fmt.age(median(waits))}" if len(waits) >= FEWEST_RUNS else ""
 
 
@@ -127,7 +127,7 @@ def _holders(name: str, view: ClusterView) -> list[str]:
 
 def _card(text: str, view: ClusterView) -> list[str]:
     name, _, index = text.rpartition("/")
-    card = next((one for one in view.store.gpus_on(name) if str(one.index) == index), None)
+    card = next((item for item in view.store.gpus_on(name) if str(item.index) == index), None)
     if card is None:
         return [f"no reading of GPU {index} on {name}"]
     holder = f"{card.pod_namespace}/{card.pod_name}" if card.pod_name else "none"
@@ -159,7 +159,7 @@ def _queue(subject: Subject, view: ClusterView) -> list[str]:
         if own is None or queue_subject(own).key != subject.key:
             continue
         is_own_line = isinstance(own, LocalQueue | SchedulerQueue)
-        names = [one.job for one in waiting(view.store, own)[:MOST_HOLDERS]] if is_own_line else []
+        names = [item.job for item in waiting(view.store, own)[:MOST_HOLDERS]] if is_own_line else []
         more = [Pair("in line", ", ".join(names))] if names else []
         return [*_pairs([*queue_page.facts(row)[1:], *more])]
     return []
@@ -167,7 +167,7 @@ def _queue(subject: Subject, view: ClusterView) -> list[str]:
 
 def _pool(verdict: Finding, view: ClusterView) -> list[str]:
     """What its page says, but for the ladder and the curves."""
-    pool = next((one for one in pools_of(view.store) if one.name == verdict.subject.name), None)
+    pool = next((item for item in pools_of(view.store) if item.name == verdict.subject.name), None)
     if pool is None:
         return []
     known = view.known
@@ -176,6 +176,6 @@ def _pool(verdict: Finding, view: ClusterView) -> list[str]:
     used = fmt.of(pool.gpus_allocated if pool.is_use_known else None, pool.gpus_total)
     pairs = [Pair("pool", head(page)), Pair("GPUs", f"{used} allocated")]
     pairs += [Pair("resize", pool.why_not)] if pool.why_not else []
-    others = [one for one in page.failures if evidence_of(one, pool.name) not in verdict.evidence]
-    failures = (Pair("fails", f"{one.kind.value}: {one.sentence}; {one.remedy}") for one in others)
+    others = [item for item in page.failures if evidence_of(item, pool.name) not in verdict.evidence]
+    failures = (Pair("fails", f"{item.kind.value}: {item.sentence}; {item.remedy}") for item in others)
     return _pairs([*pairs, *failures, *facts(page)])

@@ -43,8 +43,8 @@ def waits_for(duty: Reading, pod: Pod, use: PodUse) -> str:
     if isinstance(duty, Absent) or duty >= WAITS_RATIO:
         return ""
     ways = (use.receive_bytes_per_second, use.transmit_bytes_per_second)
-    received, sent = (0.0 if isinstance(one, Absent) else one for one in ways)
-    is_known = all(is_number(one) for one in ways)
+    received, sent = (0.0 if isinstance(item, Absent) else item for item in ways)
+    is_known = all(is_number(item) for item in ways)
     is_busy = max(received, sent) >= BUSY_BYTES_PER_SECOND
     exchanges = is_known and is_busy and min(received, sent) >= ALIKE_RATIO * max(received, sent)
     is_fed_late = is_known and is_busy and not exchanges and received > sent
@@ -99,14 +99,14 @@ def fact(members: Iterable[Pod], store: StoreReader) -> Pair | None:
         workers.append(_Worker(pod, use, waits_for(duty, pod, use)))
     if not workers:
         return None
-    if all(isinstance(value, Absent) for one in workers for value in _readings(one.use)):
+    if all(isinstance(value, Absent) for item in workers for value in _readings(item.use)):
         return Pair("workers", f"CPU and network {fmt.absent_cell(Absent.NOT_COLLECTED).text}", "dim")
     means = [
         f"CPU {_mean((one.use.cpu_cores for one in workers), lambda cores: f'{cores:.1f} cores')}",
         f"in {_mean((one.use.receive_bytes_per_second for one in workers), rate)}",
         f"out {_mean((one.use.transmit_bytes_per_second for one in workers), rate)}",
     ]
-    waiting = {what: sum(one.waits == what for one in workers) for what in (NETWORK, DATA, EITHER)}
+    waiting = {what: sum(item.waits == what for item in workers) for what in (NETWORK, DATA, EITHER)}
     said = [
         f"GPUs wait for {what} on {'each' if count == len(workers) else f'{count} of {len(workers)}'}"
         for what, count in waiting.items()
@@ -120,5 +120,5 @@ def _readings(use: PodUse) -> tuple[Reading, ...]:
 
 
 def _mean(values: Iterable[Reading], draw: Callable[[float], str]) -> str:
-    known: Sequence[float] = [one for one in values if not isinstance(one, Absent)]
+    known: Sequence[float] = [value for value in values if not isinstance(value, Absent)]
     return draw(fmean(known)) if known else fmt.absent_cell(Absent.NOT_COLLECTED).text

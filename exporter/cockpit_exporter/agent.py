@@ -99,11 +99,11 @@ class Agent:
     def _claims(self) -> set[tuple[str, str]]:
         """Namespace and name of the claims in use here."""
         told = self.kubelet.current().assignments if self.kubelet is not None else ()
-        return {(one.namespace, one.claim) for one in told if one.claim}
+        return {(item.namespace, item.claim) for item in told if item.claim}
 
     def _answering(self) -> frozenset[str]:
         cards = self.collector.snapshot.cards
-        return frozenset(one.device.uuid for one in cards if one.device.uuid and not one.down)
+        return frozenset(card.device.uuid for card in cards if card.device.uuid and not card.down)
 
     def seen(self) -> Seen:
         """Everything as it stands now."""

@@ -107,8 +107,8 @@ class _Units:
             self.by_uuid[uuid] = (uuid, "")
             if card.device.minor is not None:
                 self.by_minor[card.device.minor] = card
-            for one in card.instances:
-                self.by_uuid[one.uuid] = (uuid, one.uuid)
+            for instance in card.instances:
+                self.by_uuid[instance.uuid] = (uuid, instance.uuid)
 
     def of_id(self, place: _Place) -> Unit | None:
         if place.minor is None:
@@ -116,7 +116,7 @@ class _Units:
         card = self.by_minor.get(place.minor)
         if card is None or place.instance is None:
             return (card.device.uuid, "") if card is not None else None
-        fits = [one for one in card.instances if one.gpu_instance == place.instance]
+        fits = [instance for instance in card.instances if instance.gpu_instance == place.instance]
         return (card.device.uuid, fits[0].uuid) if len(fits) == 1 else None
 
     def of_claim(self, one: Assignment, slices: Mapping[Device, str]) -> tuple[Unit | None, str]:
@@ -140,7 +140,9 @@ class _Units:
         if match["profile"] is None:
             return (card.device.uuid, "")
         wanted = match["profile"].replace(".", "")
-        fits: list[Instance] = [one for one in card.instances if one.profile.replace(".", "") == wanted]
+        fits: list[Instance] = [
+            instance for instance in card.instances if instance.profile.replace(".", "") == wanted
+        ]
         return (card.device.uuid, fits[0].uuid) if len(fits) == 1 else None
 
 
@@ -159,24 +161,24 @@ def join(
     units = _Units(cards)
     found: dict[Unit, dict[tuple[str, str, str], Holder]] = {}
     unmatched: set[str] = set()
-    for one in assignments:
-        place = parsed(one.device_id) if one.device_id else None
+    for item in assignments:
+        place = parsed(item.device_id) if item.device_id else None
         if place is not None:
             unit, source = units.of_id(place), "pod-resources"
-        elif (one.namespace, one.claim, (one.driver, one.pool, one.device)) in watched:
+        elif (item.namespace, item.claim, (item.driver, item.pool, item.device)) in watched:
             continue
         else:
-            unit, source = units.of_claim(one, slices or {})
+            unit, source = units.of_claim(item, slices or {})
         if unit is None:
-            unmatched.add(one.device_id or f"{one.pool}/{one.device}")
+            unmatched.add(item.device_id or f"{item.pool}/{item.device}")
             continue
         holders = found.setdefault(unit, {})
-        key = (one.namespace, one.pod, one.container)
-        old = holders.get(key, Holder(*key, source, claim=one.claim))
+        key = (item.namespace, item.pod, item.container)
+        old = holders.get(key, Holder(*key, source, claim=item.claim))
         share = 1 if place is not None and place.is_share else 0
         holders[key] = old._replace(
             source=min(old.source, source, key=_SOURCES.index),
-            claim=max(old.claim, one.claim),
+            claim=max(old.claim, item.claim),
             replicas=old.replicas + share,
         )
     joined = {unit: tuple(holders[key] for key in sorted(holders)) for unit, holders in found.items()}
@@ -184,7 +186,7 @@ def join(
         joined.setdefault(unit, by_process)
     told = None
     if allocatable is not None:
-        matched = (units.of_id(parsed(one)) for one in allocatable)
+        matched = (units.of_id(parsed(item)) for item in allocatable)
         told = frozenset(unit for unit in matched if unit is not None)
     return Joined(joined, tuple(sorted(unmatched)), told)
 
@@ -195,7 +197,7 @@ def _by_processes(
     """Pods that have a process on the card or instance."""
     found: dict[Unit, set[str]] = {}
     for card in cards:
-        first = {one.gpu_instance: one.uuid for one in reversed(card.instances)}
+        first = {instance.gpu_instance: instance.uuid for instance in reversed(card.instances)}
         for process in card.processes:
             if not process.pod_uid or not card.device.uuid:
                 continue

@@ -69,7 +69,9 @@ class CardReader:
         try:
             self._note_mig(state, handle, failures)
             values = [
-                one for read in self._wanted(state) for one in self._group(state, read, handle, now, failures)
+                item
+                for read in self._wanted(state)
+                for item in self._group(state, read, handle, now, failures)
             ]
             gpm = self._gpm(state, handle, None, failures)
             instances = self._instances(state, handle, failures) if state.mig_mode == "enabled" else ()
@@ -78,7 +80,7 @@ class CardReader:
             if problem.error not in CARD_IS_GONE:
                 raise
             return Card(device, now, down=problem.error, is_lost=True, mig_mode=state.mig_mode)
-        state.gpm.keep(frozenset(one.gpu_instance for one in instances) | {None})
+        state.gpm.keep(frozenset(instance.gpu_instance for instance in instances) | {None})
         return Card(
             device,
             now,
@@ -186,10 +188,10 @@ class CardReader:
             self._note(state, "instances", problem, failures)
             return ()
         ratios: dict[int, tuple[Value, ...]] = {}
-        for one in found:
-            if one.gpu_instance not in ratios:
-                ratios[one.gpu_instance] = self._gpm(state, handle, one.gpu_instance, failures)
-        return tuple(self._instance(state, one, ratios[one.gpu_instance], failures) for one in found)
+        for item in found:
+            if item.gpu_instance not in ratios:
+                ratios[item.gpu_instance] = self._gpm(state, handle, item.gpu_instance, failures)
+        return tuple(self._instance(state, item, ratios[item.gpu_instance], failures) for item in found)
 
     def _instance(
         self, state: _State, one: InstanceHandle, ratios: tuple[Value, ...], failures: list[Failure]

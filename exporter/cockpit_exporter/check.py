@@ -65,10 +65,19 @@ def _cards(seen: Seen) -> Iterator[str]:
                 _held(seen, card, ""),
             )
         )
-        for one in card.instances:
-            name = f"{device.index}/{instance_label(card, one)}"
+        for instance in card.instances:
+            name = f"{device.index}/{instance_label(card, instance)}"
             rows.append(
-                (name, one.uuid, one.profile, "", "", str(len(one.values)), "", _held(seen, card, one.uuid))
+                (
+                    name,
+                    instance.uuid,
+                    instance.profile,
+                    "",
+                    "",
+                    str(len(instance.values)),
+                    "",
+                    _held(seen, card, instance.uuid),
+                )
             )
     yield from _table(rows)
     yield ""
@@ -79,7 +88,10 @@ def _held(seen: Seen, card: Card, instance: str) -> str:
         return "not known"
     holders = seen.joined.holders.get((card.device.uuid, instance), ())
     return (
-        ", ".join(f"{one.namespace}/{one.pod}" if one.pod else f"pod {one.pod_uid}" for one in holders)
+        ", ".join(
+            f"{holder.namespace}/{holder.pod}" if holder.pod else f"pod {holder.pod_uid}"
+            for holder in holders
+        )
         or "nobody"
     )
 
@@ -93,7 +105,7 @@ def _families(seen: Seen) -> Iterator[str]:
     counts.update(
         name
         for card in up
-        for name in {value.family for one in card.instances for value in one.values}
+        for name in {value.family for instance in card.instances for value in instance.values}
         if name not in {value.family for value in card.values}
     )
     rows: list[tuple[str, ...]] = [("FAMILY", "CARDS", "MEANING")]
@@ -116,7 +128,7 @@ def _pods(seen: Seen) -> Iterator[str]:
     elif state.reason:
         yield f"pods         not known: {state.reason}"
     elif seen.joined is not None:
-        held = sum(bool(one) for one in seen.joined.holders.values())
+        held = sum(bool(holder) for holder in seen.joined.holders.values())
         strange = len(seen.joined.unmatched)
         yield f"pods         known: {held} cards or instances are allocated, {strange} ids match none here"
     if state.slices_reason:

@@ -135,20 +135,20 @@ class Collector:
             raise CallFailed("driver/nvidia/version", "version-mismatch")
         count = self._run("count", lambda: self._nvml.call("nvmlDeviceGetCount"))
         cards = [self._card(index) for index in range(count)]
-        found = {one.device.uuid for one in cards}
+        found = {card.device.uuid for card in cards}
         for card in cards:
             if card.device.uuid and not card.down:
                 self._known[card.device.uuid] = card.device
         # cards that were here and are not: lost at an index that told no UUID, or no longer listed
         gone = [one for uuid, one in self._known.items() if uuid not in found]
         unasked = [card for card in cards if not card.device.uuid]
-        told = {one.index for one in gone}
+        told = {item.index for item in gone}
         cards = [card for card in cards if card.device.uuid or card.device.index not in told]
         reasons = {card.device.index: card.down for card in unasked}
         now = self._clock()
-        for one in gone:
-            reason = reasons.get(one.index, "missing")
-            cards.append(Card(one, now, down=reason, is_lost=reason == "missing" or reason in CARD_IS_GONE))
+        for item in gone:
+            reason = reasons.get(item.index, "missing")
+            cards.append(Card(item, now, down=reason, is_lost=reason == "missing" or reason in CARD_IS_GONE))
         return tuple(sorted(cards, key=lambda one: (one.device.index, one.device.uuid)))
 
     def _card(self, index: int) -> Card:
@@ -216,4 +216,4 @@ class Collector:
     def _all_down(self, reason: str) -> tuple[Card, ...]:
         now = self._clock()
         known = sorted(self._known.values(), key=lambda one: (one.index, one.uuid))
-        return tuple(Card(one, now, down=reason) for one in known)
+        return tuple(Card(item, now, down=reason) for item in known)

@@ -151,7 +151,7 @@ class ConnectionSlots:
     def end(self, seconds: float) -> None:
         """Close connections without a request, and wait for the responses of the others, with a timeout."""
         with self._changed:
-            for one in [one for one in self._waiting if not one.is_answered]:
+            for one in [item for item in self._waiting if not item.is_answered]:
                 del self._waiting[one]
                 one.cut()
             self._changed.wait_for(lambda: not self._all, seconds)

@@ -39,8 +39,8 @@ def page(seen: Seen, generation: Generation) -> Iterable[Metric]:
 
 def names(generation: Generation) -> frozenset[str]:
     """All names that a page of this generation may have."""
-    told = (_pick(one, generation) for one in (*TABLE.values(), XID))
-    return frozenset(one.name for one in told if one is not None)
+    told = (_pick(item, generation) for item in (*TABLE.values(), XID))
+    return frozenset(item.name for item in told if item is not None)
 
 
 _UNTYPED = re.compile(rb"^(# TYPE \S+) untyped$", re.MULTILINE)
@@ -99,11 +99,11 @@ def _for_each(
     """The labels for each pod on the card, or without a pod."""
     labels = _labels(seen, card, instance, generation)
     holders = seen.holders(card, instance) or (Holder("", "", "", ""),)
-    for one in holders:
-        if seen.joined is None or not one.pod:
+    for holder in holders:
+        if seen.joined is None or not holder.pod:
             yield labels
             return
-        yield {**labels, "container": one.container, "namespace": one.namespace, "pod": one.pod}
+        yield {**labels, "container": holder.container, "namespace": holder.namespace, "pod": holder.pod}
 
 
 def _add_values(

@@ -76,7 +76,7 @@ Failing = Callable[[str, CallFailed], None]
 def text(raw: object) -> str:
     """A driver's string; bytes that are no UTF-8 become U+FFFD, control characters are dropped."""
     found = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
-    return "".join(one for one in found.split("\0", 1)[0] if one.isprintable())
+    return "".join(item for item in found.split("\0", 1)[0] if item.isprintable())
 
 
 class Nvml:

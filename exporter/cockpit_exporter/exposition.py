@@ -141,16 +141,16 @@ def _add_holders(
     found: MetricsPage, seen: Seen, unit: tuple[str, str], device: Labels, holders: tuple[Holder, ...]
 ) -> None:
     """One series for each holder, so that shared cards have all their pods and sums count a card once."""
-    for one in holders:
+    for holder in holders:
         labels = {
             **device,
-            "namespace": one.namespace,
-            "pod": one.pod,
-            "container": one.container,
-            "source": one.source,
-            "pod_uid": one.pod_uid,
-            "claim": one.claim,
-            "replicas": str(one.replicas),
+            "namespace": holder.namespace,
+            "pod": holder.pod,
+            "container": holder.container,
+            "source": holder.source,
+            "pod_uid": holder.pod_uid,
+            "claim": holder.claim,
+            "replicas": str(holder.replicas),
         }
         found.add(CARD_FAMILIES["holder"], labels, 1.0)
     if seen.joined is not None and seen.joined.allocatable is not None:
@@ -171,22 +171,26 @@ def _add_xids(found: MetricsPage, seen: Seen, card: Card, labels: Labels) -> Non
 
 
 def _add_processes(found: MetricsPage, seen: Seen, card: Card, device: Labels) -> None:
-    for kind in sorted({one.kind for one in card.processes}):
-        count = sum(one.kind == kind for one in card.processes)
+    for kind in sorted({process.kind for process in card.processes}):
+        count = sum(process.kind == kind for process in card.processes)
         found.add(CARD_FAMILIES["processes"], {**device, "kind": kind}, float(count))
     with_duty: set[int] = set()
-    for one in card.processes:
-        labels = {**device, **_process_labels(seen, card, one)}
-        if one.memory_bytes is not None:
-            found.add(CARD_FAMILIES["process_memory_bytes"], {**labels, "kind": one.kind}, one.memory_bytes)
-        if one.duty_ratio is not None and one.pid not in with_duty:
-            with_duty.add(one.pid)
-            found.add(CARD_FAMILIES["process_duty_ratio"], labels, one.duty_ratio)
+    for process in card.processes:
+        labels = {**device, **_process_labels(seen, card, process)}
+        if process.memory_bytes is not None:
+            found.add(
+                CARD_FAMILIES["process_memory_bytes"], {**labels, "kind": process.kind}, process.memory_bytes
+            )
+        if process.duty_ratio is not None and process.pid not in with_duty:
+            with_duty.add(process.pid)
+            found.add(CARD_FAMILIES["process_duty_ratio"], labels, process.duty_ratio)
 
 
 def _process_labels(seen: Seen, card: Card, process: Process) -> Labels:
     """The pod by the process's cgroup where names are known, else the only holder of the card or instance."""
-    instance = next((one for one in card.instances if one.gpu_instance == process.instance), None)
+    instance = next(
+        (instance for instance in card.instances if instance.gpu_instance == process.instance), None
+    )
     labels = {"pid": str(process.pid), "name": process.name, "pod_uid": process.pod_uid}
     if instance is not None:
         labels["mig_instance"] = instance_label(card, instance)
@@ -195,6 +199,6 @@ def _process_labels(seen: Seen, card: Card, process: Process) -> Labels:
     told = seen.names.get(process.pod_uid)
     if told is not None:
         return {**labels, "namespace": told[0], "pod": told[1]}
-    holders = {(one.namespace, one.pod) for one in seen.holders(card, instance)}
+    holders = {(holder.namespace, holder.pod) for holder in seen.holders(card, instance)}
     only = next(iter(holders)) if len(holders) == 1 else ("", "")
     return {**labels, "namespace": only[0], "pod": only[1]}

@@ -157,10 +157,10 @@ _NODE: tuple[Family, ...] = (
     ),
 )
 
-CARD_FAMILIES: dict[str, Family] = {one.name: one._replace(name=PREFIX + one.name) for one in _CARD}
+CARD_FAMILIES: dict[str, Family] = {item.name: item._replace(name=PREFIX + item.name) for item in _CARD}
 """Families of cards and instances by their short names."""
 
-NODE_FAMILIES: dict[str, Family] = {one.name: one for one in _NODE}
+NODE_FAMILIES: dict[str, Family] = {item.name: item for item in _NODE}
 
-FAMILIES: dict[str, Family] = {one.name: one for one in (*CARD_FAMILIES.values(), *NODE_FAMILIES.values())}
+FAMILIES: dict[str, Family] = {item.name: item for item in (*CARD_FAMILIES.values(), *NODE_FAMILIES.values())}
 """Every family by its full name."""

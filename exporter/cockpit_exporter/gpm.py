@@ -70,12 +70,12 @@ class Gpm:
 
     def keep(self, instances: frozenset[int | None]) -> None:
         """Free the samples of all but these."""
-        for gone in [one for one in self._samples if one not in instances]:
+        for gone in [sample for sample in self._samples if sample not in instances]:
             self._free(gone)
 
     def close(self) -> None:
-        for one in list(self._samples):
-            self._free(one)
+        for sample in list(self._samples):
+            self._free(sample)
 
     def _free(self, instance: int | None) -> None:
         self._seen.discard(instance)

@@ -119,7 +119,7 @@ class KubeletWatch:
                 raise
             self._allocatable_due = float("inf")  # an old kubelet: it will not learn it
             return
-        ids = (name for one in answer.devices if self._is_ours(one.resource) for name in one.ids)
+        ids = (name for device in answer.devices if self._is_ours(device.resource) for name in device.ids)
         self._allocatable_due = self._clock() + ALLOCATABLE_SECONDS
         self.answer = replace(self.answer, allocatable=tuple(sorted(ids)))
 
@@ -141,13 +141,13 @@ class KubeletWatch:
                         for name in devices.ids:
                             yield Assignment(*who, resource=devices.resource, device_id=name)
                 for claim in container.claims:
-                    for one in claim.devices:
-                        if one.device:
+                    for device in claim.devices:
+                        if device.device:
                             yield Assignment(
                                 *who,
                                 claim=claim.name,
-                                driver=one.driver,
-                                pool=one.pool,
-                                device=one.device,
-                                cdi=tuple(named.name for named in one.cdi_devices),
+                                driver=device.driver,
+                                pool=device.pool,
+                                device=device.device,
+                                cdi=tuple(named.name for named in device.cdi_devices),
                             )

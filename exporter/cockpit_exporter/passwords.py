@@ -28,7 +28,7 @@ class BadFile(Exception):
 def hashed(password: str, salt: bytes) -> str:
     """The password as a line's second half."""
     found = hashlib.scrypt(password.encode(), salt=salt, n=2**_LN, r=_R, p=_P, dklen=32)
-    written = (base64.b64encode(one).decode() for one in (salt, found))
+    written = (base64.b64encode(item).decode() for item in (salt, found))
     return f"$scrypt$ln={_LN},r={_R},p={_P}$" + "$".join(written)
 
 

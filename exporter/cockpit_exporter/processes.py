@@ -44,16 +44,16 @@ class Processes:
             except CallFailed as problem:
                 note(kind, problem)
                 continue
-            for one in listed:
-                instance = None if one.gpuInstanceId == NO_INSTANCE else int(one.gpuInstanceId)
-                used = one.usedGpuMemory
+            for item in listed:
+                instance = None if item.gpuInstanceId == NO_INSTANCE else int(item.gpuInstanceId)
+                used = item.usedGpuMemory
                 used = None if used is None or used == BLANK_UNSIGNED else float(used)
-                found[kind, int(one.pid), instance] = Process(int(one.pid), kind, used, instance)
+                found[kind, int(item.pid), instance] = Process(int(item.pid), kind, used, instance)
         duties = self._duties(handle, note, off) if found else {}
         pids = {pid for _, pid, _ in found}
         self._names = {pid: name for pid, name in self._names.items() if pid in pids}
         chosen = sorted(found.values(), key=lambda one: (one.kind, -(one.memory_bytes or 0.0), one.pid))
-        self._kept = tuple(self._told(one, duties) for one in chosen[:MOST_PROCESSES])
+        self._kept = tuple(self._told(item, duties) for item in chosen[:MOST_PROCESSES])
         return self._kept
 
     def _told(self, one: Process, duties: dict[int, float]) -> Process:
@@ -71,10 +71,10 @@ class Processes:
                 note("process duty", problem)
             return {}
         newest: dict[int, tuple[int, float]] = {}
-        for one in samples:
-            stamp, pid = int(one.timeStamp), int(one.pid)
-            if stamp and one.smUtil <= 100 and stamp >= newest.get(pid, (0, 0.0))[0]:
-                newest[pid] = (stamp, one.smUtil / 100)
+        for sample in samples:
+            stamp, pid = int(sample.timeStamp), int(sample.pid)
+            if stamp and sample.smUtil <= 100 and stamp >= newest.get(pid, (0, 0.0))[0]:
+                newest[pid] = (stamp, sample.smUtil / 100)
         self._newest_microseconds = max([self._newest_microseconds, *(stamp for stamp, _ in newest.values())])
         return {pid: duty for pid, (_, duty) in newest.items()}
 

@@ -168,7 +168,7 @@ def _fields(*wanted: tuple[int | tuple[int, int], str, float]) -> Callable[[Nvml
     """Several fields in one driver call; each has its own return code."""
 
     def run(nvml: Nvml, handle: Any) -> Values:
-        answer = nvml.call("nvmlDeviceGetFieldValues", handle, [one[0] for one in wanted])
+        answer = nvml.call("nvmlDeviceGetFieldValues", handle, [item[0] for item in wanted])
         for one, (_, family, factor) in zip(answer, wanted, strict=True):
             number = field_number(nvml, one)
             # chips without a sensor in their memory may answer 0 degrees

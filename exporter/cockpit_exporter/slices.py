@@ -62,15 +62,15 @@ def uuids(items: Any) -> Slices:
 
 def _devices(driver: str, pool: str, listed: Any) -> Slices:
     found: Slices = {}
-    for one in listed if isinstance(listed, list) else ():
-        if not isinstance(one, dict):
+    for item in listed if isinstance(listed, list) else ():
+        if not isinstance(item, dict):
             continue
-        body = one.get("basic", one)  # v1beta1 had one level more
+        body = item.get("basic", item)  # v1beta1 had one level more
         attributes = body.get("attributes") if isinstance(body, dict) else None
         uuid = attributes.get("uuid") if isinstance(attributes, dict) else None
         told = uuid.get("string") if isinstance(uuid, dict) else None
-        if isinstance(one.get("name"), str) and isinstance(told, str):
-            found[driver, pool, one["name"]] = told
+        if isinstance(item.get("name"), str) and isinstance(told, str):
+            found[driver, pool, item["name"]] = told
     return found
 
 
@@ -79,9 +79,9 @@ def watched_devices(claim: Any) -> Iterator[Device]:
     node = claim
     for key in ("status", "allocation", "devices", "results"):
         node = node.get(key) if isinstance(node, dict) else None
-    for one in node if isinstance(node, list) else ():
-        if isinstance(one, dict) and one.get("adminAccess") is True:
-            yield str(one.get("driver", "")), str(one.get("pool", "")), str(one.get("device", ""))
+    for item in node if isinstance(node, list) else ():
+        if isinstance(item, dict) and item.get("adminAccess") is True:
+            yield str(item.get("driver", "")), str(item.get("pool", "")), str(item.get("device", ""))
 
 
 class SliceWatch:
@@ -130,9 +130,9 @@ class SliceWatch:
         """What a claim has does not change while it is in use."""
         in_use = set(self._claims())
         self._known = {claim: devices for claim, devices in self._known.items() if claim in in_use}
-        self.watched = frozenset((*claim, one) for claim, some in self._known.items() for one in some)
+        self.watched = frozenset((*claim, item) for claim, some in self._known.items() for item in some)
         for claim in sorted(in_use - self._known.keys()):
-            namespace, name = (urllib.parse.quote(one, safe="") for one in claim)
+            namespace, name = (urllib.parse.quote(item, safe="") for item in claim)
             try:
                 found = self._get(f"{self._version}/namespaces/{namespace}/resourceclaims/{name}")
             except urllib.error.HTTPError as problem:
@@ -141,7 +141,7 @@ class SliceWatch:
                 problem.close()  # it is gone since the kubelet told it
                 continue
             self._known[claim] = devices = frozenset(watched_devices(found))
-            self.watched |= {(*claim, one) for one in devices}
+            self.watched |= {(*claim, device) for device in devices}
 
     def _read(self) -> list[Any]:
         """All items, from the newest version that is served."""

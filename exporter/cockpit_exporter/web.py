@@ -66,7 +66,7 @@ class Tls:
     def changed(self) -> tuple[int, ...]:
         """Differs when the files are renewed. Raises OSError where one is gone."""
         files = (self.certificate, self.key, self.client_authority)
-        return tuple(one.stat().st_mtime_ns for one in files if one is not None)
+        return tuple(file.stat().st_mtime_ns for file in files if file is not None)
 
 
 class Server(HTTPServer):

@@ -238,7 +238,7 @@ class ConfirmDialog(CalmFocus, Question):
             KeyHint(self._confirm_key, label, 1, display=keys),
             KeyHint("n", "no", 2, display="n or esc"),
         ]
-        if any(len(one) > _LONGEST_LINE for one in self._body[3]):
+        if any(len(item) > _LONGEST_LINE for item in self._body[3]):
             hints.append(KeyHint("k", "whole lines" if self._is_folded else "fold lines", 4))
         if asked:
             hints.append(KeyHint("enter", "does not confirm this", 3, enabled=False))
@@ -321,8 +321,8 @@ def _paragraphs(
         parts += [Cell(""), *(Cell(f"▲ {warning}", "warn") for warning in warnings)]
     if command:
         parts += [Cell(""), Cell("The same from a shell:", "dim"), Cell(f"  {command}", "info")]
-        shown = (_folded(one) if folds else one for one in equivalents)
-        parts += [Cell(f"  {one}", "dim") for one in shown]
+        shown = (_folded(item) if folds else item for item in equivalents)
+        parts += [Cell(f"  {item}", "dim") for item in shown]
     return parts
 
 

@@ -132,7 +132,7 @@ def columns_chart(
         return _GAP if filled is None or filled <= below else SHADES[min(filled - below, len(SHADES)) - 1]
 
     floors = range((height - 1) * len(SHADES), -1, -len(SHADES))
-    return tuple("".join(cell(one, below) for one in eighths) for below in floors)
+    return tuple("".join(cell(item, below) for item in eighths) for below in floors)
 
 
 _BRAILLE = 0x2800

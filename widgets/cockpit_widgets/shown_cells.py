@@ -55,7 +55,7 @@ class _Run:
             elif text.isspace():
                 self.looks += [ground] * (len(self.texts) - before)
             else:
-                self.looks += [ground if one == " " else look for one in self.texts[before:]]
+                self.looks += [ground if text == " " else look for text in self.texts[before:]]
 
     @property
     def end(self) -> int:
@@ -63,7 +63,7 @@ class _Run:
         return self.x + len(self.texts)
 
     def _put(self, text: str) -> None:
-        if text.isascii() or (len(text) == cell_len(text) and all(cell_len(one) == 1 for one in set(text))):
+        if text.isascii() or (len(text) == cell_len(text) and all(cell_len(item) == 1 for item in set(text))):
             self.texts += text
             return
         self.is_simple = False

@@ -68,7 +68,7 @@ class Curve:
 
     @property
     def values(self) -> tuple[float, ...]:
-        return tuple(one.value for one in self._points)
+        return tuple(point.value for point in self._points)
 
     @property
     def last(self) -> float | None:
@@ -93,15 +93,15 @@ def steady(points: Sequence[Point]) -> Steady | None:
     """
     if not points:
         return None
-    usual = median(one.value for one in points[len(points) // 2 :])
+    usual = median(point.value for point in points[len(points) // 2 :])
     begin = 1 if len(points) > 1 else 0
     while begin < len(points) // 2 and abs(points[begin].value - usual) > WARM_RATIO * abs(usual):
         begin += 1
     kept = points[begin:]
-    count = sum(one.readings for one in kept)
-    if all(one.value > 0 for one in kept):
-        mean = count / sum(one.readings / one.value for one in kept)
+    count = sum(item.readings for item in kept)
+    if all(item.value > 0 for item in kept):
+        mean = count / sum(item.readings / item.value for item in kept)
     else:
-        mean = sum(one.value * one.readings for one in kept) / count
-    square = sum(one.readings * (one.value - mean) ** 2 for one in kept) / count
+        mean = sum(item.value * item.readings for item in kept) / count
+    square = sum(item.readings * (item.value - mean) ** 2 for item in kept) / count
     return Steady(mean, square**0.5, count)

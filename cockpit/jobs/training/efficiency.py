@@ -22,10 +22,10 @@ class Comparison(NamedTuple):
 def compared(baseline: RunRecord, run: RunRecord) -> Comparison:
     """Raises BadInput where the two cannot be compared, with what is missing."""
     names = f"{baseline.label} and {run.label}"
-    for one in (baseline, run):
-        if not one.rate:
+    for item in (baseline, run):
+        if not item.rate:
             raise BadInput(
-                f"{one.label} reported no throughput yet: read its log (cockpit job logs {one.label})"
+                f"{item.label} reported no throughput yet: read its log (cockpit job logs {item.label})"
             )
     if baseline.unit != run.unit:
         raise BadInput(f"{names} count {baseline.unit} and {run.unit}: compare runs of one program")
@@ -41,10 +41,10 @@ def baseline_of(run: RunRecord, known: Iterable[RunRecord]) -> RunRecord | None:
     """The run on the fewest GPUs that is alike: of the same namespace and unit, and of the same name but for
     the number at its end; fewer GPUs than this one has. Of several the newest."""
     alike = [
-        one
-        for one in known
-        if one.rate and one.namespace == run.namespace and one.unit == run.unit and one.seat == run.seat
-        if one.seats < run.seats and _stem(one.name) == _stem(run.name)
+        item
+        for item in known
+        if item.rate and item.namespace == run.namespace and item.unit == run.unit and item.seat == run.seat
+        if item.seats < run.seats and _stem(item.name) == _stem(run.name)
     ]
     return min(alike, key=lambda one: (one.seats, -one.at_seconds), default=None)
 

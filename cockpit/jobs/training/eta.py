@@ -30,7 +30,7 @@ def eta(points: Sequence[Point], now_seconds: float) -> Eta | None:
     None with fewer than a handful of points, where nothing is left to do, where nothing moves, or where the
     last step is longer ago than several usual intervals.
     """
-    known = [(one.at_seconds, one.value) for one in points if one.at_seconds is not None]
+    known = [(point.at_seconds, point.value) for point in points if point.at_seconds is not None]
     if len(known) > LEAST_POINTS:
         known = known[1:]  # the first interval is warm-up: compilation, caches, the first rendezvous
     if len(known) < LEAST_POINTS:

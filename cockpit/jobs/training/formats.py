@@ -393,12 +393,12 @@ def told_by(line: str) -> Told | None:
         return _own(event)
     if _NOT_TRAINING.match(line):
         return {}
-    for one in FORMATS:
-        found = one.pattern.match(line)
+    for item in FORMATS:
+        found = item.pattern.match(line)
         if found is None:
             continue
         read = {name: text for name, text in found.groupdict().items() if text is not None}
-        told = dict(one.constant)
+        told = dict(item.constant)
         for field, text in read.items():
             number = number_of(field, text) if field in _FIELDS else None
             if number is not None:
@@ -410,8 +410,8 @@ def told_by(line: str) -> Told | None:
         end = number_of("step", read.get("last_step"))
         if end is not None:
             told["steps"] = int(end) + 1
-        if one.more is not None:
-            one.more(read, told)
+        if item.more is not None:
+            item.more(read, told)
         return told
     return None
 

@@ -44,8 +44,8 @@ def no_progress(
     silent = now_seconds - moved_seconds
     if silent < max(LEAST_SILENT_SECONDS, USUAL_INTERVALS * usual_seconds):
         return None
-    duties = [one.duty_ratio for one in cards if one.duty_ratio is not None]
-    powers = [one.power_ratio for one in cards if one.power_ratio is not None]
+    duties = [card.duty_ratio for card in cards if card.duty_ratio is not None]
+    powers = [card.power_ratio for card in cards if card.power_ratio is not None]
     is_known = bool(cards) and len(duties) == len(powers) == len(cards)
     is_hang = is_known and min(duties) >= FULL_DUTY_RATIO and max(powers) <= LOW_POWER_RATIO
     return NoProgress(silent, usual_seconds, is_hang, len(cards), max(powers) if is_known else None)

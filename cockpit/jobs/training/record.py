@@ -95,6 +95,7 @@ def decoded(text: bytes | str) -> RunRecord | None:
     if found.gpus < 0 or (found.rate is not None and not 0 <= found.rate < 1e15):
         return None
     names = {
-        one: clean(getattr(found, one), LONGEST_NAME) for one in ("uid", "namespace", "name", "kind", "unit")
+        item: clean(getattr(found, item), LONGEST_NAME)
+        for item in ("uid", "namespace", "name", "kind", "unit")
     }
     return msgspec.structs.replace(found, **names)

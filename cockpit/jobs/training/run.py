@@ -302,7 +302,7 @@ class TrainingRun:
         """The usual wall time of a step: as told, else from when steps were told."""
         if self.progress.seconds_per_step:
             return self.progress.seconds_per_step
-        points = [one for one in self.done.points if one.at_seconds is not None]
+        points = [point for point in self.done.points if point.at_seconds is not None]
         if len(points) < 2 or points[0].at_seconds is None or points[-1].at_seconds is None:
             return None
         steps = points[-1].place[1] - points[0].place[1]

@@ -66,7 +66,7 @@ class StallReader:
             self._is_listing = False
         if _STALLED.search(text):
             self._is_listing = _AFTER.search(text) is not None
-            ranks = _ranks(" ".join(one["ranks"] for one in _MISSING.finditer(text)))
+            ranks = _ranks(" ".join(item["ranks"] for item in _MISSING.finditer(text)))
             return Stall(Sign.MISSING, ranks, text, at_seconds)
         if found := _SHUTDOWN.search(text):
             return Stall(Sign.MISSING, _ranks(found["ranks"]), text, at_seconds)
@@ -79,5 +79,5 @@ class StallReader:
 
 
 def _ranks(text: str) -> tuple[int, ...]:
-    found = {int(one) for one in re.findall(r"[0-9]{1,6}", text)[: MOST_RANKS * 4]}
-    return tuple(sorted(one for one in found if one <= MOST_RANK)[:MOST_RANKS])
+    found = {int(item) for item in re.findall(r"[0-9]{1,6}", text)[: MOST_RANKS * 4]}
+    return tuple(sorted(item for item in found if item <= MOST_RANK)[:MOST_RANKS])

@@ -50,4 +50,4 @@ def beside(seconds: float, past_seconds: Sequence[float]) -> AmongStarts:
     known = sorted((*past_seconds, seconds))
     middle = len(known) // 2
     median = known[middle] if len(known) % 2 else (known[middle - 1] + known[middle]) / 2
-    return AmongStarts(median, sum(one <= GOAL_SECONDS for one in known) / len(known), len(known))
+    return AmongStarts(median, sum(item <= GOAL_SECONDS for item in known) / len(known), len(known))

@@ -50,9 +50,9 @@ def stragglers(computes: Mapping[int, Computes]) -> tuple[Straggler, ...]:
     found: dict[int, Straggler] = {}
     ratios = _ratios(computes)
     for intervals, limit in WINDOWS:
-        for one in _slow(ratios, intervals, limit):
-            if one.rank not in found or one.score > found[one.rank].score:
-                found[one.rank] = one
+        for item in _slow(ratios, intervals, limit):
+            if item.rank not in found or item.score > found[item.rank].score:
+                found[item.rank] = item
     return tuple(sorted(found.values(), key=lambda one: (-one.excess, one.rank)))
 
 
@@ -110,7 +110,7 @@ def _slow(ratios: Mapping[int, Sequence[float]], intervals: int, limit: float) -
 def _spread(values: Sequence[float]) -> float:
     """Median distance from the median."""
     middle = median(values)
-    return median(abs(one - middle) for one in values)
+    return median(abs(value - middle) for value in values)
 
 
 LEAST_DEVIATION: Final = 0.1

@@ -124,9 +124,9 @@ def _fits(
     targets: Sequence[PreemptionTarget],
 ) -> bool:
     gone: list[QuotaReservation] = [target.reservation for target in targets]
-    for one in gone:
-        for key, amount in one.usage.items():
-            forest.queues[one.queue].remove(key, amount)
+    for item in gone:
+        for key, amount in item.usage.items():
+            forest.queues[item.queue].remove(key, amount)
     fits = all(max(0, node.free(key)) >= amount for key, amount in usage.items())
     for one in reversed(gone):
         for key, amount in one.usage.items():

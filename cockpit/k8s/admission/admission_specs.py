@@ -116,12 +116,12 @@ def quotas_of(groups: Iterable[Tree]) -> dict[FlavorResource, Quota]:
     out: dict[FlavorResource, Quota] = {}
     for group in groups:
         for flavor in group.get("flavors") or ():
-            for one in flavor.get("resources") or ():
-                name = one["name"]
-                limits = [one.get(field) for field in ("borrowingLimit", "lendingLimit")]
+            for item in flavor.get("resources") or ():
+                name = item["name"]
+                limits = [item.get(field) for field in ("borrowingLimit", "lendingLimit")]
                 borrow, lend = (None if text is None else base_units(name, text) for text in limits)
                 out[(flavor["name"], name)] = Quota(
-                    base_units(name, one.get("nominalQuota", 0)), borrow, lend
+                    base_units(name, item.get("nominalQuota", 0)), borrow, lend
                 )
     return out
 
@@ -183,8 +183,8 @@ def flavor_spec(tree: Tree) -> FlavorSpec:
 def pod_set_asks(workload: Tree) -> tuple[PodSetRequests, ...]:
     """What the pod sets of a Workload ask for in total; reclaimable pods are taken off."""
     given_back = {
-        one.get("name"): one.get("count", 0)
-        for one in (workload.get("status") or {}).get("reclaimablePods") or ()
+        item.get("name"): item.get("count", 0)
+        for item in (workload.get("status") or {}).get("reclaimablePods") or ()
     }
     out = []
     for part in (workload.get("spec") or {}).get("podSets") or ():

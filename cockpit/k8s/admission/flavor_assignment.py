@@ -74,7 +74,7 @@ class PodSetChoice(NamedTuple):
         """The worst of its resources."""
         if not self.reasons:
             return Mode.FIT
-        return min((one.mode for one in self.flavors.values()), default=Mode.NO_FIT)
+        return min((flavor.mode for flavor in self.flavors.values()), default=Mode.NO_FIT)
 
 
 class FlavorAssignment(NamedTuple):
@@ -104,7 +104,11 @@ class FlavorAssignment(NamedTuple):
         """The flavors that were looked at, as the event QuotaReserved lists them; "" when all simply fit."""
         parts = []
         for part in self.pod_sets:
-            texts = [_attempt_text(one) for one in part.attempts if one.mode is not Mode.FIT or one.borrow]
+            texts = [
+                _attempt_text(attempt)
+                for attempt in part.attempts
+                if attempt.mode is not Mode.FIT or attempt.borrow
+            ]
             if texts:
                 parts.append(f"{part.name}: {', '.join(texts)}")
         return " | ".join(parts)

@@ -34,8 +34,8 @@ def affinity_matches(pod_spec: Tree, keys: frozenset[str], labels: Mapping[str, 
             return False
     kept = []
     for term in required_terms_of(pod_spec) or ():
-        wanted = [one for one in term.expressions if one.key in keys]
+        wanted = [item for item in term.expressions if item.key in keys]
         if not wanted:  # terms are alternatives: one that says nothing here lets every flavor in
             return True
         kept.append(wanted)
-    return not kept or any(all(holds(one, labels) for one in term) for term in kept)
+    return not kept or any(all(holds(item, labels) for item in term) for term in kept)

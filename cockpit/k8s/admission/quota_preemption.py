@@ -102,9 +102,9 @@ class Preemptor:
         if self._spec.within_queue == "Never":
             return []
         return [
-            _Candidate(one, IN_QUEUE, None)
-            for one in self._held(self._spec.name)
-            if _uses(one, short) and satisfies(self._spec.within_queue, self._info, one)
+            _Candidate(item, IN_QUEUE, None)
+            for item in self._held(self._spec.name)
+            if _uses(item, short) and satisfies(self._spec.within_queue, self._info, item)
         ]
 
     def _elsewhere(
@@ -120,10 +120,10 @@ class Preemptor:
         for top in self._node.ancestors():
             into = above if has_right else others
             into.extend(
-                self._classified(one, top, has_right)
+                self._classified(item, top, has_right)
                 for queue in _borrowers(top, done, self._node, short)
-                for one in self._held(queue.name)
-                if _uses(one, short) and satisfies(self._spec.reclaim, self._info, one)
+                for item in self._held(queue.name)
+                if _uses(item, short) and satisfies(self._spec.reclaim, self._info, item)
             )
             fits, rest = _fits_quota(top, rest)
             has_right = has_right or fits
@@ -163,12 +163,12 @@ class Preemptor:
     ) -> list[PreemptionTarget]:
         taken: list[PreemptionTarget] = []
         found: list[PreemptionTarget] = []
-        for one in candidates:
-            if not self._is_valid(one, short, may_borrow):
+        for item in candidates:
+            if not self._is_valid(item, short, may_borrow):
                 continue
-            self._take(one.reservation)
+            self._take(item.reservation)
             taken.append(
-                PreemptionTarget(one.reservation, one.reason, self._nodes[one.reservation.queue].path)
+                PreemptionTarget(item.reservation, item.reason, self._nodes[item.reservation.queue].path)
             )
             if self._fits(usage, may_borrow):
                 found = self._filled_back(taken, usage, may_borrow)
@@ -262,5 +262,5 @@ def _in_order(
         )
 
     groups = [sorted(group, key=order) for group in (above, others, own)]
-    going = [one for group in groups for one in group if one.reservation.is_evicted]
-    return going + [one for group in groups for one in group if not one.reservation.is_evicted]
+    going = [item for group in groups for item in group if item.reservation.is_evicted]
+    return going + [item for group in groups for item in group if not item.reservation.is_evicted]

@@ -82,9 +82,9 @@ def _of_yaml(text: str) -> dict[str, Any]:
         "message": mask_text(_text(tree.get("message"))),
         "health": _text(_part(whole, "health").get("status")),
         "groups": tuple(
-            _group(one)
-            for one in (groups if isinstance(groups, list) else ())[:MOST_GROUPS]
-            if isinstance(one, dict)
+            _group(item)
+            for item in (groups if isinstance(groups, list) else ())[:MOST_GROUPS]
+            if isinstance(item, dict)
         ),
     }
 
@@ -145,7 +145,7 @@ def _of_text(text: str) -> dict[str, Any]:
         "written_seconds": go_seconds(head),
         "state": "Running",
         "health": _first_word(cluster.get("Health", "")),
-        "groups": tuple(_group_of_lines(one) for one in list(_sections(groups))[:MOST_GROUPS]),
+        "groups": tuple(_group_of_lines(item) for item in list(_sections(groups))[:MOST_GROUPS]),
     }
 
 

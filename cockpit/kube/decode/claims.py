@@ -126,7 +126,7 @@ def slice_record(shape: SliceShape) -> DeviceSlice:
     """The record of one ResourceSlice."""
     spec = shape.spec
     driver = WORDS[spec.driver]
-    devices = (_device(driver, one) for one in spec.devices)
+    devices = (_device(driver, device) for device in spec.devices)
     return DeviceSlice(
         **identity(shape.metadata, JSON),
         driver=driver,
@@ -134,7 +134,7 @@ def slice_record(shape: SliceShape) -> DeviceSlice:
         generation=spec.pool.generation,
         slices=spec.pool.resource_slice_count,
         node=WORDS[spec.node_name],
-        devices=tuple(one for one in devices if one is not None),
+        devices=tuple(device for device in devices if device is not None),
     )
 
 
@@ -171,10 +171,10 @@ def claim_record(shape: ClaimShape) -> DeviceClaim:
         is_allocated=status.allocation is not None,
         where="" if status.allocation is None else _where(status.allocation.node_selector),
         taken=tuple(
-            TakenDevice(WORDS[one.driver], WORDS[one.pool], WORDS[one.device], one.admin_access)
-            for one in results
+            TakenDevice(WORDS[result.driver], WORDS[result.pool], WORDS[result.device], result.admin_access)
+            for result in results
         ),
-        requests=tuple(_request(one) for one in shape.spec.devices.requests),
+        requests=tuple(_request(request) for request in shape.spec.devices.requests),
         is_request=meta.annotations.get(EXTENDED) == "true",
     )
 
@@ -185,16 +185,16 @@ def _where(selector: NodeSelector | None) -> str:
     every = (
         value
         for term in terms
-        for one in (*term.match_fields, *term.match_expressions)
-        for value in one.values
+        for item in (*term.match_fields, *term.match_expressions)
+        for value in item.values
     )
     return WORDS[next(every, "")]
 
 
 def _consumers(owners: tuple[OwnerReference, ...], reserved: tuple[_Consumer, ...]) -> tuple[Consumer, ...]:
-    named = [(one.uid, one.name) for one in reserved if one.resource == "pods"]
+    named = [(item.uid, item.name) for item in reserved if item.resource == "pods"]
     if not named:
-        named = [(one.uid, one.name) for one in owners if one.controller and one.kind == "Pod"]
+        named = [(owner.uid, owner.name) for owner in owners if owner.controller and owner.kind == "Pod"]
     return tuple(Consumer(clean(uid), clean(name)) for uid, name in named)
 
 

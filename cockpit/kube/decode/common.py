@@ -29,9 +29,9 @@ def identity(meta: Any, reading: Reading) -> dict[str, Any]:
 
 def controller(meta: Any) -> OwnerRef | None:
     """The controlling owner, None where there is none."""
-    for one in meta.owner_references:
-        if one.controller:
-            return OwnerRef(WORDS[one.api_version], WORDS[one.kind], WORDS[one.name], WORDS[one.uid])
+    for item in meta.owner_references:
+        if item.controller:
+            return OwnerRef(WORDS[item.api_version], WORDS[item.kind], WORDS[item.name], WORDS[item.uid])
     return None
 
 
@@ -47,13 +47,13 @@ def conditions(raw: Any, reading: Reading) -> tuple[Condition, ...]:
     """`status.conditions` in the order of the object."""
     return tuple(
         Condition(
-            WORDS[one.type],
-            WORDS[one.status],
-            WORDS[one.reason],
-            MESSAGES[one.message],
-            reading.seconds(one.last_transition_time),
+            WORDS[item.type],
+            WORDS[item.status],
+            WORDS[item.reason],
+            MESSAGES[item.message],
+            reading.seconds(item.last_transition_time),
         )
-        for one in raw
+        for item in raw
     )
 
 
@@ -86,4 +86,4 @@ def cleaned(value: Any) -> Any:
         return WORDS[value]
     if isinstance(value, dict):
         return {WORDS[key]: cleaned(one) for key, one in value.items()}
-    return [cleaned(one) for one in value] if isinstance(value, list | tuple) else value
+    return [cleaned(item) for item in value] if isinstance(value, list | tuple) else value

@@ -168,7 +168,7 @@ def pod_group_decoder(resource: Resource, engine: str) -> Decoder:
     return Decoder(Kind.POD_GROUP, _json(PodGroupShape, pod_group_record(resource, engine)))
 
 
-_OF_ENGINES = {one.kind: one for one in (VOLCANO_JOB, WORKLOAD, LOCAL_QUEUE, CLUSTER_QUEUE, AUTOSCALER)}
+_OF_ENGINES = {item.kind: item for item in (VOLCANO_JOB, WORKLOAD, LOCAL_QUEUE, CLUSTER_QUEUE, AUTOSCALER)}
 
 
 def engine_decoder(one: Watched) -> Decoder:

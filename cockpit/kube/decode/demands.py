@@ -80,7 +80,7 @@ def _state(kind: str, status: Mapping[str, Any]) -> str:
         return ", ".join(told)
     found = status.get("conditions")
     by_type = (
-        {str(one.get("type")): one for one in found or () if isinstance(one, Mapping)}
+        {str(item.get("type")): item for item in found or () if isinstance(item, Mapping)}
         if isinstance(found, list)
         else {}
     )

@@ -90,7 +90,7 @@ def pod_group_record(resource: Resource, engine: str) -> Callable[[PodGroupShape
             is_ours=shape.metadata.labels.get("app.kubernetes.io/managed-by") == "gpu-cockpit",
             conditions=(
                 *conditions(status.conditions, JSON),
-                *(_kai(one) for one in status.scheduling_conditions),
+                *(_kai(condition) for condition in status.scheduling_conditions),
             ),
         )
 

@@ -75,9 +75,9 @@ def _job_finish(status: Any, reading: Reading) -> float | None:
     done = reading.seconds(status.completion_time)
     if done is not None:
         return done
-    for one in status.conditions:
-        if one.type in ("Failed", "Complete") and one.status == "True":
-            return reading.seconds(one.last_transition_time)
+    for condition in status.conditions:
+        if condition.type in ("Failed", "Complete") and condition.status == "True":
+            return reading.seconds(condition.last_transition_time)
     return None
 
 
@@ -137,9 +137,9 @@ def mpijob_record(job: MpiJob) -> JobObject:
         ),
         is_suspended=spec.run_policy.suspend,
         slots_per_worker=spec.slots_per_worker,
-        active=sum(one.active for one in status.replica_statuses.values()),
-        succeeded=sum(one.succeeded for one in status.replica_statuses.values()),
-        failed=sum(one.failed for one in status.replica_statuses.values()),
+        active=sum(item.active for item in status.replica_statuses.values()),
+        succeeded=sum(item.succeeded for item in status.replica_statuses.values()),
+        failed=sum(item.failed for item in status.replica_statuses.values()),
         started_seconds=JSON.seconds(status.start_time),
         finished_seconds=_job_finish(status, JSON),
         reclaim=reclaim_mark(job.metadata),

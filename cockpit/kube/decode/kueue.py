@@ -143,9 +143,9 @@ def _from_template(part: _PodSet) -> dict[str, int]:
 
 def _pod_sets(shape: WorkloadShape) -> tuple[PodSet, ...]:
     """Totals as admitted where quota is reserved, else as Kueue asks for them, else from the templates."""
-    admitted = {one.name: one for one in shape.status.admission.pod_set_assignments}
-    asked = {one.name: one.resources for one in shape.status.resource_requests}
-    ended = {one.name: one.count for one in shape.status.reclaimable_pods}
+    admitted = {item.name: item for item in shape.status.admission.pod_set_assignments}
+    asked = {request.name: request.resources for request in shape.status.resource_requests}
+    ended = {pod.name: pod.count for pod in shape.status.reclaimable_pods}
     out = []
     for part in shape.spec.pod_sets:
         given = admitted.get(part.name)
@@ -208,7 +208,7 @@ def _shape(parts: tuple[_PodSet, ...]) -> int:
             part.count,
             part.min_count,
             part.topology_request,
-            [one.resources for one in (*spec.containers, *spec.init_containers)],
+            [item.resources for item in (*spec.containers, *spec.init_containers)],
             spec.overhead,
             spec.resources,
             spec.runtime_class_name,
@@ -239,16 +239,16 @@ def workload_record(shape: WorkloadShape) -> Workload:
         requeue_at_seconds=JSON.seconds(status.requeue_state.requeue_at),
         checks=tuple(
             AdmissionCheck(
-                WORDS[one.name],
-                WORDS[one.state],
-                MESSAGES[one.message],
-                JSON.seconds(one.last_transition_time),
+                WORDS[check.name],
+                WORDS[check.state],
+                MESSAGES[check.message],
+                JSON.seconds(check.last_transition_time),
             )
-            for one in status.admission_checks
+            for check in status.admission_checks
         ),
         gated_by=WORDS[shape.metadata.annotations.get(_GATED_BY, "")],
         replaces=WORDS[shape.metadata.annotations.get(_REPLACES, "")],
-        unhealthy_nodes=tuple(WORDS[one.name] for one in status.unhealthy_nodes),
+        unhealthy_nodes=tuple(WORDS[node.name] for node in status.unhealthy_nodes),
         shape=_shape(spec.pod_sets),
     )
 
@@ -310,7 +310,7 @@ class ClusterQueueShape(WireShape, frozen=True, gc=False):
 
 
 def _usage(raw: tuple[_FlavorUsage, ...]) -> dict[tuple[str, str], _ResourceUsage]:
-    return {(flavor.name, one.name): one for flavor in raw for one in flavor.resources}
+    return {(flavor.name, resource.name): resource for flavor in raw for resource in flavor.resources}
 
 
 def _units(resource: str, text: str | int | float | None) -> int | None:
@@ -322,18 +322,21 @@ def _quotas(shape: ClusterQueueShape) -> tuple[QuotaRow, ...]:
     out = []
     for group in shape.spec.resource_groups:
         for flavor in group.flavors:
-            for one in flavor.resources:
-                usage, hold = used.get((flavor.name, one.name)), reserved.get((flavor.name, one.name))
+            for resource in flavor.resources:
+                usage, hold = (
+                    used.get((flavor.name, resource.name)),
+                    reserved.get((flavor.name, resource.name)),
+                )
                 out.append(
                     QuotaRow(
                         flavor=WORDS[flavor.name],
-                        resource=WORDS[one.name],
-                        nominal=_units(one.name, one.nominal_quota) or 0,
-                        used=None if usage is None else _units(one.name, usage.total),
-                        borrowed=None if usage is None else _units(one.name, usage.borrowed),
-                        borrowing_limit=_units(one.name, one.borrowing_limit),
-                        lending_limit=_units(one.name, one.lending_limit),
-                        reserved=None if hold is None else _units(one.name, hold.total),
+                        resource=WORDS[resource.name],
+                        nominal=_units(resource.name, resource.nominal_quota) or 0,
+                        used=None if usage is None else _units(resource.name, usage.total),
+                        borrowed=None if usage is None else _units(resource.name, usage.borrowed),
+                        borrowing_limit=_units(resource.name, resource.borrowing_limit),
+                        lending_limit=_units(resource.name, resource.lending_limit),
+                        reserved=None if hold is None else _units(resource.name, hold.total),
                     )
                 )
     return tuple(out)

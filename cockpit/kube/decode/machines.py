@@ -183,8 +183,8 @@ def _newest(status: _MachineStatus) -> tuple[Condition, ...]:
     """v1beta2 conditions say more; a v1beta1 object may have both kinds."""
     old = conditions(status.conditions, JSON)
     new = conditions(status.v1beta2.conditions, JSON) if status.v1beta2 is not None else ()
-    known = {one.type for one in new}
-    return (*new, *(one for one in old if one.type not in known))
+    known = {item.type for item in new}
+    return (*new, *(item for item in old if item.type not in known))
 
 
 def _stage_of_phase(phase: str, node: str, has_infrastructure: bool) -> MachineStage:
@@ -198,7 +198,7 @@ def _stage_of_phase(phase: str, node: str, has_infrastructure: bool) -> MachineS
 
 
 def _failure(status: _MachineStatus, phase: str) -> str:
-    words: Iterable[str] = (one for one in (status.failure_reason, status.failure_message) if one)
+    words: Iterable[str] = (item for item in (status.failure_reason, status.failure_message) if item)
     said = MESSAGES[": ".join(words)]
     return said or ("Failed" if phase == "Failed" else "")
 

@@ -104,11 +104,13 @@ def node_record(node: Any, reading: Reading) -> Node:
         **identity(meta, reading),
         labels=marks,
         annotations=notes,
-        taints=tuple(Taint(WORDS[one.key], WORDS[one.value], WORDS[one.effect]) for one in spec.taints),
+        taints=tuple(
+            Taint(WORDS[taint.key], WORDS[taint.value], WORDS[taint.effect]) for taint in spec.taints
+        ),
         unschedulable=spec.unschedulable,
         conditions=conditions(status.conditions, reading),
         provider_id=clean(spec.provider_id),
-        internal_ip=next((clean(one.address) for one in status.addresses if one.type == "InternalIP"), ""),
+        internal_ip=next((clean(item.address) for item in status.addresses if item.type == "InternalIP"), ""),
         kubelet_version=WORDS[status.node_info.kubelet_version],
         **amounts(status, reading),
         gpus_expected=_count(_first(found, COUNT_LABELS)[0]),

@@ -86,9 +86,9 @@ def _record(job: OtherJob, resource: Resource, roles: tuple[ReplicaSpec, ...]) -
         has_status=bool(status),
         parts=tuple(_parts(job.spec, status)),
         made_name=WORDS[_text(_made(status).get("rayClusterName"))],
-        active=sum(_number(one.get("active")) for one in counts) or _number(status.get("readyReplicas")),
-        succeeded=sum(_number(one.get("succeeded")) for one in counts),
-        failed=sum(_number(one.get("failed")) for one in counts),
+        active=sum(_number(count.get("active")) for count in counts) or _number(status.get("readyReplicas")),
+        succeeded=sum(_number(count.get("succeeded")) for count in counts),
+        failed=sum(_number(count.get("failed")) for count in counts),
         started_seconds=_time(status, _STARTED),
         finished_seconds=_time(status, _FINISHED),
         reclaim=reclaim_mark(meta),
@@ -111,13 +111,13 @@ _COUNTS = ("active", "ready", "succeeded", "failed")
 
 def _parts(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Iterator[JobPart]:
     """The replicated jobs of a JobSet and what has come of them so far."""
-    counts = {_text(one.get("name")): one for one in _dicts(status.get("replicatedJobsStatus"))}
-    for one in _dicts(spec.get("replicatedJobs")):
-        known = counts.get(_text(one.get("name")), {})
-        before = _dicts(one.get("dependsOn"))
+    counts = {_text(item.get("name")): item for item in _dicts(status.get("replicatedJobsStatus"))}
+    for item in _dicts(spec.get("replicatedJobs")):
+        known = counts.get(_text(item.get("name")), {})
+        before = _dicts(item.get("dependsOn"))
         yield JobPart(
-            name=WORDS[_text(one.get("name"))],
-            wanted=_number(one.get("replicas", 1)),
+            name=WORDS[_text(item.get("name"))],
+            wanted=_number(item.get("replicas", 1)),
             ready=_number(known.get("ready")),
             succeeded=_number(known.get("succeeded")),
             is_made=any(_number(known.get(key)) for key in _COUNTS),
@@ -142,9 +142,9 @@ def _made(status: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _conditions(status: Mapping[str, Any]) -> tuple[shapes.PodCondition, ...]:
     made = []
-    for one in _dicts(status.get("conditions")):
+    for item in _dicts(status.get("conditions")):
         try:
-            made.append(msgspec.convert(one, shapes.PodCondition, strict=False))
+            made.append(msgspec.convert(item, shapes.PodCondition, strict=False))
         except msgspec.ValidationError:
             continue  # some kinds have conditions of another form
     return tuple(made)
@@ -161,7 +161,9 @@ def _dict(value: Any) -> Mapping[str, Any]:
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
     return (
-        [one for one in value if isinstance(one, dict)] if isinstance(value, list | type({}.values())) else []
+        [item for item in value if isinstance(item, dict)]
+        if isinstance(value, list | type({}.values()))
+        else []
     )
 
 

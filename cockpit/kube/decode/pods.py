@@ -174,9 +174,9 @@ def akin_record(first: Pod, meta: Any, reading: Reading, **others: Any) -> Pod:
 def _owner(meta: Any) -> tuple[str, str, str, str]:
     """API version, kind, name and uid of the controlling owner."""
     words = WORDS
-    for one in meta.owner_references:
-        if one.controller:
-            return words[one.api_version], words[one.kind], words[one.name], words[one.uid]
+    for item in meta.owner_references:
+        if item.controller:
+            return words[item.api_version], words[item.kind], words[item.name], words[item.uid]
     return "", "", "", ""
 
 
@@ -198,7 +198,7 @@ def _of_the_few(
         found["stay_notes"] = notes
     if status.init_container_statuses and status.phase == "Pending":
         found["init_container"] = next(
-            (WORDS[one.name] for one in status.init_container_statuses if not one.ready), ""
+            (WORDS[item.name] for item in status.init_container_statuses if not item.ready), ""
         )
     return found
 
@@ -212,7 +212,7 @@ def _finalizers(meta: Any, reading: Reading) -> tuple[str, ...]:
     """They matter only once the pod is being deleted, and most pods of Jobs have one."""
     if not reading.has(meta, "deletion_timestamp"):
         return ()
-    return tuple([WORDS[one] for one in meta.finalizers])
+    return tuple([WORDS[item] for item in meta.finalizers])
 
 
 def _conditions(status: Any) -> tuple[bool, str, str, str, Any]:
@@ -222,16 +222,16 @@ def _conditions(status: Any) -> tuple[bool, str, str, str, Any]:
     is_ready = False
     scheduled = reason = message = ""
     disruption: Any = None
-    for one in status.conditions:
-        type_ = one.type
+    for condition in status.conditions:
+        type_ = condition.type
         if type_ == "Ready":
-            is_ready = one.status == "True"
+            is_ready = condition.status == "True"
         elif type_ == "PodScheduled":
-            scheduled = words[one.status]
+            scheduled = words[condition.status]
             if scheduled != "True":
-                reason, message = words[one.reason], MESSAGES[one.message]
-        elif type_ == "DisruptionTarget" and one.status == "True":
-            disruption = one
+                reason, message = words[condition.reason], MESSAGES[condition.message]
+        elif type_ == "DisruptionTarget" and condition.status == "True":
+            disruption = condition
     return is_ready, scheduled, reason, message, disruption
 
 
@@ -308,14 +308,14 @@ def _containers(spec: Any, gpus: int, gpu_resource: str) -> tuple[str, str]:
 def _counts(spec: Any, status: Any) -> tuple[int, int, int]:
     """Ready containers, all containers, restarts; sidecars count, as `kubectl get pods` counts them."""
     ready = restarts = 0
-    for one in status.container_statuses:
-        restarts += one.restart_count
-        if one.ready:
+    for item in status.container_statuses:
+        restarts += item.restart_count
+        if item.ready:
             ready += 1
     total = len(spec.containers)
     if not spec.init_containers:
         return ready, total, restarts
-    sidecars = {one.name for one in spec.init_containers if one.restart_policy == "Always"}
+    sidecars = {container.name for container in spec.init_containers if container.restart_policy == "Always"}
     for one in status.init_container_statuses:
         if one.name in sidecars:
             restarts += one.restart_count
@@ -336,14 +336,14 @@ def _states(status: Any, reading: Reading) -> tuple[str, str, tuple[str, str], i
     finished: float | None = None
     has = reading.has
     for statuses in (status.init_container_statuses, status.container_statuses):
-        for one in statuses:
-            if one.ready and not one.restart_count:
+        for item in statuses:
+            if item.ready and not item.restart_count:
                 continue  # it runs and never ended: the usual case, and four look-ups less
-            state = one.state
+            state = item.state
             if has(state, "waiting") and (waiting is None or waiting.reason in _STILL_STARTING):
                 waiting = state.waiting
             if not has(state, "terminated"):
-                state = one.last_state
+                state = item.last_state
                 if not has(state, "terminated"):
                     continue
             over = state.terminated

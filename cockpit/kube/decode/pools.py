@@ -104,9 +104,9 @@ def _instance_type(spec: _PoolSpec, template_labels: dict[str, str]) -> str:
         return spec.instance_type
     if template_labels.get(INSTANCE_TYPE):
         return template_labels[INSTANCE_TYPE]
-    for one in spec.template.spec.requirements:
-        if one.key == INSTANCE_TYPE and one.operator == "In" and len(one.values) == 1:
-            return one.values[0]
+    for requirement in spec.template.spec.requirements:
+        if requirement.key == INSTANCE_TYPE and requirement.operator == "In" and len(requirement.values) == 1:
+            return requirement.values[0]
     return ""
 
 
@@ -129,12 +129,12 @@ def _disruption(found: _Disruption | None) -> Disruption | None:
         after_seconds=go_seconds(str(found.consolidate_after or "")),
         budgets=tuple(
             DisruptionBudget(
-                nodes=WORDS[str(one.nodes)[:LONGEST]],
-                reasons=tuple(WORDS[each] for each in (one.reasons or ())[:MOST]),
-                schedule=WORDS[(one.schedule or "")[:LONGEST]],
-                duration_seconds=go_seconds(one.duration or ""),
+                nodes=WORDS[str(budget.nodes)[:LONGEST]],
+                reasons=tuple(WORDS[each] for each in (budget.reasons or ())[:MOST]),
+                schedule=WORDS[(budget.schedule or "")[:LONGEST]],
+                duration_seconds=go_seconds(budget.duration or ""),
             )
-            for one in (found.budgets or ())[:MOST]
+            for budget in (found.budgets or ())[:MOST]
         ),
     )
 
@@ -147,7 +147,7 @@ def pool_record(resource: Resource) -> Callable[[PoolShape], PoolObject | None]:
 
     def record(shape: PoolShape) -> PoolObject | None:
         meta, spec, status = shape.metadata, shape.spec, shape.status
-        if resource.kind == "MachineSet" and any(one.controller for one in meta.owner_references):
+        if resource.kind == "MachineSet" and any(item.controller for item in meta.owner_references):
             return None
         notes = meta.annotations
         template_labels = labels(spec.template.metadata.labels)
@@ -170,14 +170,16 @@ def pool_record(resource: Resource) -> Callable[[PoolShape], PoolObject | None]:
             ),
             template_labels=template_labels,
             template_taints=tuple(
-                Taint(WORDS[one.key], WORDS[one.value], WORDS[one.effect])
-                for one in spec.template.spec.taints[:MOST]
+                Taint(WORDS[taint.key], WORDS[taint.value], WORDS[taint.effect])
+                for taint in spec.template.spec.taints[:MOST]
             ),
             requirements=tuple(
                 PoolRequirement(
-                    WORDS[one.key], WORDS[one.operator], tuple(WORDS[each] for each in one.values[:MOST])
+                    WORDS[requirement.key],
+                    WORDS[requirement.operator],
+                    tuple(WORDS[each] for each in requirement.values[:MOST]),
                 )
-                for one in spec.template.spec.requirements[:MOST]
+                for requirement in spec.template.spec.requirements[:MOST]
             ),
             limits=tuple(_limits(spec.limits, status.resources)),
             disruption=_disruption(spec.disruption),

@@ -40,10 +40,10 @@ def scaler_of(tree: Mapping[str, Any]) -> Scaler | None:
 
 def _metrics(wanted: Any, current: Any) -> tuple[ScalerMetric, ...]:
     """Each metric that is asked for, with what is measured of it."""
-    now = {_key(one): _value(one, "current") for one in _list(current)}
+    now = {_key(item): _value(item, "current") for item in _list(current)}
     return tuple(
-        ScalerMetric(_key(one)[1], now.get(_key(one), ""), _value(one, "target"))
-        for one in _list(wanted)[:MOST_METRICS]
+        ScalerMetric(_key(item)[1], now.get(_key(item), ""), _value(item, "target"))
+        for item in _list(wanted)[:MOST_METRICS]
     )
 
 
@@ -65,14 +65,14 @@ def _value(one: Mapping[str, Any], side: str) -> str:
 
 def _limited(conditions: Any) -> str:
     """Why it does not follow its metric: it cannot read it, or a bound keeps it."""
-    for one in _list(conditions):
-        kind, status = _word(one.get("type")), _word(one.get("status"))
+    for item in _list(conditions):
+        kind, status = _word(item.get("type")), _word(item.get("status"))
         if (kind, status) in (
             ("ScalingActive", "False"),
             ("AbleToScale", "False"),
             ("ScalingLimited", "True"),
         ):
-            return clean_message(str(one.get("message") or one.get("reason") or ""), 200)
+            return clean_message(str(item.get("message") or item.get("reason") or ""), 200)
     return ""
 
 
@@ -81,7 +81,7 @@ def _map(value: Any) -> Mapping[str, Any]:
 
 
 def _list(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _word(value: Any) -> str:

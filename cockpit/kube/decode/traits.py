@@ -49,7 +49,7 @@ def pod_traits(pairs: list[Pair], meta: Any, spec: Any, named: Named, reading: R
     for container in spec.containers:
         if container.ports:
             ports += _ports(container)
-    devices = tuple([WORDS[one.name] for one in spec.resource_claims]) if spec.resource_claims else ()
+    devices = tuple([WORDS[claim.name] for claim in spec.resource_claims]) if spec.resource_claims else ()
     wishes = pod_wishes(spec, affinity, volumes)
     return _shared((labels, affinity.keeps_away, ports, volumes.claims, named, devices, wishes))
 
@@ -92,7 +92,7 @@ def _labels(pairs: list[Pair]) -> Labels:
 
 def _ports(container: Any) -> tuple[HostPort, ...]:
     return tuple(
-        HostPort(one.host_port, WORDS[one.protocol] or "TCP", WORDS[one.host_ip] or "0.0.0.0")
-        for one in container.ports
-        if one.host_port
+        HostPort(port.host_port, WORDS[port.protocol] or "TCP", WORDS[port.host_ip] or "0.0.0.0")
+        for port in container.ports
+        if port.host_port
     )

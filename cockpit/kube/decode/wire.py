@@ -87,7 +87,8 @@ def _guarded(read: Callable[[bytes], Any], raw: bytes) -> Any:
 
 def _causes(told: Iterable[Any]) -> tuple[StatusCause, ...]:
     return tuple(
-        StatusCause(clean(one.field), clean_message(one.message), clean(one.reason, SHORT)) for one in told
+        StatusCause(clean(item.field), clean_message(item.message), clean(item.reason, SHORT))
+        for item in told
     )
 
 

@@ -93,10 +93,12 @@ def pod_wishes(spec: Any, affinity: RequiredAffinity, volumes: VolumeNames) -> P
     made = PodWishes(
         node_selector=_pairs(spec.node_selector) if spec.node_selector else (),
         node_terms=affinity.node_terms,
-        tolerations=tuple([_toleration(one) for one in spec.tolerations]) if spec.tolerations else (),
+        tolerations=tuple([_toleration(toleration) for toleration in spec.tolerations])
+        if spec.tolerations
+        else (),
         near=affinity.near,
         spreads=_spreads(spec) if spec.topology_spread_constraints else (),
-        gates=tuple([WORDS[one.name] for one in spec.scheduling_gates]) if spec.scheduling_gates else (),
+        gates=tuple([WORDS[item.name] for item in spec.scheduling_gates]) if spec.scheduling_gates else (),
         config_maps=volumes.config_maps,
         keeps_files=volumes.keeps_files,
         service_account=WORDS[spec.service_account_name],
@@ -126,7 +128,9 @@ def _shared(made: PodWishes) -> PodWishes:
 
 
 def _init(spec: Any) -> tuple[str, ...]:
-    return tuple([WORDS[one.name] for one in spec.init_containers if one.restart_policy != "Always"])
+    return tuple(
+        [WORDS[container.name] for container in spec.init_containers if container.restart_policy != "Always"]
+    )
 
 
 def _pairs(selector: Any) -> Labels:
@@ -134,7 +138,7 @@ def _pairs(selector: Any) -> Labels:
 
 
 def _named(spec: Any, field: str) -> tuple[str, ...]:
-    names = (getattr(one, field) for one in spec.resource_claims)
+    names = (getattr(claim, field) for claim in spec.resource_claims)
     return tuple(sorted(WORDS[name] for name in names if name))
 
 
@@ -144,7 +148,7 @@ def _toleration(raw: Any) -> Toleration:
     if found is None:
         if len(_TOLERATIONS) >= _KEPT:
             _TOLERATIONS.clear()
-        key, operator, value, effect = (WORDS[one] for one in parts)
+        key, operator, value, effect = (WORDS[part] for part in parts)
         found = _TOLERATIONS[parts] = Toleration(key, operator or "Equal", value, effect)
     return found
 
@@ -161,21 +165,21 @@ def _node_terms(by_node: Any, reading: Reading) -> tuple[NodeTerm, ...] | None:
 
 def _requirements(raw: Any) -> tuple[Requirement, ...]:
     return tuple(
-        Requirement(WORDS[one.key], WORDS[one.operator], tuple(WORDS[value] for value in one.values))
-        for one in raw
+        Requirement(WORDS[item.key], WORDS[item.operator], tuple(WORDS[value] for value in item.values))
+        for item in raw
     )
 
 
 def _pod_terms(side: Any, namespace: str, reading: Reading) -> tuple[PodTerm, ...]:
     """The required terms of one side of inter-pod affinity."""
     found = []
-    for one in side.required_during_scheduling_ignored_during_execution:
-        spaces = tuple(WORDS[name] for name in one.namespaces)
-        chosen = _selector(one, "namespace_selector", reading)
+    for item in side.required_during_scheduling_ignored_during_execution:
+        spaces = tuple(WORDS[name] for name in item.namespaces)
+        chosen = _selector(item, "namespace_selector", reading)
         if not spaces and chosen is None:
             spaces = (WORDS[namespace],)
-        own = _selector(one, "label_selector", reading)
-        found.append(PodTerm(WORDS[one.topology_key], own, spaces, chosen))
+        own = _selector(item, "label_selector", reading)
+        found.append(PodTerm(WORDS[item.topology_key], own, spaces, chosen))
     return tuple(found)
 
 
@@ -190,7 +194,7 @@ def _selector(term: Any, field: str, reading: Reading) -> Selector:
 
 def _spreads(spec: Any) -> tuple[SpreadKey, ...]:
     return tuple(
-        SpreadKey(WORDS[one.topology_key], one.max_skew)
-        for one in spec.topology_spread_constraints
-        if one.when_unsatisfiable in ("", "DoNotSchedule")
+        SpreadKey(WORDS[item.topology_key], item.max_skew)
+        for item in spec.topology_spread_constraints
+        if item.when_unsatisfiable in ("", "DoNotSchedule")
     )

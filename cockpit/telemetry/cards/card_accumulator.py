@@ -119,7 +119,7 @@ def readings(
 
     `before` is the card of a whole reading, where memory in all and XIDs that are 0 were not asked for.
     """
-    told: list[list[Value]] = [[] if one is None else [one] for one in values]
+    told: list[list[Value]] = [[] if value is None else [value] for value in values]
     for slot, one in more:
         told[slot].append(one)
     best = [_best(slot, many) for slot, many in enumerate(told)]
@@ -161,12 +161,12 @@ def readings(
 
 def doubts_of_total(card: Gpu) -> tuple[Doubt, ...]:
     """What is doubtful about memory in all, which is not asked for in every round."""
-    return tuple(one for one in card.doubts if one.quantity == "memory_total_bytes")
+    return tuple(item for item in card.doubts if item.quantity == "memory_total_bytes")
 
 
 def tells_xid(card: Gpu) -> bool:
     """True where a source collects the card's XIDs, plausible or not: a missing code is then 0."""
-    return card.xid is not None or any(one.quantity == "xid" for one in card.doubts)
+    return card.xid is not None or any(item.quantity == "xid" for item in card.doubts)
 
 
 def _best(slot: int, told: Sequence[Value]) -> Value | None:
@@ -221,20 +221,20 @@ def _total(shown: Sequence[Reading]) -> Reading:
 
 
 def _doubts(slot: int, told: Sequence[Value], best: Value | None) -> Iterable[Doubt]:
-    for one in told:
-        reading = judged(slot, one[2])
+    for item in told:
+        reading = judged(slot, item[2])
         if reading is Absent.IMPLAUSIBLE:
-            yield _implausible(slot, one)
+            yield _implausible(slot, item)
         elif (
             best is not None
-            and one is not best
+            and item is not best
             and slot not in _PARTS
             and not isinstance(reading, Absent)
-            and _is_comparable(one[0], best[0])
-            and (slot != _XID or one[2] != 0.0)
-            and contradict(slot, one[2], best[2])
+            and _is_comparable(item[0], best[0])
+            and (slot != _XID or item[2] != 0.0)
+            and contradict(slot, item[2], best[2])
         ):
-            yield Doubt(_FIELDS[slot], DoubtKind.CONTRADICTED, one[2], str(SOURCES[one[1]].value))
+            yield Doubt(_FIELDS[slot], DoubtKind.CONTRADICTED, item[2], str(SOURCES[item[1]].value))
 
 
 def _implausible(slot: int, value: Value | None) -> Doubt:

@@ -149,7 +149,7 @@ class Columns:
     def columns(self) -> Iterator[list[Reading]]:
         """Duty, engine, memory used, temperature, power, clock and XID by number."""
         for slot in _COLUMNS:
-            yield [_NOT_THERE if one is None else one for one in self.values[slot]]
+            yield [_NOT_THERE if value is None else value for value in self.values[slot]]
 
     def _total(self, number: int, used: Reading) -> Reading:
         """As `card_accumulator` has it: stated, else used, free and reserved together."""

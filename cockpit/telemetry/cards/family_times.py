@@ -43,8 +43,8 @@ class FamilyTimes:
         node, uuid, instance = key
         sampled = self._sampled
         card, host = (node, uuid, ""), (node, "", "")
-        for one in (key, card, host) if instance else (card, host):
-            at = max(sampled.get((one, trust), UNKNOWN_TIME), sampled.get((one, ANY_FAMILY), UNKNOWN_TIME))
+        for item in (key, card, host) if instance else (card, host):
+            at = max(sampled.get((item, trust), UNKNOWN_TIME), sampled.get((item, ANY_FAMILY), UNKNOWN_TIME))
             if at >= 0.0:
                 return at
         return UNKNOWN_TIME
@@ -54,7 +54,7 @@ class FamilyTimes:
         older that what it told, and of whom, does not count any more."""
         times = [self.at(key, trust) for trust in range(families.bit_length()) if families >> trust & 1]
         newest = max(times)
-        return newest, any(0.0 <= one < newest - OLD_SECONDS for one in times)
+        return newest, any(0.0 <= time < newest - OLD_SECONDS for time in times)
 
 
 def _whose(series: bytes, register: Register) -> tuple[Key, int] | None:

@@ -163,12 +163,12 @@ class Register:
             if is_doubled(asked):
                 raise Doubled
             labels, known = CardLabels(), set[tuple[object, ...]]()
-            for one in asked:
-                signature = signature_of(one.meaning.trust, one.labels)
+            for item in asked:
+                signature = signature_of(item.meaning.trust, item.labels)
                 if signature[1] and signature in known:
                     continue
                 known.add(signature)
-                note_labels(labels, one.labels, one.meaning.source)
+                note_labels(labels, item.labels, item.meaning.source)
             found = self._merged[asked] = CardFacts(labels)
         return found
 

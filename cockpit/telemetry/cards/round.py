@@ -207,12 +207,12 @@ class Round:
         themselves."""
         met: dict[tuple[object, ...], MetricSeries] = {}  # a card has ten series with the same labels
         keys, present = self._register.keys, self._present
-        for one in samples:
+        for sample in samples:
             self.rows += 1
-            meaning = MEANINGS.get(one.name)
+            meaning = MEANINGS.get(sample.name)
             if meaning is None:
                 continue
-            labels, trust = one.labels, meaning.trust
+            labels, trust = sample.labels, meaning.trust
             signature = signature_of(trust, labels)
             series = met.get(signature) if signature[1] else None
             if series is None:
@@ -222,7 +222,7 @@ class Round:
                 series = met[signature] = MetricSeries(number, labels, meaning)
                 self._add(number, series)
             number = series.number
-            told = one.sampled_seconds if stamps is None else stamps.of(keys[number], labels, trust)
+            told = sample.sampled_seconds if stamps is None else stamps.of(keys[number], labels, trust)
             at = UNKNOWN_TIME if told is None else told
             self._series_times[series] = max(at, self._series_times.get(series, UNKNOWN_TIME))
             own: float | None = None
@@ -230,12 +230,12 @@ class Round:
                 own = at
                 self._readings.latest[number] = max(at, self._readings.latest.get(number, UNKNOWN_TIME))
             present[number] |= 1 << trust
-            if meaning.slot == _HOLDER or not is_reading(one.value):
+            if meaning.slot == _HOLDER or not is_reading(sample.value):
                 continue
-            if one.name in _SPECIAL:
-                self._take_special(number, one.name, labels, meaning, one.value, own_time=own)
+            if sample.name in _SPECIAL:
+                self._take_special(number, sample.name, labels, meaning, sample.value, own_time=own)
             else:
-                self._readings.keep(number, meaning, scaled(one.value, meaning.factor), own)
+                self._readings.keep(number, meaning, scaled(sample.value, meaning.factor), own)
 
     def _take_special(
         self,
@@ -342,7 +342,7 @@ class Round:
             if not isinstance(series, list):
                 facts = series.facts
             elif is_uneven or self._series_times:
-                facts = together(((one, self._time_of(one)) for one in series), at)
+                facts = together(((item, self._time_of(item)) for item in series), at)
             else:
                 facts = self._register.merged(series)
             yield number, facts, at, is_uneven
@@ -386,18 +386,18 @@ class Round:
                     number, meaning, sum(value for value, _ in told), None if at == usual else at
                 )
         for parent, instances in self._register.instances.items():
-            shown = [one for one in instances if self._present[one]]
+            shown = [instance for instance in instances if self._present[instance]]
             if shown and self._present[parent]:
                 self._present[parent] = 0
-                for one in shown:
-                    self._readings.inherit(one, parent)
+                for item in shown:
+                    self._readings.inherit(item, parent)
 
     def is_placed(self) -> bool:
         """True where host labels name the node of every card of this round."""
         places = self._register.places
         for series in self._series:
-            for one in series if isinstance(series, list) else (series,):
-                if one is not None and not is_placed(one.labels, places):
+            for item in series if isinstance(series, list) else (series,):
+                if item is not None and not is_placed(item.labels, places):
                     return False
         return True
 
@@ -415,14 +415,14 @@ def _numbered(cards: list[Gpu]) -> list[Gpu]:
     their UUIDs."""
     if min(map(_INDEX, cards), default=0) < 0:
         highest: dict[str, int] = {}
-        for one in cards:
-            highest[one.node] = max(highest.get(one.node, -1), one.index)
+        for card in cards:
+            highest[card.node] = max(highest.get(card.node, -1), card.index)
         numbered: list[Gpu] = []
-        for one in sorted(cards, key=lambda one: (one.node, one.uuid)):
-            if one.index < 0:
-                highest[one.node] += 1
-                numbered.append(msgspec.structs.replace(one, index=highest[one.node]))
+        for item in sorted(cards, key=lambda one: (one.node, one.uuid)):
+            if item.index < 0:
+                highest[item.node] += 1
+                numbered.append(msgspec.structs.replace(item, index=highest[item.node]))
             else:
-                numbered.append(one)
+                numbered.append(item)
         cards = numbered
     return sorted(cards, key=_PLACE)

@@ -75,7 +75,7 @@ def stamps_of(samples: Iterable[Sample], places: NodeNames | None = None) -> Sta
     """The answer of a `timestamp(...)` query, whose values are epoch seconds."""
     places = places or NodeNames()
     found = Stamps()
-    for one in samples:
-        if is_reading(one.value) and one.value > 0.0:
-            found.add(card_of(one.labels, places), one.labels, one.value)
+    for sample in samples:
+        if is_reading(sample.value) and sample.value > 0.0:
+            found.add(card_of(sample.labels, places), sample.labels, sample.value)
     return found

@@ -86,7 +86,7 @@ def test_runs_without_gpus_are_compared_by_ranks() -> None:
 def test_what_is_taken_for_granted_is_said() -> None:
     assert remarks([plain_record()]) == []
     (said,) = remarks([plain_record(is_rate_assumed=True)])
-    assert "does not tell whether samples/s are of one rank or of all" in said
+    assert "does not show whether samples/s are of one rank or of all" in said
 
 
 def test_a_record_stays_small_and_comes_back_whole() -> None:
