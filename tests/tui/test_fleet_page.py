@@ -29,7 +29,7 @@ async def opened(app: ScriptedApp, pilot: Pilot[Any], *keys: str) -> FleetScreen
     for key in ("8", *keys):
         await pilot.press(key)
         await settle(pilot)
-    await until(pilot, lambda: isinstance(app.screen, FleetScreen) and "would hold" in looking.text(app))
+    await until(pilot, lambda: isinstance(app.screen, FleetScreen) and "needed for" in looking.text(app))
     assert isinstance(app.screen, FleetScreen)
     return app.screen
 
@@ -57,7 +57,7 @@ async def test_it_is_in_the_palette() -> None:
         for key in ("2", "colon", *"gangs that fit", "enter"):
             await pilot.press(key)
             await settle(pilot)
-        await until(pilot, lambda: "would hold" in looking.text(app))
+        await until(pilot, lambda: "needed for" in looking.text(app))
 
 
 async def test_rows_lead_to_nodes_of_the_card_to_the_job_and_to_the_node() -> None:

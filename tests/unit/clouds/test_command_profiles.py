@@ -165,7 +165,7 @@ async def test_a_trial_runs_only_what_reads(stand_in: Stand) -> None:
     found = await pool_of(AKS, AKS_NODE)
     (call,) = registry.holder(found, ()).resize_calls(found, 5)
     sent = await send(call, read_only=True, dry_run=True)
-    assert sent.sentence == "AKS offers no dry run: sizes and bounds agree with what it says now"
+    assert sent.sentence == "AKS offers no dry run: sizes and bounds match its current answer"
     with pytest.raises(OutsideError):
         await send(call, read_only=True)
     assert {line.split()[2] for line in az.lines} == {"show"}

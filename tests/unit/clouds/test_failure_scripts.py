@@ -453,7 +453,7 @@ async def test_a_trial_says_that_there_is_no_dry_run_and_what_was_compared() -> 
     )
     assert (outcome.state, outcome.sentence) == (
         "done",
-        "AWS offers no dry run: sizes and bounds agree with what it says now",
+        "AWS offers no dry run: sizes and bounds match its current answer",
     )
     assert "update_nodegroup_config" not in script.names()
 
