@@ -132,7 +132,7 @@ def test_a_newer_record_takes_the_place_of_the_older(runs: Cluster, capsys: Any)
     [
         (("efficiency", "bare", "nobody"), "nobody"),
         (("efficiency", "bare", "mute"), "team-a/mute reported no throughput yet"),
-        (("record", "mute", "--write", "--yes"), "team-a/mute reported no throughput in its log yet"),
+        (("record", "mute", "--write", "--yes"), "team-a/mute told no throughput in its log yet"),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence(
