@@ -43,9 +43,8 @@ def _globals() -> argparse.ArgumentParser:
     # SUPPRESS: an option may stand before or after the command, and the one that was given counts.
     shared = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = shared.add_argument_group("cluster")
-    group.add_argument(
-        "--context", metavar="NAME", help="context of the kubeconfig (default: its current one)"
-    )
+    current = "context of the kubeconfig (default: its current one)"
+    group.add_argument("--context", metavar="NAME", help=current)
     group.add_argument("-n", "--namespace", metavar="NAME", help="only this namespace (default: all)")
     whole_cluster = "all namespaces, overriding the configuration"
     group.add_argument("-A", "--all-namespaces", action="store_true", help=whole_cluster)
@@ -477,8 +476,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         module_name, _, function_name = options.command.partition(":")
         module = importlib.import_module(f"cockpit.commands.{module_name}")
         note_what_escapes()
-        run: Callable[[argparse.Namespace], int] = getattr(module, function_name)
-        code = run(options)
+        code: int = getattr(module, function_name)(options)
     except SystemExit:
         sys.stdout.flush()
         raise

@@ -5,7 +5,6 @@ namespace = "team-a"
 prometheus-url = "http://prometheus.monitoring:9090"
 theme = "textual-dark"
 template-folders = ["~/jobspecs"]
-pool-labels = ["example.com/pool"]
 lease-namespace = "gpu-cockpit"
 shrink-at-once = 4
 reclaim-idle-for = "45m"
@@ -61,9 +60,6 @@ from cockpit.model.reach import NOTHING_OUTSIDE, Outside
 _AUDIT_KEEP: Final = ("1d", "3650d")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _OBJECT = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
-_LABEL_KEY = re.compile(
-    r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-)
 _LARGEST_BYTES = 256 * 1024
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -94,7 +90,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     prometheus: MetricsServer = NO_METRICS_SERVER
     theme: str = ""
     template_folders: tuple[Path, ...] = ()
-    pool_labels: tuple[str, ...] = ()
     bell: bool = False  # ring when there is a new problem
     acknowledgements_folder: Path | None = None
     lease_namespace: str = ""
@@ -134,7 +129,7 @@ _PROMETHEUS: Final = (
     "prometheus-ca-file",
 )
 _TOP: Final = (
-    *("namespace", *_PROMETHEUS, "theme", "template-folders", "pool-labels"),
+    *("namespace", *_PROMETHEUS, "theme", "template-folders"),
     *("bell", "acknowledgements-folder", "lease-namespace", "shrink-at-once", "autoscaler-status"),
     *("reclaim-idle-for", "reclaim-grace", "audit-keep"),
     *("keys", "prices", "context"),
@@ -213,7 +208,6 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         prometheus=reader.prometheus(tree, ""),
         theme=reader.theme(tree),
         template_folders=tuple(map(reader.path, reader.texts(tree, "template-folders"))),
-        pool_labels=reader.label_keys(tree),
         bell=reader.switch(tree, "bell", ""),
         acknowledgements_folder=reader.folder(tree, ""),
         lease_namespace=reader.lease_namespace(tree, ""),
@@ -415,10 +409,3 @@ class _Reader:
             password_file=self.text(tree, "prometheus-password-file", section),
             ca_file=self.text(tree, "prometheus-ca-file", section),
         )
-
-    def label_keys(self, tree: Mapping[str, Any]) -> tuple[str, ...]:
-        found = self.texts(tree, "pool-labels")
-        for item in found:
-            if not _LABEL_KEY.fullmatch(item):
-                raise self.fault("pool-labels", "", f"{item!r} is not a valid label key")
-        return found

@@ -18,7 +18,6 @@ namespace = "team-a"
 prometheus-url = "http://prometheus:9090"
 theme = "nord"
 template-folders = ["~/jobspecs", "/srv/templates"]
-pool-labels = ["example.com/pool"]
 bell = true
 acknowledgements-folder = "~/on-call"
 [keys]
@@ -39,7 +38,6 @@ def test_reads_everything() -> None:
     settings = read_settings(WHOLE, "c.toml", HOME)
     assert settings.template_folders == (HOME / "jobspecs", Path("/srv/templates"))
     assert settings.keys == (("kill", "ctrl+k"),)
-    assert settings.pool_labels == ("example.com/pool",)
     assert settings.of_context("prod-eu") == ContextSettings(
         write=True,
         namespaces=Namespaces(("team-b",)),
@@ -113,7 +111,6 @@ def test_the_status_of_the_autoscaler_is_read_where_the_context_says() -> None:
             "c.toml:1: prometheus-url: give a URL with http:// or https://",
         ),
         ('template-folders = "x"\n', "c.toml:1: template-folders: give a list of strings"),
-        ('pool-labels = ["a b"]\n', "'a b' is not a valid label key"),
         ("keys = 1\n", "c.toml:1: keys: give a table"),
         ("context = []\n", "context: give a table"),
         ("a = \n", "c.toml: not TOML: Invalid value (at line 1, column 5)"),
