@@ -45,7 +45,6 @@ _ASKED: Final[Mapping[str, tuple[ClusterList, ...]]] = {
         ),
     ),
 }
-NEVER_ASKED: Final = ("secrets",)
 _KINDS: Final = {
     "namespaces": (Kind.NAMESPACE, "namespaces"),
     "gpu-models": (Kind.NODE, "nodes"),

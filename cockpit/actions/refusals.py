@@ -79,11 +79,6 @@ def withheld(status: int, right: str) -> str:
     return f"not logged in (401): {Remedy.LOG_IN.value}" if status == 401 else ""
 
 
-def remedy_of(said: Refusal) -> Remedy:
-    """What a person can do about it."""
-    return _row(said).remedy
-
-
 def explain(target: str, error: Answered) -> str:
     """One sentence, with its remedy, for what became of `target`."""
     said = error.said

@@ -1,4 +1,4 @@
-"""The ladder: how far the machines of a growth have come, stamped from the objects; and of a shrink.
+"""The ladder: how far the machines of a growth have come, stamped from the objects.
 
 Steps and their stamps, in epoch seconds, None where nothing dates them:
 
@@ -204,24 +204,6 @@ def growth(
     )
 
 
-class ShrinkLadder(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes of a pool that go: `wanted` are to, `leaving` are on their way."""
-
-    pool_key: str
-    wanted: int
-    leaving: tuple[tuple[str, float | None], ...]  # node, since when its deletion was asked for
-
-
-def shrink(pool: Pool, store: StoreReader) -> ShrinkLadder | None:
-    """The shrink under way, None where none is."""
-    nodes = _nodes(pool, store)
-    pairs = _pairs(_machines(pool_object(store, pool), nodes, store), nodes)
-    leaving = tuple((_name(one), _deleting(one)) for one in pairs if _is_leaving(one, store))
-    over = len(pairs) - pool.target if pool.target is not None else 0
-    wanted = max(len(leaving), over)
-    return ShrinkLadder(pool_key=pool.key, wanted=wanted, leaving=leaving) if wanted > 0 else None
-
-
 # ---- which machines
 
 _Pair = tuple[Machine | None, Node | None]
@@ -257,11 +239,6 @@ def _born(pair: _Pair) -> float:
 def _name(pair: _Pair) -> str:
     machine, node = pair
     return node.name if node is not None else machine.name if machine is not None else ""
-
-
-def _deleting(pair: _Pair) -> float | None:
-    times = (one.deleting_seconds for one in pair if one is not None)
-    return min((one for one in times if one is not None), default=None)
 
 
 def _is_leaving(pair: _Pair, store: StoreReader) -> bool:

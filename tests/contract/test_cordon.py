@@ -14,7 +14,6 @@ from cockpit.actions.perform import carry_out, rehearse
 from cockpit.actions.planning import Planning
 from cockpit.actions.replan import rehearse_replanned
 from cockpit.actions.verbs.node import CORDON, UNCORDON
-from cockpit.actions.verbs.rights import rights_of
 from cockpit.actions.verbs.verb import NoOptions, Verb
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, Refused, Unchanged
@@ -33,7 +32,7 @@ from tests.tui import looking
 from tests.tui.deck import ScriptedApp
 from tests.tui.estate import Estate
 from tests.tui.test_job_life import Wire, done, shown, table
-from tests.unit.actions.builders import Lines
+from tests.unit.actions.builders import Lines, rights_of
 from tests.unit.cli.builders import Cluster, run
 from tests.unit.cli.conftest import cluster, home
 from tests.unit.pools.builders import deployment, node, pod, store_of

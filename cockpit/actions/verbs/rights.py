@@ -6,7 +6,7 @@ from cockpit.actions.kubectl import place_of
 from cockpit.model.right import Right
 
 if TYPE_CHECKING:
-    from cockpit.model.plan import Call, Plan
+    from cockpit.model.plan import Call
 
 _VERBS = {"POST": "create", "PATCH": "patch", "DELETE": "delete", "PUT": "update", "GET": "get"}
 
@@ -20,9 +20,3 @@ def right_on(verb: str, path: str) -> Right:
 def right_of(call: "Call") -> Right:
     """The right without which this call is refused."""
     return right_on(_VERBS[call.method], call.path)
-
-
-def rights_of(plan: "Plan") -> tuple[Right, ...]:
-    """Those that the whole plan needs of the cluster, each once."""
-    later = () if plan.goes_on is None else plan.goes_on.evictions
-    return tuple(dict.fromkeys(right_of(call) for call in (*plan.calls, *plan.later, *later) if not call.via))

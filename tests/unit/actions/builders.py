@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from cockpit.actions.verbs.rights import right_of
 from cockpit.errors import Answered, BadInput, CockpitError, Refused
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.decode.wire import ServerStatus
@@ -14,10 +15,11 @@ from cockpit.kube.refusal import read_refusal
 from cockpit.local_state.audit import Entry
 from cockpit.model.batch import Batch
 from cockpit.model.job import Job, JobState
-from cockpit.model.plan import Call
+from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.refusal import StatusCause
+from cockpit.model.right import Right
 from cockpit.store.store import Store
 
 
@@ -187,3 +189,9 @@ def store_of(*pods: Pod, **tables: Any) -> Store:
     for kind, records in tables.items():
         store.apply(Batch(kind=kind, changed=tuple(records)))
     return store
+
+
+def rights_of(plan: Plan) -> tuple[Right, ...]:
+    """Those that the whole plan needs of the cluster, each once."""
+    later = () if plan.goes_on is None else plan.goes_on.evictions
+    return tuple(dict.fromkeys(right_of(call) for call in (*plan.calls, *plan.later, *later) if not call.via))

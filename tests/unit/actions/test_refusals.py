@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cockpit.actions.refusals import explain, recreated, remedy_of
+from cockpit.actions.refusals import explain, recreated
 from cockpit.errors import Answered, NotTried, Refused
 from cockpit.model.refusal import By, ObjectRef, Refusal, Remedy, StatusCause
 from cockpit.model.right import Right
@@ -311,7 +311,6 @@ CASES = (
 def test_a_refusal_is_known_by_its_data(case: Case) -> None:
     said = case.error.said
     assert [one for one in TRAITS if getattr(said, one)] == ([case.trait] if case.trait else [])
-    assert remedy_of(said) is case.remedy
     facts = {"by": By.SERVER, **case.facts}
     assert {name: getattr(said, name) for name in facts} == facts
 

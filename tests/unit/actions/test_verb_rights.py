@@ -25,7 +25,6 @@ from cockpit.actions.verbs.job_shape import (
 )
 from cockpit.actions.verbs.node import rights_to_test
 from cockpit.actions.verbs.registry import VERBS, verb_of
-from cockpit.actions.verbs.rights import rights_of
 from cockpit.actions.verbs.verb import Verb
 from cockpit.errors import BadInput
 from cockpit.jobs.render import render
@@ -39,7 +38,7 @@ from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Condition, Kind, OwnerRef, Record
 from cockpit.model.right import Right
 from cockpit.pools.index import pools_of
-from tests.unit.actions.builders import Line, job, pod, store_of
+from tests.unit.actions.builders import Line, job, pod, rights_of, store_of
 
 TEMPLATES = load_library().templates
 NAMED = {"name": "llm", "namespace": "team-a", "image": "r.example/train:1", "gpus": "2"}

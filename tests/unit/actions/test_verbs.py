@@ -15,7 +15,6 @@ from cockpit.actions.verbs.job_shape import PRIORITISE, PriorityOptions
 from cockpit.actions.verbs.kinds import KINDS
 from cockpit.actions.verbs.queue import STOP, StopOptions
 from cockpit.actions.verbs.registry import VERBS, is_repeatable, verb_of, verbs_on
-from cockpit.actions.verbs.rights import rights_of
 from cockpit.actions.verbs.verb import NoOptions, Verb
 from cockpit.errors import BadInput
 from cockpit.model.gang import LocalQueue, PodGroup
@@ -23,7 +22,7 @@ from cockpit.model.plan import Plan
 from cockpit.model.right import Right
 from cockpit.screens.verb_forms import OPENERS
 from cockpit.store.store import Store
-from tests.unit.actions.builders import job, pod, store_of
+from tests.unit.actions.builders import job, pod, rights_of, store_of
 from tests.unit.actions.busy import RUNNING, Busy, _kueue_job, mpijob, tables
 from tests.unit.actions.test_lifecycle_plans import gang_of
 

@@ -11,7 +11,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, MachineStage, Pool, PoolObject, SizeAsked
 from cockpit.model.record import Condition, Kind
 from cockpit.pools.index import pools_of
-from cockpit.pools.ladder import Ladder, Rung, growth, shrink
+from cockpit.pools.ladder import Ladder, Rung, growth
 from cockpit.pools.sightings import Sightings
 from cockpit.store.store import Store
 from tests.unit.pools.builders import BORN, deployment, node, pod, store_of
@@ -241,15 +241,6 @@ def test_a_machine_that_failed_keeps_its_step_and_its_owners_words() -> None:
     machine = claim("c", stage=MachineStage.FAILED, failure="CreateError: quota")
     found = growing(world([OLD], [OLD_CLAIM, machine], replicas=2), 4_000)
     assert (found.machines[0].failure, found.machines[0].reached) == ("CreateError: quota", 2)
-
-
-def test_a_shrink_that_others_began() -> None:
-    going = msgspec.structs.replace(member("n", gpus=8, ready_at=3), deleting_seconds=BORN + 50)
-    store = world([OLD, going], [OLD_CLAIM], replicas=1)
-    found = shrink(only(store), store)
-    assert found is not None
-    assert (found.wanted, found.leaving) == (1, (("n", BORN + 50),))
-    assert shrink(only(world([OLD], [OLD_CLAIM], replicas=1)), world([OLD], [OLD_CLAIM], replicas=1)) is None
 
 
 @given(st.lists(st.integers(0, 6), max_size=7), st.integers(0, 9))
