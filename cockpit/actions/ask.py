@@ -34,7 +34,7 @@ from cockpit.pools.capacity import (
 )
 from cockpit.pools.demand import lasting_taints
 from cockpit.pools.index import gpus_per_node, pool_named, pool_object
-from cockpit.pools.owner import Ownership
+from cockpit.pools.owner import MakesMachines, Ownership
 from cockpit.pools.plan import gain_lines, nodes_named
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.truth import gpus_allocated
@@ -70,8 +70,8 @@ def plan_ask(planning: Planning, pool: Pool, terms: AskTerms, store: StoreReader
         if wish.pods > terms.nodes:
             free = counted(wish.pods - terms.nodes, "free node")
             lines.append(f"the pool has {free}: as many ask as well, so that {terms.nodes} come")
-    elif owner is not None:
-        lines += registry.holder(owner, ()).machine_lines(owner)
+    elif owner is not None and (maker := _maker(owner)) is not None:
+        lines += maker.machine_lines(owner)
     lines.append(f"undo: {withdraw_line(pool, planning.context)}")
     what = counted(terms.nodes, "node")
     return Plan(
@@ -102,7 +102,7 @@ def way_of(planning: Planning, pool: Pool, says: Ownership, wanted: DemandWay | 
             raise BadInput(f"pool {pool.name}: nodes are not asked for by demand: {set_it}")
         why = says.may_demand.why_not or "its owner brings none by demand"
         raise BadInput(f"pool {pool.name}: nodes are not asked for by demand: {why}")
-    ways = registry.owner_named(says.owner).demand_ways
+    ways = registry.owner_named(says.owner).traits.demand_ways
     if wanted is not None and wanted not in ways:
         raise BadInput(f"--way: {says.owner} is not asked by {wanted}; choose {' or '.join(ways)}")
     for one in (wanted,) if wanted is not None else ways:
@@ -133,7 +133,8 @@ def _refuse(pool: Pool, owner: PoolObject | None, nodes: int, gpus: int | None, 
         )
     if gpus == 0:
         raise BadInput(f"pool {pool.name} has no GPUs: its nodes come by pods that need them")
-    why = "" if owner is None else registry.holder(owner, ()).no_room(owner, nodes, gpus)
+    maker = _maker(owner)
+    why = maker.no_room(owner, nodes, gpus) if owner is not None and maker is not None else ""
     if why:
         raise BadInput(f"pool {pool.name}: {why}")
 
@@ -141,14 +142,19 @@ def _refuse(pool: Pool, owner: PoolObject | None, nodes: int, gpus: int | None, 
 def _bounds(pool: Pool, owner: PoolObject | None) -> Iterator[str]:
     most = "" if pool.maximum is None else f" of at most {pool.maximum}"
     yield f"it has {counted(pool.nodes_now, 'node')}{most}"
-    if owner is not None:
-        yield from registry.holder(owner, ()).limit_lines(owner)
+    if owner is not None and (maker := _maker(owner)) is not None:
+        yield from maker.limit_lines(owner)
+
+
+def _maker(owner: PoolObject | None) -> MakesMachines | None:
+    found = None if owner is None else registry.holder(owner, ())
+    return found if isinstance(found, MakesMachines) else None
 
 
 def _wish(planning: Planning, pool: Pool, store: StoreReader, terms: AskTerms) -> CapacityWish:
     """Pods that only new nodes of the pool have room for, and one for each free node."""
     owner, nodes, gpus = pool_object(store, pool), nodes_named(store, pool), gpus_per_node(pool, store)
-    selector = registry.holder(owner, nodes).selector(owner, nodes)
+    selector = registry.selector(owner, nodes)
     if not selector:
         raise BadInput(f"pool {pool.name}: no label tells its nodes from others, so nothing can ask for them")
     free = sum(
@@ -225,7 +231,8 @@ async def _machine_calls(
     planning: Planning, pool: Pool, terms: AskTerms, store: StoreReader
 ) -> tuple[Call, ...]:
     owner = pool_object(store, pool)
-    if owner is None:
+    maker = _maker(owner)
+    if owner is None or maker is None:
         raise BadInput(f"pool {pool.name}: its owner has not been read yet; try again")
     if terms.nodes > MOST_MACHINES:
         raise BadInput(f"--nodes: {terms.nodes} machines at once are too many, at most {MOST_MACHINES}")
@@ -235,7 +242,7 @@ async def _machine_calls(
     wish = _wish(planning, pool, store, terms)
     mark = f"{int(planning.at_seconds) % 1_000_000:06d}"
     names = [f"{wish.name}-{mark}-{at}" for at in range(1, terms.nodes + 1)]
-    return registry.holder(owner, ()).machine_calls(tree, wish, names)
+    return maker.machine_calls(tree, wish, names)
 
 
 async def _lacks_class(planning: Planning) -> bool:
@@ -294,7 +301,9 @@ def _later(pool: Pool, store: StoreReader) -> str:
     """What becomes of nodes that are no longer needed."""
     found = pool_object(store, pool)
     owner = registry.owner_named(registry.ownership(found, nodes_named(store, pool), store).owner)
-    return f"{owner.name if owner.decides_size else 'their owner'} {owner.idle_words(found)}"
+    traits = owner.traits
+    words = owner.idle_words(found) if isinstance(owner, MakesMachines) else traits.idle_words
+    return f"{traits.name if traits.decides_size else 'their owner'} {words}"
 
 
 def _delete(one: StandingDemand) -> Call:

@@ -10,7 +10,7 @@ from cockpit.model.pod import POOL_MARK
 from cockpit.model.pool import StandingDemand, StandingRead
 from cockpit.model.session import Reader
 from cockpit.pools.capacity import API_KINDS, BY_NOTE, MADE_BY, NODES_NOTE
-from cockpit.pools.registry import owners
+from cockpit.pools.registry import machine_makers
 
 if TYPE_CHECKING:
     from cockpit.kube.session import ApiSession
@@ -56,7 +56,7 @@ def _collections(lookup: Lookup) -> Iterator[tuple[str, str]]:
             yield kind, f"/apis/{api_version}/{plural}"
     if has_template:
         yield "PodTemplate", "/api/v1/podtemplates"
-    for made in (one.machine_kind for one in owners() if one.machine_kind is not None):
+    for made in (one.machine_kind for one in machine_makers()):
         found = lookup(f"{made.group}/{made.versions[0]}", made.api_kind)
         if found is not None:
             yield made.api_kind, found.path()

@@ -22,7 +22,8 @@ def plan_limit(pool: Pool, maximum: int, store: StoreReader, *, context: str = "
     owner = pool_object(store, pool)
     nodes = nodes_named(store, pool)
     may = registry.ownership(owner, nodes, store).may_limit
-    if owner is None or may.may is not True:
+    sizer = None if owner is None else registry.sizer(owner)
+    if owner is None or sizer is None or may.may is not True:
         why = may.why_not or "its owner has not been read yet; try again"
         raise BadInput(f"the maximum of pool {pool.name} cannot be changed from here: {why}")
     _refuse(pool, maximum)
@@ -35,7 +36,7 @@ def plan_limit(pool: Pool, maximum: int, store: StoreReader, *, context: str = "
         verb="limit",
         title=f"{word} the maximum of pool {pool.name} {change}",
         done=f"{past} the maximum of pool {pool.name} {change}",
-        calls=registry.holder(owner, nodes).limit_calls(owner, maximum),
+        calls=sizer.limit_calls(owner, maximum),
         lines=(
             f"{owner.kind} {owner.key}: maximum {was} now, then {counted(maximum, 'node')} ({may.how})",
             *_meant(pool, maximum, store),

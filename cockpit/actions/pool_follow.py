@@ -20,7 +20,7 @@ from cockpit.model.pool import PoolObject
 from cockpit.model.session import Reader, Session
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import pool_keyed, pool_object
-from cockpit.pools.owner import PoolFailure
+from cockpit.pools.owner import HasMachines, PoolFailure
 from cockpit.pools.plan import nodes_named
 from cockpit.pools.registry import holder
 from cockpit.sanitise import clean
@@ -29,8 +29,6 @@ LOOK_SECONDS: Final = 2.0
 LONGEST_SECONDS: Final = 3_600.0
 """So long a change is followed at most; its hold lapses by itself after that."""
 _LONGEST_NAME: Final = 60
-_SIZES: Final = ("f:replicas", "f:targetNodes")
-"""Where an owner's object states its size."""
 
 
 class End(Enum):
@@ -78,7 +76,8 @@ def failure_since(
     if pool is None:
         return None
     found, nodes = pool_object(store, pool), nodes_named(store, pool)
-    told = holder(found, nodes).failures(found, nodes, store, now_seconds)
+    makes = holder(found, nodes)
+    told = makes.failures(found, nodes, store, now_seconds) if isinstance(makes, HasMachines) else ()
     return next((one for one in told if (one.since_seconds or 0.0) >= since_seconds), None)
 
 
@@ -171,7 +170,7 @@ async def bad_end(found: ChangeStanding, hold: PoolLeaseHandle, session: Reader,
 async def set_back_words(
     session: Reader, store: StoreReader, hold: PoolLeaseHandle, found: ChangeStanding
 ) -> str:
-    """`NodePool h100 was set back from 4 to 2 by its controller`: who else writes the size of the pool."""
+    """`Group h100 was set from 4 to 2 by its controller`: who else writes the size of the pool."""
     what, by = f"pool {hold.pool}", ""
     with suppress(CockpitError):  # where it may not be read no writer is named
         pool = pool_keyed(store, hold.pool_key)
@@ -191,13 +190,13 @@ async def _last_writer(session: Reader, owner: PoolObject) -> str:
     entries = tree["metadata"].get("managedFields")
     found: list[tuple[float, str]] = []
     for one in entries if isinstance(entries, list) else ():
-        if isinstance(one, Mapping) and _writes_size(one):
+        if isinstance(one, Mapping) and _writes(one, f"f:{holder(owner, ()).traits.size_field}"):
             at_seconds = from_text(str(one.get("time") or "")) or 0.0
             found.append((at_seconds, clean(str(one.get("manager") or ""), _LONGEST_NAME)))
     return max(found)[1] if found else ""
 
 
-def _writes_size(entry: Mapping[str, Any]) -> bool:
+def _writes(entry: Mapping[str, Any], field: str) -> bool:
     fields = entry.get("fieldsV1")
     spec = fields.get("f:spec") if isinstance(fields, Mapping) else None
-    return isinstance(spec, Mapping) and any(one in spec for one in _SIZES)
+    return isinstance(spec, Mapping) and field in spec

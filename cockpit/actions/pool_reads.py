@@ -18,6 +18,7 @@ from cockpit.model.session import Reader, Session
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import pool_object
+from cockpit.pools.owner import RollsOut
 
 if TYPE_CHECKING:
     from cockpit.kube.session import ApiSession
@@ -36,7 +37,8 @@ async def owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
 async def refuse_paused(session: Reader, pool: Pool, store: StoreReader) -> None:
     """Raise BadInput where what stands above the pool's owner is paused: no new size would be followed."""
     owner = pool_object(store, pool)
-    path = "" if owner is None else registry.holder(owner, ()).stopped_by(owner)
+    holder = None if owner is None else registry.holder(owner, ())
+    path = holder.stopped_by(owner) if owner is not None and isinstance(holder, RollsOut) else ""
     if not path:
         return
     answer = await session.request("GET", path)

@@ -40,7 +40,7 @@ from cockpit.pools.node_patches import (
     taint_call,
     uncordon_calls,
 )
-from cockpit.pools.owner import PoolOwner
+from cockpit.pools.owner import RemovesNodes, TakesEmptyFirst
 from cockpit.pools.price import node_hourly
 from cockpit.pools.shrink import (
     SETTLE_SECONDS,
@@ -287,12 +287,12 @@ def _removal_calls(
     if pool.why_not and owner.replicas is not None:
         raise BadInput(pool.why_not)
     holder = registry.holder(owner, ())
-    if type(holder).removal_calls is PoolOwner.removal_calls:
+    if not isinstance(holder, RemovesNodes):
         raise BadInput(
-            f"{holder.name} cannot be told which nodes to remove; shrink it instead, empty nodes only:"
+            f"{holder.traits.name} cannot be told which nodes to remove; shrink it instead, empty nodes only:"
             f" cockpit pool scale {pool.name} --to COUNT"
         )
-    if owner.replicas is not None and holder.takes_empty_first:  # the number is lowered, and it chooses
+    if owner.replicas is not None and isinstance(holder, TakesEmptyFirst):  # it is lowered, and it chooses
         refuse_kept(holder, kept_empty(pool, store))
         taken_first(holder, [one.node for one in nodes], len(nodes), store)
     machines = machines_by_node(owner, store)

@@ -159,8 +159,7 @@ def _machines(
     owner, gpus = pool_object(store, pool), gpus_per_node(pool, store)
     if owner is None:
         return ()
-    holder = registry.holder(owner, ())
-    own, names = holder.selector(owner, ()), holder.template(owner).names
+    own, names = registry.selector(owner, ()), registry.template(owner).names
     carried = {
         **{one.key: one.values[0] for one in owner.requirements if _is_fixed(one)},
         **dict(owner.template_labels),

@@ -18,7 +18,7 @@ def failures_of(pool: Pool, store: StoreReader, now_seconds: float) -> tuple[Poo
     """All of them, the newest first; each cause of one machine once, and none that a later machine healed."""
     found = pool_object(store, pool)
     nodes = tuple(one for name in pool.node_names if (one := store.by_key(Kind.NODE, name)) is not None)
-    machines = registry.holder(found, nodes).machines(found, nodes, store)
+    machines = registry.machines(found, nodes, store)
     told = [
         *registry.failures(found, nodes, store, now_seconds),
         *(_without_node(one) for one in machines if has_lost_its_node(one, store)),

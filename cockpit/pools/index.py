@@ -95,7 +95,7 @@ def gpus_per_node(pool: Pool, store: StoreReader) -> int | None:
     if counts:
         return counts.most_common(1)[0][0]
     owner = pool_object(store, pool)
-    return registry.holder(owner, ()).template(owner).gpus if owner else None
+    return registry.template(owner).gpus if owner else None
 
 
 def _qualified(pool: Pool) -> str:

@@ -28,7 +28,6 @@ class KeeperKind(enum.Enum):
     BUDGETS = "several disruption budgets"  # over one pod: the server then evicts it for nobody
     BUDGETS_UNREAD = "disruption budgets not read"
     FIXED_SIZE = "fixed size"
-    NEVER = "never consolidated"
     IN_USE = "in use"  # and only empty nodes are taken
     POOL_BUDGET = "budget of the pool"
     NO_CONTROLLER = "a pod without a controller"
@@ -66,7 +65,6 @@ def keeper_words(one: Keeper) -> str:
         KeeperKind.BUDGETS: f"pod {one.pod} is in several budgets ({one.name}), so it cannot be evicted",
         KeeperKind.BUDGETS_UNREAD: "not known: the disruption budgets of its pods are not read",
         KeeperKind.FIXED_SIZE: f"{one.name} has a set number of nodes, and only a lower one takes nodes away",
-        KeeperKind.NEVER: f"{one.name} says consolidateAfter Never",
         KeeperKind.IN_USE: f"{one.name} gives up empty nodes only, and {counted(one.pods, 'pod')} "
         f"{'is' if one.pods == 1 else 'are'} on it",
         KeeperKind.POOL_BUDGET: f"the disruption budget of {one.name} lets no node go now",

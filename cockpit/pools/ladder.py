@@ -215,7 +215,7 @@ def _nodes(pool: Pool, store: StoreReader) -> list[Node]:
 
 
 def _machines(found: PoolObject | None, nodes: Sequence[Node], store: StoreReader) -> tuple[Machine, ...]:
-    return registry.holder(found, nodes).machines(found, nodes, store)
+    return registry.machines(found, nodes, store)
 
 
 def _pairs(machines: Iterable[Machine], nodes: Sequence[Node]) -> list[_Pair]:
@@ -308,9 +308,9 @@ def _steps(nodes: Sequence[Node]) -> tuple[Rung, ...]:
 
 
 def _limits(found: PoolObject | None, nodes: Sequence[Node], store: StoreReader) -> dict[Rung, float]:
-    holder = registry.holder(found, nodes)
-    decides = registry.owner_named(registry.ownership(found, nodes, store).owner)
-    told = {**holder.step_limits, **decides.step_limits}
+    makes = registry.holder(found, nodes).traits
+    decides = registry.owner_named(registry.ownership(found, nodes, store).owner).traits
+    told = {**makes.step_limits, **decides.step_limits}
     return {Rung(name): seconds for name, seconds in told.items()}
 
 

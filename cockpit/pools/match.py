@@ -84,4 +84,4 @@ def _by_label(node: Node, owners: Sequence[PoolObject]) -> PoolObject | None:
 
 
 def _is_marked(one: PoolObject) -> bool:
-    return registry.holder(one, ()).marks_all
+    return registry.holder(one, ()).traits.marks_all

@@ -39,7 +39,7 @@ def nodes_to_come(
         return tuple(another_node(snapshot, like, number) for number in range(count))
     if owner is None or not gpus_each:
         return ()
-    told = registry.holder(owner, ()).template(owner)
+    told = registry.template(owner)
     return tuple(_of_template(owner, told, gpus_each, dict(told.labels), number) for number in range(count))
 
 
@@ -53,7 +53,7 @@ def may_serve(
         return _takes([another_node(snapshot, like, 0)], shape, snapshot)
     if owner is None:
         return None
-    told = registry.holder(owner, ()).template(owner)
+    told = registry.template(owner)
     gpus = told.most_gpus if told.gpus is None else told.gpus
     is_told, gpus = gpus is not None, shape.gpus if gpus is None else gpus
     alike = [_of_template(owner, told, gpus, labels, at) for at, labels in enumerate(_labels(told, shape))]

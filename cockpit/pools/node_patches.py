@@ -17,7 +17,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.idle import RECLAIM, RECLAIM_AT, REMOVAL, is_tainted
 from cockpit.pools.index import pool_object
-from cockpit.pools.owner import MERGE_PATCH
+from cockpit.pools.owner import MERGE_PATCH, MarksMachines
 
 _NODES: Final = "/api/v1/nodes/"
 _NO_MARK: Final = {RECLAIM: None, RECLAIM_AT: None}
@@ -72,12 +72,13 @@ def unmark_calls(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]
     """Take our mark off its machine; () where it bears none."""
     owner = pool_object(store, pool)
     machine = None if owner is None else machines_by_node(owner, store).get(node.name)
-    return () if owner is None or machine is None else registry.holder(owner, ()).unmark_calls(machine)
+    holder = None if owner is None else registry.holder(owner, ())
+    return () if machine is None or not isinstance(holder, MarksMachines) else holder.unmark_calls(machine)
 
 
 def machines_by_node(owner: PoolObject, store: StoreReader) -> dict[str, Machine]:
     """The machines of the pool by their node."""
-    return {one.node: one for one in registry.holder(owner, ()).machines(owner, (), store) if one.node}
+    return {one.node: one for one in registry.machines(owner, (), store) if one.node}
 
 
 def refuse_while_shrinking(pool: Pool, store: StoreReader) -> None:

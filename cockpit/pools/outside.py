@@ -16,15 +16,18 @@ from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.reach import Outside, Reach
 from cockpit.model.record import Condition, Kind, condition
+from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.failure_classes import Classed, classed
 from cockpit.pools.owner import (
     Capability,
     FailureClass,
+    HasMachines,
     Nodes,
     Ownership,
     PoolFailure,
-    PoolOwner,
+    ReadsOutside,
+    SetsSize,
     guarded,
     in_order,
     refused,
@@ -37,18 +40,13 @@ STATUS = "Status"
 ACTIVITIES = "Activities"  # of the one that says why launches could not be read; the pool itself was
 
 
-class OutsideOwner(PoolOwner):
+class OutsideOwner(ReadsOutside, SetsSize, HasMachines):
     """An owner whose pools are no objects of the cluster. `who` names it in sentences."""
 
-    api_version: ClassVar[str]
     how: ClassVar[str]
     what: ClassVar[str]
     """A pool of its own, in a word: `an EKS node group`."""
     api_kind: ClassVar[str]
-
-    def holds(self, found: PoolObject) -> bool:
-        """By the group of its own."""
-        return found.api_version == self.api_version
 
     def reach(self, pool: str, nodes: Nodes, outside: Outside) -> Reach | None:
         """How the pool of that name is read, from its nodes and what is configured; None where it is not
@@ -63,7 +61,7 @@ class OutsideOwner(PoolOwner):
         return PoolObject(
             uid=reach.path if reach.pool else f"{reach.path}/{pool}",
             name=reach.pool or pool,
-            api_version=self.api_version,
+            api_version=self.traits.stands_for,
             kind=self.api_kind,
             resource_path=reach.path.rpartition("/")[0],
             reach=reach,
@@ -79,9 +77,9 @@ class OutsideOwner(PoolOwner):
         """What was read last; not asked and not read are answers of their own."""
         if found is None or found.read_seconds is None:
             not_known = self._not_read(found)
-            return Ownership(owner=self.name, may_resize=not_known, may_limit=not_known)
+            return Ownership(owner=self.traits.name, may_resize=not_known, may_limit=not_known)
         return Ownership(
-            owner=self.name,
+            owner=self.traits.name,
             minimum=found.min_replicas,
             maximum=found.max_replicas,
             may_resize=self.may_resize(found),
@@ -144,6 +142,14 @@ class OutsideOwner(PoolOwner):
         )
 
     # ---- what would be sent
+
+    def resize_rights(self, found: PoolObject) -> Ways:
+        """It is not the cluster that allows it."""
+        return ()
+
+    def limit_rights(self, found: PoolObject) -> Ways:
+        """As of a resize."""
+        return ()
 
     def call(self, found: PoolObject, method: str, argv: Sequence[str], **body: Any) -> Call:
         """One call outside: `argv` is the line that a person could type for it."""

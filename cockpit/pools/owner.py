@@ -1,21 +1,19 @@
-"""What is asked of a pool owner: whoever makes and removes the machines of a pool, or decides how many.
+"""What a pool owner can do, a small protocol for each ability, and the values by which it answers: a package
+lists the abilities that its owner has, and implements each whole. `cockpit.pools.registry` answers who has
+which.
 
-Each owner is a package beside this file that answers; `cockpit.pools.registry` lists them, and nobody else
-names one. Facts are attributes, reasoning is methods, and no method calls anybody: what has to be sent is a
-tuple of calls.
-
-An owner whose state is in the cluster reads it from the store. One whose state is not (a cloud's API, a
-command) is read on demand by a room of its own; what was read becomes a `PoolObject` like any other, put
-into the store as a batch of `Kind.POOL` with its own scope and with `read_seconds`, the age of all that is
-said of it. Its `api_version` has the owner's own group, by which `holds` knows it; its `resource_version` is
-what guards its writes, "" where the owner has none. Instances that are no nodes yet become `Machine` records
-likewise. A call that does not go to the API server names in `Call.via` who sends it; its method, path and
-body are then words of that sender.
+No method does I/O: what has to be sent is a tuple of calls. An owner whose state is in the cluster reads it
+from the store. One whose state is not (a cloud's API, a command) is read on demand by a room of its own; what
+was read becomes a `PoolObject` like any other, put into the store as a batch of `Kind.POOL` with its own
+scope and with `read_seconds`, the age of all that is said of it. Its `api_version` is that of
+`OwnerTraits.stands_for`; its `resource_version` is what guards its writes, "" where the owner has none.
+Instances that are no nodes yet become `Machine` records likewise. A call that does not go to the API server
+names in `Call.via` who sends it; its method, path and body are then words of that sender.
 """
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -26,7 +24,7 @@ from cockpit.model.plan import Call
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, PoolObject, PoolRequirement
 from cockpit.model.reach import Outside
-from cockpit.model.record import Labels
+from cockpit.model.record import Labels, label
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
@@ -180,223 +178,266 @@ class Removal(msgspec.Struct, frozen=True, kw_only=True):
     left_seconds: float | None = None
 
 
-class PoolOwner:
-    """One owner. What is not overridden is what nobody can do."""
+class OwnerTraits(msgspec.Struct, frozen=True, kw_only=True):
+    """What is always so of an owner; `cockpit.pools.owner` has what it can do."""
 
-    name: ClassVar[str]
-    decides_size: ClassVar[bool] = True
-    """False for the one that is asked last: it knows of no one that does."""
-    """As people write it, also within a sentence."""
-    marks_all: ClassVar[bool] = False
-    """True where each of its nodes carries its mark: one without it is not among them."""
-    pool_kinds: ClassVar[tuple[Watched, ...]] = ()
+    name: str  # as people write it, also within a sentence
+    decides_size: bool = True  # False for the one that is asked last: it knows of no one that does
+    marks_all: bool = False  # each of its nodes carries its mark: one without it is not among them
+    pool_kinds: tuple[Watched, ...] = ()
     """Its objects that own a number of machines; kind is `Kind.POOL`."""
-    watched: ClassVar[tuple[Watched, ...]] = ()
+    size_field: str = "replicas"
+    """In `spec` of these: the number that is wanted."""
+    stands_for: str = ""
+    """`api_version` of what stands for those of its pools that are no objects of the cluster."""
+    watched: tuple[Watched, ...] = ()
     """Kinds besides that it lives by: its machines, its own status."""
-    demand_ways: ClassVar[tuple[DemandWay, ...]] = ()
+    demand_ways: tuple[DemandWay, ...] = ()
     """How it can be asked for capacity, the surest first (`cockpit.pools.capacity`)."""
-    machine_kind: ClassVar[Watched | None] = None
-    """What it is told of one machine by, where it makes one that nobody's demand asks for; None where not."""
-    kept_reasons: ClassVar[tuple[str, ...]] = ()
+    kept_reasons: tuple[str, ...] = ()
     """Reasons of events that tell why its machines do not come: kept when the cluster forgets them."""
-    going_taints: ClassVar[tuple[str, ...]] = ()
+    going_taints: tuple[str, ...] = ()
     """Keys of taints of nodes that it is taking away."""
-    taint_words: ClassVar[Mapping[str, str]] = {}
+    taint_words: Mapping[str, str] = {}
     """Keys of taints by which it means to take a node away, each with what that is to the node."""
-
-    keep_annotation: ClassVar[str] = ""
+    node_label: str = ""
+    """On each of its nodes, with the name of the pool; "" where other marks tell (`MarksNodes`)."""
+    keep_annotation: str = ""
     """On a node: it does not take the node away while the value is `true`. "" where nothing tells it so."""
-
-    takes_empty_first: ClassVar[bool] = False
-    """Whether a smaller number takes nodes without work before all others."""
-
-    step_limits: ClassVar[Mapping[str, float]] = {}
+    step_limits: Mapping[str, float] = {}
     """Seconds from the step before after which it gives a machine up, by the step that it then misses
     (`cockpit.pools.ladder.Rung`)."""
-
-    log_labels: ClassVar[frozenset[tuple[str, str]]] = frozenset()
+    log_labels: frozenset[tuple[str, str]] = frozenset()
     """Labels of the pods in which it runs, any of which will do; none where it runs elsewhere."""
-
-    # ---- what is its own
+    idle_words: str = "removes idle nodes later by its own rules"
+    """What it does later with nodes that idle: what follows its name in a sentence."""
 
     def holds(self, found: PoolObject) -> bool:
         """Whether that object is one of its own."""
+        if self.stands_for:
+            return found.api_version == self.stands_for
         group = found.api_version.partition("/")[0]
         return any(found.kind == one.api_kind and group == one.group for one in self.pool_kinds)
 
-    def is_pool(self, found: PoolObject) -> bool:
-        """False for an object of its own that is part of another."""
-        return True
-
     def object_of(self, node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
-        """The pool that the node's own marks name, of all objects that there are; None where none do."""
-        return None
+        """The pool that the node's label names; None where none does."""
+        name = label(node.labels, self.node_label) if self.node_label else ""
+        return next((one for one in objects if one.name == name and self.holds(one)), None) if name else None
 
     def knows(self, node: Node) -> bool:
-        """Whether the node is one of its own, where no object is seen that the node belongs to."""
-        return False
+        """Whether the node carries that label."""
+        return bool(self.node_label) and bool(label(node.labels, self.node_label))
 
-    def unread(self, pool: str, nodes: Nodes, outside: Outside) -> PoolObject | None:
-        """What stands for the pool of that name until it is read, with how to reach it, where its state is
-        outside the cluster; None where it is not, or nobody configured how."""
-        return None
 
-    def told_pools(self, truth: StoreReader, known: Sequence[KnownPool]) -> tuple[PoolObject, ...]:
-        """What stands for pools that its own word alone tells of, and that are none of those known."""
-        return ()
+def plain_template(found: PoolObject, selected: Labels) -> NodeTemplate:
+    """What the template of the object says of its nodes, which carry the labels `selected` as well."""
+    labels = tuple(dict((*found.template_labels, *selected)).items())
+    return NodeTemplate(labels, found.template_taints, requirements=found.requirements)
 
-    def template(self, found: PoolObject) -> NodeTemplate:
-        """The nodes that the object promises, for a pool without nodes."""
-        labels = tuple(dict((*found.template_labels, *self.selector(found, ()))).items())
-        return NodeTemplate(labels, found.template_taints, requirements=found.requirements)
 
-    def selector(self, found: PoolObject | None, nodes: Nodes) -> Labels:
-        """Labels by which a pod chooses nodes of the pool, () where none tell them from others."""
-        own = found.template_labels if found is not None else ()
-        if not nodes:
-            return own
-        carried = frozenset.intersection(*(frozenset(one.labels) for one in nodes))
-        named = {(one.pool_label, one.pool) for one in nodes if one.pool_label and one.pool}
-        return tuple(pair for pair in own if pair in carried) or tuple(sorted(named & carried))
+def common_labels(found: PoolObject | None, nodes: Nodes) -> Labels:
+    """Labels of the object's template that all its nodes carry, else the label by which they name their pool;
+    () where neither tells them from others."""
+    own = found.template_labels if found is not None else ()
+    if not nodes:
+        return own
+    carried = frozenset.intersection(*(frozenset(one.labels) for one in nodes))
+    named = {(one.pool_label, one.pool) for one in nodes if one.pool_label and one.pool}
+    return tuple(pair for pair in own if pair in carried) or tuple(sorted(named & carried))
 
-    # ---- who decides
+
+@runtime_checkable
+class PoolOwner(Protocol):
+    """Whoever makes and removes the machines of a pool, or decides how many."""
+
+    traits: ClassVar[OwnerTraits]
 
     def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
         """Who decides the size, and what may be done from here. `found` None: known from its nodes alone."""
-        raise NotImplementedError
+
+
+@runtime_checkable
+class MarksNodes(Protocol):
+    """Its nodes tell whose they are, by other marks than `OwnerTraits.node_label`."""
+
+    def object_of(self, node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
+        """The pool that the node's own marks name, of all objects that there are; None where none do."""
+
+    def knows(self, node: Node) -> bool:
+        """Whether the node is one of its own, where no object is seen that the node belongs to."""
+
+
+@runtime_checkable
+class ReadsOutside(PoolOwner, Protocol):
+    """Its state is outside the cluster."""
+
+    def unread(self, pool: str, nodes: Nodes, outside: Outside) -> PoolObject | None:
+        """What stands for the pool of that name until it is read, with how to reach it; None where it is not
+        one of its own, or how it is reached is not configured."""
+
+
+@runtime_checkable
+class PromisesNodes(PoolOwner, Protocol):
+    """Its objects say more of their nodes than the labels and taints of their template."""
+
+    def template(self, found: PoolObject) -> NodeTemplate:
+        """The nodes that the object promises, for a pool without nodes."""
+
+    def selector(self, found: PoolObject | None, nodes: Nodes) -> Labels:
+        """Labels by which a pod chooses nodes of the pool, () where none tell them from others."""
+
+
+@runtime_checkable
+class TakesOver(PoolOwner, Protocol):
+    """It decides the size of pools that another owner holds."""
 
     def takes_over(
         self, says: Ownership, found: PoolObject | None, nodes: Nodes, truth: StoreReader
     ) -> Ownership:
-        """What is left of what the holder says, where this owner decides the size of another's pool.
+        """What is left of what the holder says, where this owner decides the size.
 
-        Two owners of one size undo each other: whoever is here answers with a refusal that says so.
+        Two owners of one size undo each other: the answer refuses, and says so.
         """
-        return says
+
+    def told_pools(self, truth: StoreReader, known: Sequence[KnownPool]) -> tuple[PoolObject, ...]:
+        """What stands for pools that its own word alone tells of, and that are none of those known."""
 
     def words(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[OwnerWords, ...]:
         """What it said of the pool besides the events of its object, the newest first."""
-        return ()
 
     def refusals(self, event: Event) -> tuple[GroupRefusal, ...]:
         """Why groups are not grown for the pod of the event, as it counts them; () for any other event."""
-        return ()
+
+    def troubles(self, truth: StoreReader) -> tuple[PoolFailure, ...]:
+        """What is wrong with itself, for whichever pool it is asked."""
+
+
+@runtime_checkable
+class ScalesDown(PoolOwner, Protocol):
+    """It takes nodes away by its own rules."""
 
     def removal(
         self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
     ) -> Removal | None:
         """How far it is with taking that node away; None where it does not mean to, or something holds it."""
-        return None
 
     def node_keepers(
         self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
     ) -> tuple[Keeper, ...]:
         """What of the node and its pods makes it leave the node where it is, () where nothing does."""
-        return ()
 
     def pool_keepers(self, node: Node, truth: StoreReader, now_seconds: float) -> tuple[Keeper, ...]:
         """What of the pool makes it leave the node where it is, likewise."""
-        return ()
+
+    def empty_since(self, node: Node, machine: Machine | None) -> float | None:
+        """Since when it takes the node for empty, epoch seconds; None where it does not say."""
+
+
+@runtime_checkable
+class RollsOut(PoolOwner, Protocol):
+    """Its objects own others, and replace machines."""
+
+    def is_pool(self, found: PoolObject) -> bool:
+        """False for an object of its own that is part of another."""
 
     def is_rolling_out(self, found: PoolObject, truth: StoreReader) -> bool:
         """Whether it replaces the machines of the pool: no autoscaler takes nodes from it meanwhile."""
-        return False
 
     def stopped_by(self, found: PoolObject) -> str:
         """Path of the object that, while it is paused, keeps a new size from being followed; "" for none."""
-        return ""
 
-    # ---- what would be sent
+
+@runtime_checkable
+class SetsSize(PoolOwner, Protocol):
+    """It can be told a number of nodes and a maximum, each where `Ownership` says that it may."""
 
     def resize_calls(self, found: PoolObject, replicas: int) -> tuple[Call, ...]:
-        """Set the number of nodes: absolute, guarded by uid and resource version. Only asked where it may."""
-        raise NotImplementedError
-
-    def takes_for_busy(self, node: Node, truth: StoreReader) -> tuple[Pod, ...]:
-        """Pods by which an owner that takes empty nodes first does not call this node empty, although no work
-        is left on it."""
-        return ()
-
-    def choosing_calls(self, machines: Sequence[Machine]) -> tuple[Call, ...] | None:
-        """What makes these machines the ones that a smaller number takes; None where nobody can choose
-        them."""
-        return None
+        """Set the number of nodes: absolute, guarded by uid and resource version."""
 
     def resize_rights(self, found: PoolObject) -> Ways:
         """What the cluster must allow for that; () where it is not the cluster that allows it."""
-        return ()
 
-    def empty_since(self, node: Node, machine: Machine | None) -> float | None:
-        """Since when the owner itself takes the node for empty, epoch seconds; None where it does not say."""
-        return None
+    def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
+        """Set the maximum, likewise."""
+
+    def limit_rights(self, found: PoolObject) -> Ways:
+        """What the cluster must allow for that."""
+
+
+@runtime_checkable
+class RemovesNodes(PoolOwner, Protocol):
+    """It can be told which nodes go."""
 
     def removal_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
         """Have the machines of just these nodes go, and no others come for them. Only asked where it may.
 
         Raises BadInput where one of them is not known.
         """
-        raise NotImplementedError
+
+
+@runtime_checkable
+class MarksMachines(PoolOwner, Protocol):
+    """A mark on a machine makes it the one that a smaller number takes."""
+
+    def choosing_calls(self, machines: Sequence[Machine]) -> tuple[Call, ...]:
+        """What makes these machines the ones that a smaller number takes."""
 
     def unmark_calls(self, machine: Machine) -> tuple[Call, ...]:
-        """Take back what `choosing_calls` and `removal_calls` noted on a machine that is to stay; () where it
-        bears nothing of ours."""
-        return ()
+        """Take back what `choosing_calls` noted on a machine that is to stay; () where it bears nothing of
+        ours."""
 
     def mark_of(self, machine: Machine) -> str:
         """The annotation, whoever set it, by which the machine goes before others when its pool shrinks; ""
         where it bears none."""
-        return ""
 
-    def no_room(self, found: PoolObject, nodes: int, gpus: int | None) -> str:
-        """Why it would not add so many nodes, of so many GPUs each where that is known; "" where it may."""
-        return ""
 
-    def limit_lines(self, found: PoolObject) -> tuple[str, ...]:
-        """What bounds the pool besides its number of nodes, with what of it is used."""
-        return ()
+@runtime_checkable
+class TakesEmptyFirst(PoolOwner, Protocol):
+    """A smaller number takes nodes without work before all others."""
 
-    def page_lines(self, found: PoolObject, nodes: Nodes, now_seconds: float) -> tuple[str, ...]:
-        """The same for the page of the pool, and how many of its nodes it would take away now."""
-        return self.limit_lines(found)
+    def takes_for_busy(self, node: Node, truth: StoreReader) -> tuple[Pod, ...]:
+        """Pods by which it does not call this node empty, although no work is left on it."""
+
+
+@runtime_checkable
+class MakesMachines(PoolOwner, Protocol):
+    """It makes a machine that no pending pod asks for, within limits of its own."""
+
+    machine_kind: ClassVar[Watched]
+    """What it is told of one machine by."""
 
     def machine_calls(
         self, template: Mapping[str, Any], wish: CapacityWish, names: Sequence[str]
     ) -> tuple[Call, ...]:
-        """Have it make machines of these names from the pool's object as the API gave it, for nobody's
-        demand. Only asked where `machine_kind` says so."""
-        raise NotImplementedError
-
-    def idle_words(self, found: PoolObject | None) -> str:
-        """What it does later with nodes that idle: what follows its name in a sentence."""
-        return "removes idle nodes later by its own rules"
+        """Have it make machines of these names from the pool's object as the API gave it."""
 
     def machine_lines(self, found: PoolObject) -> tuple[str, ...]:
         """What it does with such machines."""
-        return ()
 
-    def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
-        """Set the maximum, likewise."""
-        raise NotImplementedError
+    def no_room(self, found: PoolObject, nodes: int, gpus: int | None) -> str:
+        """Why it would not add so many nodes, of so many GPUs each where that is known; "" where it may."""
 
-    def limit_rights(self, found: PoolObject) -> Ways:
-        """What the cluster must allow for that."""
-        return ()
+    def limit_lines(self, found: PoolObject) -> tuple[str, ...]:
+        """What bounds the pool besides its number of nodes, with what of it is used."""
 
-    # ---- what is on its way
+    def page_lines(self, found: PoolObject, nodes: Nodes, now_seconds: float) -> tuple[str, ...]:
+        """The same for the page of the pool, and how many of its nodes it would take away now."""
+
+    def idle_words(self, found: PoolObject | None) -> str:
+        """What it does later with nodes that idle: what follows its name in a sentence."""
+
+
+@runtime_checkable
+class HasMachines(PoolOwner, Protocol):
+    """It tells of machines before they are nodes, and why they do not come."""
 
     def machines(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[Machine, ...]:
         """Machines of the pool, oldest first: with a node and without, also those that are going."""
-        return ()
 
     def failures(
         self, found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float
     ) -> tuple[PoolFailure, ...]:
         """Why machines do not come, the newest first."""
-        return ()
-
-    def troubles(self, truth: StoreReader) -> tuple[PoolFailure, ...]:
-        """What is wrong with itself, whichever pool asks."""
-        return ()
 
 
 def without_bounds(says: Ownership, fault: str) -> Ownership:

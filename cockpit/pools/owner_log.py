@@ -6,14 +6,14 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import pool_object
-from cockpit.pools.owner import PoolOwner
+from cockpit.pools.owner import OwnerTraits
 
 
-def deciding(pool: Pool, store: StoreReader) -> PoolOwner:
+def deciding(pool: Pool, store: StoreReader) -> OwnerTraits:
     """Who decides the size of the pool."""
     names = frozenset(pool.node_names)
     nodes = [one for one in store.records(Kind.NODE).values() if one.name in names]
-    return registry.owner_named(registry.ownership(pool_object(store, pool), nodes, store).owner)
+    return registry.owner_named(registry.ownership(pool_object(store, pool), nodes, store).owner).traits
 
 
 def log_pod(pool: Pool, store: StoreReader) -> Pod | None:

@@ -60,7 +60,8 @@ def plan_scale(
             *expects,
         )
     bounds = _bounds(pool)
-    sizes = registry.holder(owner, ()).resize_calls(owner, replicas)
+    sizer = registry.sizer(owner)
+    sizes = () if sizer is None else sizer.resize_calls(owner, replicas)
     done = f"{'Growing' if word == 'Grow' else 'Shrinking'} pool {pool.name} from {now} to {replicas}"
     calls, later = sizes, tuple[Call, ...]()
     if found is not None:

@@ -47,7 +47,7 @@ class _Index:
                     self.whole[key] = node
         self._objects = objects_of(store)
         self._owners = [one for one in self._objects if registry.is_pool(one)]
-        told = {one.uid: registry.holder(one, ()).template(one) for one in self._owners}
+        told = {one.uid: registry.template(one) for one in self._owners}
         self._templates = {uid: one for uid, one in told.items() if one.gpus}
         self._by_template: dict[str, GpuPromise | None] = {}
 

@@ -13,7 +13,7 @@ from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.reach import Outside
-from cockpit.model.record import Kind
+from cockpit.model.record import Kind, Labels
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools.auto_scaling_group import AutoScalingGroups
@@ -29,12 +29,25 @@ from cockpit.pools.owner import (
     REMOVAL_TAINT,
     FailureClass,
     GroupRefusal,
+    HasMachines,
     KnownPool,
+    MakesMachines,
+    MarksMachines,
+    MarksNodes,
     Nodes,
+    NodeTemplate,
     Ownership,
     PoolFailure,
     PoolOwner,
+    PromisesNodes,
+    ReadsOutside,
     Removal,
+    RollsOut,
+    ScalesDown,
+    SetsSize,
+    TakesOver,
+    common_labels,
+    plain_template,
     without_bounds,
 )
 
@@ -47,14 +60,20 @@ class _Owners:
 
     def __init__(self, owners: Sequence[PoolOwner]) -> None:
         self.owners = tuple(owners)
-        self.by_name: Mapping[str, PoolOwner] = {one.name: one for one in (*owners, NODE_LABELS)}
-        self.going_taints = frozenset({REMOVAL_TAINT, *(key for one in owners for key in one.going_taints)})
+        traits = self.traits = tuple(one.traits for one in owners)
+        self.by_name: Mapping[str, PoolOwner] = {one.traits.name: one for one in (*owners, NODE_LABELS)}
+        self.going_taints = frozenset({REMOVAL_TAINT, *(key for one in traits for key in one.going_taints)})
         own = {REMOVAL_TAINT: "a cockpit was about to remove it"}
-        self.taint_words = own | {key: words for one in owners for key, words in one.taint_words.items()}
-        self.kept_reasons = frozenset(reason for one in owners for reason in one.kept_reasons)
-        self.watched = tuple(kind for one in owners for kind in (*one.pool_kinds, *one.watched))
-        # asked for every pool, so only those that have an answer
-        self.taking_over = tuple(one for one in owners if type(one).takes_over is not PoolOwner.takes_over)
+        self.taint_words = own | {key: words for one in traits for key, words in one.taint_words.items()}
+        self.kept_reasons = frozenset(reason for one in traits for reason in one.kept_reasons)
+        self.watched = tuple(kind for one in traits for kind in (*one.pool_kinds, *one.watched))
+        # asked for every pool or node, so only those that have an answer
+        self.marks: tuple[MarksNodes, ...] = tuple(
+            one if isinstance(one, MarksNodes) else one.traits for one in owners
+        )
+        self.taking_over = tuple(one for one in owners if isinstance(one, TakesOver))
+        self.scaling_down = tuple(one for one in owners if isinstance(one, ScalesDown))
+        self.marking_machines = tuple(one for one in owners if isinstance(one, MarksMachines))
 
 
 _all = _Owners(
@@ -95,9 +114,46 @@ def owner_named(name: str) -> PoolOwner:
 def holder(found: PoolObject | None, nodes: Nodes) -> PoolOwner:
     """Who makes and removes the machines of a pool, by its object, else by its nodes."""
     if found is not None:
-        return next((one for one in _all.owners if one.holds(found)), NODE_LABELS)
+        return next((one for one in _all.owners if one.traits.holds(found)), NODE_LABELS)
     some = nodes[:_SOME_NODES]
-    return next((one for one in _all.owners if any(map(one.knows, some))), NODE_LABELS)
+    by_marks = zip(_all.owners, _all.marks, strict=True)
+    return next((one for one, marks in by_marks if any(map(marks.knows, some))), NODE_LABELS)
+
+
+def sizer(found: PoolObject) -> SetsSize | None:
+    """The owner of that pool where it can be told its size; None where it cannot."""
+    owner = holder(found, ())
+    return owner if isinstance(owner, SetsSize) else None
+
+
+def marking_machines() -> tuple[MarksMachines, ...]:
+    """Owners that can be told by a mark which machines go first."""
+    return _all.marking_machines
+
+
+def machine_makers() -> tuple[MakesMachines, ...]:
+    """Owners that make a machine which no pending pod asks for."""
+    return tuple(one for one in _all.owners if isinstance(one, MakesMachines))
+
+
+def template(found: PoolObject) -> NodeTemplate:
+    """The nodes that the object promises, for a pool without nodes."""
+    owner = holder(found, ())
+    if isinstance(owner, PromisesNodes):
+        return owner.template(found)
+    return plain_template(found, common_labels(found, ()))
+
+
+def selector(found: PoolObject | None, nodes: Nodes) -> Labels:
+    """Labels by which a pod chooses nodes of the pool, () where none tell them from others."""
+    owner = holder(found, nodes)
+    return owner.selector(found, nodes) if isinstance(owner, PromisesNodes) else common_labels(found, nodes)
+
+
+def machines(found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[Machine, ...]:
+    """Machines of the pool, oldest first: with a node and without, also those that are going."""
+    owner = holder(found, nodes)
+    return owner.machines(found, nodes, truth) if isinstance(owner, HasMachines) else ()
 
 
 def ownership(found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
@@ -115,11 +171,8 @@ def ownership(found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Own
 def unread(pool: str, nodes: Nodes, outside: Outside) -> PoolObject | None:
     """What stands for a pool outside the cluster until it is read; None where nobody knows how to read it."""
     knows = holder(None, nodes)
-    if knows is not NODE_LABELS:
-        return knows.unread(pool, nodes, outside)
-    made = (
-        one.unread(pool, nodes, outside) for one in _all.owners
-    )  # those that know theirs by configuration
+    some = _all.owners if knows is NODE_LABELS else (knows,)  # else by what is configured
+    made = (one.unread(pool, nodes, outside) for one in some if isinstance(one, ReadsOutside))
     return next((found for found in made if found is not None), None)
 
 
@@ -127,7 +180,7 @@ def object_of(node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
     """The pool that the node's own marks name; None where none do."""
     if not objects:
         return None
-    return next((found for one in _all.owners if (found := one.object_of(node, objects)) is not None), None)
+    return next((found for one in _all.marks if (found := one.object_of(node, objects)) is not None), None)
 
 
 def told_pools(truth: StoreReader, known: Sequence[KnownPool] = ()) -> tuple[PoolObject, ...]:
@@ -137,7 +190,8 @@ def told_pools(truth: StoreReader, known: Sequence[KnownPool] = ()) -> tuple[Poo
 
 def is_pool(found: PoolObject) -> bool:
     """False for an object that is part of another."""
-    return holder(found, ()).is_pool(found)
+    owner = holder(found, ())
+    return owner.is_pool(found) if isinstance(owner, RollsOut) else True
 
 
 def failures(
@@ -145,7 +199,8 @@ def failures(
 ) -> tuple[PoolFailure, ...]:
     """Why machines do not come, as the holder says and whoever takes its pools over."""
     told = (holder(found, nodes), *_all.taking_over)
-    said = tuple(each for one in told for each in one.failures(found, nodes, truth, now_seconds))
+    those = (one for one in told if isinstance(one, HasMachines))
+    said = tuple(each for one in those for each in one.failures(found, nodes, truth, now_seconds))
     fault = ownership(found, nodes, truth).fault
     return (*said, _of_bounds(fault)) if fault else said
 
@@ -162,7 +217,7 @@ def troubles(truth: StoreReader) -> tuple[PoolFailure, ...]:
 
 def refusals(event: Event) -> tuple[GroupRefusal, ...]:
     """Why groups are not grown for the pod of the event; () where it tells of none."""
-    return next((told for one in _all.owners if (told := one.refusals(event))), ())
+    return next((told for one in _all.taking_over if (told := one.refusals(event))), ())
 
 
 def page_lines(
@@ -174,7 +229,8 @@ def page_lines(
 ) -> tuple[str, ...]:
     """What bounds the pool besides its number of nodes and what of it may go, as its holder says; which of
     its nodes are held, whoever leaves them where they are."""
-    own = () if found is None else holder(found, ()).page_lines(found, nodes, now_seconds)
+    owner = None if found is None else holder(found, ())
+    own = owner.page_lines(found, nodes, now_seconds) if found and isinstance(owner, MakesMachines) else ()
     if found is not None and (rollout := _rollout(found, nodes, truth)) is not None:
         own = (*own, f"{rollout[0]}: {keeper_words(rollout[1])}")
     by_name = by_namespace(budgets)
@@ -185,8 +241,9 @@ def page_lines(
 def _node_keepers(
     node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets
 ) -> Iterator[tuple[str, Keeper]]:
-    for one in _all.owners:
-        yield from ((one.name, hold) for hold in one.node_keepers(node, truth, now_seconds, budgets))
+    for one in _all.scaling_down:
+        held = one.node_keepers(node, truth, now_seconds, budgets)
+        yield from ((one.traits.name, hold) for hold in held)
 
 
 def _rollout(found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[str, Keeper] | None:
@@ -194,7 +251,9 @@ def _rollout(found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[str, 
     None where nothing is, or a person sets the size."""
     decides = ownership(found, nodes, truth).owner
     makes = holder(found, ())
-    if decides == makes.name or not makes.is_rolling_out(found, truth):
+    if decides == makes.traits.name or not isinstance(makes, RollsOut):
+        return None
+    if not makes.is_rolling_out(found, truth):
         return None
     return decides, Keeper(KeeperKind.ROLLOUT, f"{found.kind} {found.key}")
 
@@ -209,7 +268,7 @@ def removal(
 ) -> Removal | None:
     """How far anybody is with taking that node away."""
     by_name = by_namespace(budgets)
-    told = (one.removal(node, truth, now_seconds, by_name) for one in _all.owners)
+    told = (one.removal(node, truth, now_seconds, by_name) for one in _all.scaling_down)
     found = next((one for one in told if one is not None), None)
     if found is None or not found.may_stay:
         return found
@@ -222,10 +281,10 @@ def keepers_of(
 ) -> Iterator[tuple[str, Keeper]]:
     """Why owners leave that node where it is, each with the owner's name."""
     by_name = by_namespace(budgets)
-    for one in _all.owners:
+    for one in _all.scaling_down:
         own = one.node_keepers(node, truth, now_seconds, by_name)
         of_pool = one.pool_keepers(node, truth, now_seconds)
-        yield from ((one.name, hold) for hold in (*own, *of_pool))
+        yield from ((one.traits.name, hold) for hold in (*own, *of_pool))
     found = object_of(node, tuple(truth.records(Kind.POOL).values()))
     if found is not None and (rollout := _rollout(found, (node,), truth)) is not None:
         yield rollout
@@ -244,15 +303,15 @@ def taint_words() -> Mapping[str, str]:
 def keep_annotations(node: Node, decides: str = "") -> Mapping[str, str]:
     """By which annotation each owner that may take the node away lets it be, with the owner's name; those of
     all where none of them knows the node, or `decides` (`Ownership.owner`) the size of its pool."""
-    found = [one for one in _all.owners if one.keep_annotation]
-    own = [one for one in found if one.knows(node) or one.name == decides]
-    return {one.keep_annotation: one.name for one in own or found}
+    found = [(one, marks) for one, marks in zip(_all.traits, _all.marks, strict=True) if one.keep_annotation]
+    own = [one for one, marks in found if marks.knows(node) or one.name == decides]
+    return {one.keep_annotation: one.name for one in own or (one for one, _ in found)}
 
 
 def kept_by(node: Node) -> Mapping[str, str]:
     """The annotations by which the node is kept now, with the name of the owner that heeds each."""
     notes = dict(node.annotations)
-    found = (one for one in _all.owners if one.keep_annotation)
+    found = (one for one in _all.traits if one.keep_annotation)
     return {
         one.keep_annotation: one.name for one in found if notes.get(one.keep_annotation, "false") != "false"
     }
@@ -269,7 +328,7 @@ def bidden_to_stay(node: Node, truth: StoreReader, now_seconds: float) -> str:
 
 def empty_since(node: Node, machine: Machine | None) -> float | None:
     """Since when any of them takes the node for empty."""
-    found = (one.empty_since(node, machine) for one in _all.owners)
+    found = (one.empty_since(node, machine) for one in _all.scaling_down)
     return min((at for at in found if at is not None), default=None)
 
 

@@ -18,7 +18,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.drain_mark import still_there
 from cockpit.pools.idle import RECLAIM, when_cordoned
-from cockpit.pools.owner import PoolOwner
+from cockpit.pools.owner import MarksMachines, PoolOwner, TakesEmptyFirst
 from cockpit.pools.truth import has_lost_its_node, is_use_known, nodes_of
 
 LARGE_RATIO: Final = 0.10
@@ -104,7 +104,7 @@ def _chosen(pool: Pool, owner: PoolObject, found: Shrinking, store: StoreReader)
     if not (found.busy or found.kept):
         return found._replace(victims=found.empty if found.going == len(found.empty) else ())
     holder = registry.holder(owner, ())
-    if holder.takes_empty_first:
+    if isinstance(holder, TakesEmptyFirst):
         try:
             refuse_kept(holder, found.kept)
             first = taken_first(holder, found.empty, found.going, store)
@@ -124,9 +124,9 @@ def _choosing_calls(
     to a busy one."""
     holder = registry.holder(owner, ())
     machines = _machines(found.empty[: found.going], store)
-    if len(machines) != found.going:
+    if len(machines) != found.going or not isinstance(holder, MarksMachines):
         return None
-    all_ = holder.machines(owner, (), store)
+    all_ = registry.machines(owner, (), store)
     there = len(found.empty) + len(found.busy) + len(found.kept)
     bare = [
         one
@@ -137,11 +137,11 @@ def _choosing_calls(
     bare.sort(key=lambda one: not holder.mark_of(one))
     first = bare[: max(0, less)]
     calls = holder.choosing_calls((*first, *machines))
-    if calls is not None and (first or machines):
+    if first or machines:
         calls = (*unmarking_calls(owner, (*first, *machines), store), *calls)
     chosen = found.going + len(first) + sum(one.deleting_seconds is not None for one in all_)
     known = max(owner.status_replicas or 0, len(all_))
-    if calls is not None and all_ and known - replicas > chosen:
+    if all_ and known - replicas > chosen:
         raise BadInput(
             f"{owner.kind} {owner.key} has {known} machines, and not all of them are listed here yet:"
             " try again"
@@ -153,10 +153,12 @@ def unmarking_calls(owner: PoolObject, chosen: Sequence[Machine], store: StoreRe
     """Take our marks off machines that are not chosen: what was interrupted or refused left them, and they
     would go first. Raises BadInput where somebody else's mark has one go that is not chosen."""
     holder = registry.holder(owner, ())
+    if not isinstance(holder, MarksMachines):
+        return ()
     uids = {one.uid for one in chosen}
     others = [
         one
-        for one in holder.machines(owner, (), store)
+        for one in registry.machines(owner, (), store)
         if one.uid not in uids and one.deleting_seconds is None and holder.mark_of(one)
     ]
     calls = list[Call]()
@@ -176,7 +178,7 @@ def refuse_kept(holder: PoolOwner, kept: Sequence[Node]) -> None:
     """An owner that chooses by itself may take an empty node that is to stay. Raises BadInput, naming it."""
     if kept:
         raise BadInput(
-            f"{holder.name} chooses among the empty nodes, and {_named(kept)} kept"
+            f"{holder.traits.name} chooses among the empty nodes, and {_named(kept)} kept"
             f" ({_notes(kept)}); {_LET_GO}"
         )
 
@@ -206,7 +208,9 @@ def is_settled(node: Node, pool: Pool, now_seconds: float) -> bool:
     return now_seconds - closed >= SETTLE_SECONDS
 
 
-def taken_first(holder: PoolOwner, empty: Sequence[Node], going: int, store: StoreReader) -> tuple[Node, ...]:
+def taken_first(
+    holder: TakesEmptyFirst, empty: Sequence[Node], going: int, store: StoreReader
+) -> tuple[Node, ...]:
     """The nodes that an owner who takes empty ones first calls empty, too.
 
     Raises BadInput where fewer than `going` are: a busy one could go instead.
@@ -218,8 +222,8 @@ def taken_first(holder: PoolOwner, empty: Sequence[Node], going: int, store: Sto
     told = [f"{each.key} on {name}" for name, those in pods.items() for each in those]
     more = f" and {len(told) - _MOST_PODS} more" if len(told) > _MOST_PODS else ""
     raise BadInput(
-        f"{holder.name} could remove a busy node instead, because pods that have ended, are static or are not"
-        f" to be disrupted count as work for it: {', '.join(told[:_MOST_PODS])}{more};"
+        f"{holder.traits.name} could remove a busy node instead, because pods that have ended, are static or"
+        f" are not to be disrupted count as work for it: {', '.join(told[:_MOST_PODS])}{more};"
         " delete the ended ones first (cockpit job prune)"
     )
 
@@ -232,7 +236,9 @@ def _machines(nodes: tuple[Node, ...], store: StoreReader) -> list[Machine]:
 def _marked_nodes(owner: PoolObject, store: StoreReader) -> frozenset[str]:
     """Nodes whose machines go first as it is."""
     holder = registry.holder(owner, ())
-    return frozenset(one.node for one in holder.machines(owner, (), store) if holder.mark_of(one))
+    if not isinstance(holder, MarksMachines):
+        return frozenset()
+    return frozenset(one.node for one in registry.machines(owner, (), store) if holder.mark_of(one))
 
 
 def _order(node: Node, pool: Pool) -> tuple[bool, bool, float, str]:

@@ -16,7 +16,7 @@ from cockpit.pools.drain_mark import mark_of, still_there
 from cockpit.pools.idle import RECLAIM, RECLAIM_AT
 from cockpit.pools.idle import is_tainted as is_closed_for_removal
 from cockpit.pools.index import pool_keyed
-from cockpit.pools.registry import owners
+from cockpit.pools.registry import marking_machines
 from cockpit.triage.remedies import KeyRemedy
 
 BROKEN_OFF: Final = "write-broken-off"
@@ -62,7 +62,7 @@ def marked_nodes(store: StoreReader) -> frozenset[str]:
 
 
 def _is_ours(machine: Machine) -> bool:
-    return any(owner.unmark_calls(machine) for owner in owners())
+    return any(owner.unmark_calls(machine) for owner in marking_machines())
 
 
 def left_on_node(

@@ -21,7 +21,7 @@ from cockpit.pools.idle import IdleNode, idle_nodes
 from cockpit.pools.index import gpus_per_node, pool_object, pools_of
 from cockpit.pools.ladder import Ladder, growth
 from cockpit.pools.outside import outside_word
-from cockpit.pools.owner import OwnerWords
+from cockpit.pools.owner import OwnerWords, TakesOver
 from cockpit.pools.sightings import NO_SIGHTINGS, Sightings
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.usual import usually_of
@@ -71,12 +71,12 @@ def page_with(
     waiting = () if demand is None else (*demand.only, *demand.shared)
     ladder = _ladder(pool, store, now_seconds, learnt)
     found, nodes = pool_object(store, pool), _nodes(pool, store)
-    decides = registry.owner_named(registry.ownership(found, nodes, store).owner)
+    decides = registry.owner_named(registry.ownership(found, nodes, store).owner).traits
     return PoolPage(
         pool=pool,
         now_seconds=now_seconds,
         owner=decides.name if decides.decides_size else "",
-        is_through_object=registry.holder(found, nodes).name != decides.name,
+        is_through_object=registry.holder(found, nodes).traits.name != decides.name,
         gpus_each=gpus_per_node(pool, store),
         prices=learnt.prices,
         ladder=ladder,
@@ -152,7 +152,8 @@ def owner_words(pool: Pool, store: StoreReader) -> tuple[OwnerWords, ...]:
     """The last messages of the pool's owner, and events of its object; the newest first."""
     found, nodes = pool_object(store, pool), _nodes(pool, store)
     says = registry.ownership(found, nodes, store)
-    own = registry.owner_named(says.owner).words(found, nodes, store)
+    decides = registry.owner_named(says.owner)
+    own = decides.words(found, nodes, store) if isinstance(decides, TakesOver) else ()
     events = store.events_of(pool.owner_uid) if pool.owner_uid else ()
     told = [
         *own,

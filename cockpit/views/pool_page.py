@@ -109,7 +109,7 @@ def _owner(pod: Pod) -> str:
 
 
 def head(page: PoolPage) -> str:
-    """`owner NodePool h100 · 8x H100-80GB · 40→42, maximum 42 · $32 a node and hour`."""
+    """`owner Group h100 · 8x H100-80GB · 40→42, maximum 42 · $32 a node and hour`."""
     pool = page.pool
     model = cards.short_model(pool.gpu_model)
     each = f"{page.gpus_each} x {model or 'GPU'}" if page.gpus_each else model

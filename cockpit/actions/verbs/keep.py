@@ -69,7 +69,9 @@ def _pool_of(planning: "Planning", node: "Node") -> tuple[str, str]:
     decides = registry.ownership(found, nodes, store).owner
     if found is not None:
         return f"its pool is {found.kind} {found.key}", decides
-    return f"its pool is one of {decides}" if registry.holder(None, nodes).decides_size else "", decides
+    return f"its pool is one of {decides}" if registry.holder(
+        None, nodes
+    ).traits.decides_size else "", decides
 
 
 def _plan_off(node: "Node") -> "Plan":

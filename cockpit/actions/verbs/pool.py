@@ -215,10 +215,11 @@ async def plan_to_give_back(planning: "Planning", pool: "Pool", shown: "Plan") -
 
 def _needs_to_limit(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
     from cockpit.pools.index import pool_object
-    from cockpit.pools.registry import holder
+    from cockpit.pools.registry import sizer
 
     owner = pool_object(planning.store, pool)
-    ways = () if owner is None else holder(owner, ()).limit_rights(owner)
+    found = None if owner is None else sizer(owner)
+    ways = () if owner is None or found is None else found.limit_rights(owner)
     return ways[0] if ways else ()
 
 
@@ -237,10 +238,11 @@ def _ways_to_scale(planning: "Planning", pools: "Sequence[Pool]") -> "Ways":
 
 def _needs_to_grow(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
     from cockpit.pools.index import pool_object
-    from cockpit.pools.registry import holder
+    from cockpit.pools.registry import sizer
 
     owner = pool_object(planning.store, pool)
-    ways = () if owner is None else holder(owner, ()).resize_rights(owner)
+    found = None if owner is None else sizer(owner)
+    ways = () if owner is None or found is None else found.resize_rights(owner)
     return ways[0] if ways else ()
 
 

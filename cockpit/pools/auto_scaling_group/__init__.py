@@ -13,18 +13,17 @@ from cockpit.model.reach import Outside, Reach
 from cockpit.model.record import condition, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.outside import OutsideOwner, aws_line, instance_of, region_of
-from cockpit.pools.owner import Capability, Nodes, refused, through
+from cockpit.pools.owner import Capability, MarksNodes, Nodes, OwnerTraits, RemovesNodes, refused, through
 
 UNITS = "Units"
 """A condition: in what the group counts its capacity, where that is not machines."""
 _MANAGED_TAG = "eks:nodegroup-name"
 
 
-class AutoScalingGroups(OutsideOwner):
+class AutoScalingGroups(OutsideOwner, MarksNodes, RemovesNodes):
     """Plain groups, through the API of Auto Scaling."""
 
-    name = "Auto Scaling"
-    api_version = "autoscaling.amazonaws.com/v1"
+    traits = OwnerTraits(name="Auto Scaling", stands_for="autoscaling.amazonaws.com/v1")
     api_kind = "AutoScalingGroup"
     how = "SetDesiredCapacity of Auto Scaling"
     what = "machines of an auto scaling group"
@@ -34,7 +33,7 @@ class AutoScalingGroups(OutsideOwner):
         if not self.knows(node):
             return None
         instance = instance_of(node)
-        mine = (one for one in objects if self.holds(one) and one.reach is not None)
+        mine = (one for one in objects if self.traits.holds(one) and one.reach is not None)
         return next((one for one in mine if one.reach and instance in one.reach.instances), None)
 
     def knows(self, node: Node) -> bool:

@@ -6,8 +6,7 @@ reverted); kubernetes/autoscaler cluster-autoscaler/cloudprovider/clusterapi/REA
 annotations: both present means that the autoscaler owns the size).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -25,14 +24,23 @@ from cockpit.pools.cluster_api.failures import of_machines
 from cockpit.pools.owner import (
     MERGE_PATCH,
     Capability,
+    HasMachines,
+    MarksMachines,
+    MarksNodes,
     Nodes,
     NodeTemplate,
     Ownership,
+    OwnerTraits,
     PoolFailure,
-    PoolOwner,
+    PromisesNodes,
+    RemovesNodes,
+    RollsOut,
+    SetsSize,
+    common_labels,
     guarded,
     in_order,
     machines_of,
+    plain_template,
     refused,
     through,
     without_bounds,
@@ -73,23 +81,23 @@ def _paused(found: PoolObject) -> str:
     return "spec.paused" if found.is_paused else ""
 
 
-class ClusterApi(PoolOwner):
+class ClusterApi(MarksNodes, PromisesNodes, RollsOut, SetsSize, RemovesNodes, MarksMachines, HasMachines):
     """Its objects are scaled; where an autoscaler or a topology decides their size they say so."""
 
-    name = "Cluster API"
-    pool_kinds = (
-        _pool("machinedeployments", "MachineDeployment"),
-        _pool("machinesets", "MachineSet"),
-        _pool("machinepools", "MachinePool"),
+    traits = OwnerTraits(
+        name="Cluster API",
+        pool_kinds=(
+            _pool("machinedeployments", "MachineDeployment"),
+            _pool("machinesets", "MachineSet"),
+            _pool("machinepools", "MachinePool"),
+        ),
+        watched=(Watched(Kind.MACHINE, GROUP, "machines", api_kind="Machine"),),
+        going_taints=("cluster.x-k8s.io/deletion",),
+        taint_words={
+            "node.cluster.x-k8s.io/outdated-revision": "Cluster API is replacing the nodes of its revision"
+        },
+        log_labels=frozenset({("cluster.x-k8s.io/provider", "cluster-api")}),  # cluster-api config/default
     )
-    watched = (Watched(Kind.MACHINE, GROUP, "machines", api_kind="Machine"),)
-    going_taints = ("cluster.x-k8s.io/deletion",)
-    taint_words: ClassVar[Mapping[str, str]] = {
-        "node.cluster.x-k8s.io/outdated-revision": "Cluster API is replacing the nodes of its revision"
-    }
-
-    log_labels = frozenset({("cluster.x-k8s.io/provider", "cluster-api")})
-    """Source: cluster-api config/default."""
 
     # ---- what is its own
 
@@ -105,7 +113,7 @@ class ClusterApi(PoolOwner):
         # names first: this is asked for every node, of all objects
         for one in objects:
             if one.kind == kind and one.name == name:
-                if not self.holds(one) or self.is_pool(one):
+                if not self.traits.holds(one) or self.is_pool(one):
                     return one
                 return self._pool(objects, label(one.labels, DEPLOYMENT_NAME), namespace=one.namespace)
         if kind == "MachineSet":
@@ -120,7 +128,7 @@ class ClusterApi(PoolOwner):
         named = (one for one in objects if one.name == name)
         fitting = (one for one in named if one.namespace == (namespace or one.namespace))
         pools = (one for one in fitting if one.kind == (kind or one.kind))
-        return next((one for one in pools if self.holds(one) and self.is_pool(one)), None)
+        return next((one for one in pools if self.traits.holds(one) and self.is_pool(one)), None)
 
     def knows(self, node: Node) -> bool:
         """By the same annotation, where its object lives in another cluster."""
@@ -128,7 +136,7 @@ class ClusterApi(PoolOwner):
 
     def template(self, found: PoolObject) -> NodeTemplate:
         """What an autoscaler is told of a pool at zero, beside what its Machines pass on."""
-        told = super().template(found)
+        told = plain_template(found, self.selector(found, ()))
         return told._replace(
             taints=(*told.taints, *_taints_hinted(label(found.annotations, TAINTS_HINT))),
             gpus=_whole(found.annotations, GPUS_HINT),
@@ -139,11 +147,11 @@ class ClusterApi(PoolOwner):
         """Labels of the annotation for pools at zero, then those that its Machines pass on to their nodes:
         never those by which Cluster API tells its own objects apart."""
         if found is None:
-            return super().selector(found, nodes)
+            return common_labels(found, nodes)
         hinted = _labels_hinted(label(found.annotations, LABELS_HINT))
         passed = tuple(pair for pair in found.template_labels if not _is_of_machines(pair[0]))
         known = msgspec.structs.replace(found, template_labels=tuple(dict((*passed, *hinted)).items()))
-        return super().selector(known, nodes)
+        return common_labels(known, nodes)
 
     # ---- who decides
 
@@ -153,7 +161,7 @@ class ClusterApi(PoolOwner):
             return self._elsewhere(nodes)
         minimum, maximum = _bounds(found)
         says = Ownership(
-            owner=self.name,
+            owner=self.traits.name,
             minimum=minimum if minimum is not None else found.min_replicas,
             maximum=maximum if maximum is not None else found.max_replicas,
         )
@@ -214,7 +222,10 @@ class ClusterApi(PoolOwner):
         way = "resize it in the management cluster"
         no = refused(f"Cluster API owner {label(marks, _OWNER_NAME)}{where}: {way}")
         return Ownership(
-            owner=self.name, may_resize=no, may_limit=no, handle="the context of its management cluster"
+            owner=self.traits.name,
+            may_resize=no,
+            may_limit=no,
+            handle="the context of its management cluster",
         )
 
     def failures(

@@ -4,8 +4,7 @@ Which it does is told by its status ConfigMap; what went wrong by that and by it
 kubernetes-sigs/cluster-autoscaler pkg/utils/taints/taints.go, pkg/clusterstate, pkg/FAQ.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -15,7 +14,7 @@ from cockpit.model.batch import Phase
 from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pool import Machine, PoolObject
-from cockpit.model.record import Kind
+from cockpit.model.record import Kind, Labels
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools.capacity import DemandWay
@@ -26,76 +25,86 @@ from cockpit.pools.cluster_autoscaler.groups import (
     template_of,
     told_groups,
 )
-from cockpit.pools.cluster_autoscaler.removal import KEEP, UNNEEDED_TIME, is_going, keepers_of, removal_of
+from cockpit.pools.cluster_autoscaler.removal import (
+    GOING,
+    KEEP,
+    THINKING,
+    UNNEEDED_TIME,
+    is_going,
+    keepers_of,
+    removal_of,
+)
 from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, Said, meaning, refusals_of, said_by
 from cockpit.pools.failure_classes import classed
 from cockpit.pools.keepers import Budgets, Keeper, KeeperKind
 from cockpit.pools.owner import (
     FailureClass,
     GroupRefusal,
+    HasMachines,
     KnownPool,
     Nodes,
     NodeTemplate,
     Ownership,
+    OwnerTraits,
     OwnerWords,
     PoolFailure,
-    PoolOwner,
+    PromisesNodes,
     Removal,
+    ScalesDown,
+    TakesOver,
+    common_labels,
     refused,
     through,
 )
 
 NAMESPACE, STATUS = "kube-system", "cluster-autoscaler-status"
 """Unless the setting `autoscaler-status` names another (`--namespace`, `--status-config-map-name`)."""
-_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
 
 
-class ClusterAutoscaler(PoolOwner):
+class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
     """No object of the API is its own: it takes over the size of those of others. A group without nodes that
     none of them is stands for itself."""
 
-    name = "the cluster autoscaler"
-    watched = (
-        Watched(
-            Kind.AUTOSCALER,
-            "",
-            "configmaps",
-            ("v1",),
-            api_kind="ConfigMap",
-            namespace=NAMESPACE,
-            name=STATUS,
+    traits = OwnerTraits(
+        name="the cluster autoscaler",
+        stands_for=STATUS_OBJECT,
+        watched=(
+            Watched(
+                Kind.AUTOSCALER,
+                "",
+                "configmaps",
+                ("v1",),
+                api_kind="ConfigMap",
+                namespace=NAMESPACE,
+                name=STATUS,
+            ),
         ),
+        demand_ways=(DemandWay.BUFFER, DemandWay.REQUEST, DemandWay.PLACEHOLDER),
+        kept_reasons=KEPT,
+        keep_annotation=KEEP,
+        going_taints=(GOING,),
+        step_limits={"joined": 900.0},  # --max-node-provision-time; cluster-autoscaler pkg/FAQ.md
+        taint_words={
+            GOING: "cluster-autoscaler is about to delete it",
+            THINKING: "cluster-autoscaler considers it for deletion",
+        },
+        # autoscaler charts/cluster-autoscaler/templates/_helpers.tpl, cloudprovider/*/examples
+        log_labels=frozenset(
+            {
+                ("app.kubernetes.io/name", "cluster-autoscaler"),
+                ("app.kubernetes.io/name", "aws-cluster-autoscaler"),
+                ("app.kubernetes.io/name", "clusterapi-cluster-autoscaler"),
+                ("app", "cluster-autoscaler"),
+                ("k8s-app", "cluster-autoscaler"),
+            }
+        ),
+        idle_words=f"removes unneeded nodes {UNNEEDED_TIME}",
     )
-    demand_ways = (DemandWay.BUFFER, DemandWay.REQUEST, DemandWay.PLACEHOLDER)
-    kept_reasons = KEPT
-    keep_annotation = KEEP
-    going_taints = ("ToBeDeletedByClusterAutoscaler",)
-    step_limits: ClassVar[Mapping[str, float]] = {"joined": 900.0}
-    """`--max-node-provision-time`; source: cluster-autoscaler pkg/FAQ.md."""
-    taint_words: ClassVar[Mapping[str, str]] = {
-        "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler is about to delete it",
-        _CANDIDATE: "cluster-autoscaler considers it for deletion",
-    }
-
-    log_labels = frozenset(
-        {
-            ("app.kubernetes.io/name", "cluster-autoscaler"),
-            ("app.kubernetes.io/name", "aws-cluster-autoscaler"),
-            ("app.kubernetes.io/name", "clusterapi-cluster-autoscaler"),
-            ("app", "cluster-autoscaler"),
-            ("k8s-app", "cluster-autoscaler"),
-        }
-    )
-    """Sources: autoscaler charts/cluster-autoscaler/templates/_helpers.tpl, cloudprovider/*/examples."""
 
     def empty_since(self, node: Node, machine: Machine | None) -> float | None:
         """The value of its taint of candidates is when it set it."""
-        found = next((one.value for one in node.taints if one.key == _CANDIDATE), "")
+        found = next((one.value for one in node.taints if one.key == THINKING), "")
         return float(found) if found.isascii() and found.isdecimal() and len(found) < 12 else None
-
-    def holds(self, found: PoolObject) -> bool:
-        """What stands for a group of its status."""
-        return found.api_version == STATUS_OBJECT
 
     def told_pools(self, truth: StoreReader, known: Sequence[KnownPool]) -> tuple[PoolObject, ...]:
         """Groups of its status, also of one that it left behind."""
@@ -106,12 +115,16 @@ class ClusterAutoscaler(PoolOwner):
         """What the name of the group tells."""
         return template_of(found)
 
+    def selector(self, found: PoolObject | None, nodes: Nodes) -> Labels:
+        """No label of its own."""
+        return common_labels(found, nodes)
+
     def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
         """Of such a group: its size and its bounds are kept by the provider."""
         name = "" if found is None else found.name
         no = refused(f"no object in this cluster is node group {name}: its provider keeps size and bounds")
         low, high = (None, None) if found is None else (found.min_replicas, found.max_replicas)
-        return Ownership(owner=self.name, minimum=low, maximum=high, may_resize=no, may_limit=no)
+        return Ownership(owner=self.traits.name, minimum=low, maximum=high, may_resize=no, may_limit=no)
 
     def takes_over(
         self, says: Ownership, found: PoolObject | None, nodes: Nodes, truth: StoreReader
@@ -129,7 +142,7 @@ class ClusterAutoscaler(PoolOwner):
         )
         return msgspec.structs.replace(
             says,
-            owner=self.name,
+            owner=self.traits.name,
             minimum=group.minimum if group.minimum is not None else says.minimum,
             maximum=group.maximum if group.maximum is not None else says.maximum,
             coming=max(0, (group.target or 0) - (group.registered or 0)),
@@ -137,9 +150,6 @@ class ClusterAutoscaler(PoolOwner):
             may_demand=through("pending pods"),
             read_seconds=status.read_seconds,
         )
-
-    def idle_words(self, found: PoolObject | None) -> str:
-        return f"removes unneeded nodes {UNNEEDED_TIME}"
 
     def refusals(self, event: Event) -> tuple[GroupRefusal, ...]:
         """Of NotTriggerScaleUp."""
@@ -193,6 +203,10 @@ class ClusterAutoscaler(PoolOwner):
             OwnerWords(_group_words(group), "status", status.written_seconds),
             *(OwnerWords(_event_words(said, one), "event", one.last_seconds) for said, one in newest),
         )
+
+    def machines(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[Machine, ...]:
+        """Those that whoever holds the pool tells of."""
+        return ()
 
     def failures(
         self, found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float

@@ -10,22 +10,25 @@ from cockpit.model.pool import PoolObject
 from cockpit.model.reach import Commands, Outside, Reach
 from cockpit.model.record import condition
 from cockpit.pools.outside import STATUS, OutsideOwner
-from cockpit.pools.owner import Capability, Nodes, refused, through
+from cockpit.pools.owner import Capability, MarksNodes, Nodes, OwnerTraits, refused, through
 
 
-class CommandPools(OutsideOwner):
+class CommandPools(OutsideOwner, MarksNodes):
     """Pools named by the configuration, through the commands that it gives."""
 
-    name = "command"
-    api_version = "command.gpu-cockpit/v1"
+    traits = OwnerTraits(name="command", stands_for="command.gpu-cockpit/v1")
     api_kind = "Pool"
     how = "configured command"
     what = "a pool of a configured command"
 
     def object_of(self, node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
         """By the name of the pool that its labels tell."""
-        mine = (one for one in objects if self.holds(one) and one.name == node.pool)
+        mine = (one for one in objects if self.traits.holds(one) and one.name == node.pool)
         return next((one for one in mine if _fits(_commands(one), node)), None) if node.pool else None
+
+    def knows(self, node: Node) -> bool:
+        """Only the configuration does."""
+        return False
 
     def reach(self, pool: str, nodes: Nodes, outside: Outside) -> Reach | None:
         """As configured for the pool of that name, where its nodes carry the label of such pools."""

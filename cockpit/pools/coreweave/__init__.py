@@ -5,38 +5,30 @@ autoscaler. It has no scale subresource (source: kubernetes/autoscaler
 cluster-autoscaler/cloudprovider/coreweave coreweave_nodepool.go, coreweave_utils.go).
 """
 
-from collections.abc import Sequence
-
-from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import PoolObject
-from cockpit.model.record import Kind, label
+from cockpit.model.record import Kind
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
-from cockpit.pools.owner import NO_HANDLE, Nodes, Ownership, PoolOwner, refused, through
+from cockpit.pools.owner import NO_HANDLE, Nodes, Ownership, OwnerTraits, SetsSize, refused, through
 from cockpit.pools.patches import patch_rights, spec_calls
 
 GROUP = "compute.coreweave.com"
 NODE_LABEL = "compute.coreweave.com/node-pool"
 
 
-class CoreWeave(PoolOwner):
+class CoreWeave(SetsSize):
     """NodePools of that cloud, which live in the cluster."""
 
-    name = "CoreWeave"
-    pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
+    traits = OwnerTraits(
+        name="CoreWeave",
+        node_label=NODE_LABEL,
+        size_field="targetNodes",
+        pool_kinds=(Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),),
+    )
 
     # ---- what is its own
-
-    def object_of(self, node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
-        """By the label of its nodes."""
-        name = label(node.labels, NODE_LABEL)
-        return next((one for one in objects if one.name == name and self.holds(one)), None) if name else None
-
-    def knows(self, node: Node) -> bool:
-        """By the same label."""
-        return bool(label(node.labels, NODE_LABEL))
 
     # ---- who decides
 
@@ -47,8 +39,8 @@ class CoreWeave(PoolOwner):
                 "a CoreWeave NodePool that cannot be read: set its targetNodes (kubectl edit nodepool)"
             )
             handle = f"the right to list nodepools.{GROUP}"
-            return Ownership(owner=self.name, may_resize=no, may_limit=no, handle=handle)
-        resize, demand, owner = through("targetNodes of the NodePool"), NO_HANDLE, self.name
+            return Ownership(owner=self.traits.name, may_resize=no, may_limit=no, handle=handle)
+        resize, demand, owner = through("targetNodes of the NodePool"), NO_HANDLE, self.traits.name
         if found.is_autoscaled:
             demand, owner = through("pending pods"), "the cluster autoscaler"
             resize = refused(

@@ -5,15 +5,12 @@ lets the auto scaling group choose who goes), API_UpdateNodegroupConfig (one upd
 API_DescribeNodegroup (`status`).
 """
 
-from collections.abc import Sequence
-
-from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import PoolObject
 from cockpit.model.reach import Outside, Reach
 from cockpit.model.record import condition, label
 from cockpit.pools.outside import STATUS, OutsideOwner, aws_line, region_of
-from cockpit.pools.owner import Capability, Nodes, refused, through
+from cockpit.pools.owner import Capability, Nodes, OwnerTraits, refused, through
 
 NODE_LABEL = "eks.amazonaws.com/nodegroup"
 _CLUSTER_LABEL = "alpha.eksctl.io/cluster-name"
@@ -22,24 +19,14 @@ _CLUSTER_LABEL = "alpha.eksctl.io/cluster-name"
 class Eks(OutsideOwner):
     """Managed node groups, through the API of EKS."""
 
-    name = "EKS"
-    api_version = "eks.amazonaws.com/v1"
+    traits = OwnerTraits(name="EKS", node_label=NODE_LABEL, stands_for="eks.amazonaws.com/v1")
     api_kind = "NodeGroup"
     how = "UpdateNodegroupConfig of EKS"
     what = "an EKS node group"
 
-    def object_of(self, node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
-        """By the label."""
-        name = label(node.labels, NODE_LABEL)
-        return next((one for one in objects if one.name == name and self.holds(one)), None) if name else None
-
-    def knows(self, node: Node) -> bool:
-        """By the same label."""
-        return bool(label(node.labels, NODE_LABEL))
-
     def reach(self, pool: str, nodes: Nodes, outside: Outside) -> Reach | None:
         """The group of the label; region and cluster as configured, else as the nodes tell."""
-        name = next((label(one.labels, NODE_LABEL) for one in nodes if self.knows(one)), "")
+        name = next((label(one.labels, NODE_LABEL) for one in nodes if self.traits.knows(one)), "")
         if not name:
             return None
         aws = outside.aws

@@ -6,7 +6,7 @@ designs/static-capacity.md, pkg/apis/v1/nodepool.go, taints.go, labels.go).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
@@ -32,14 +32,23 @@ from cockpit.pools.karpenter.limits import gpus_of, limit_words, most_gpus_of, n
 from cockpit.pools.karpenter.removal import GOING, coming, going
 from cockpit.pools.keepers import Budgets, Keeper
 from cockpit.pools.owner import (
+    HasMachines,
+    MakesMachines,
     Nodes,
     NodeTemplate,
     Ownership,
+    OwnerTraits,
     PoolFailure,
-    PoolOwner,
+    PromisesNodes,
     Removal,
+    RemovesNodes,
+    ScalesDown,
+    SetsSize,
+    TakesEmptyFirst,
+    common_labels,
     in_order,
     machines_of,
+    plain_template,
     refused,
     through,
 )
@@ -58,47 +67,47 @@ _OF_TYPES = (
 """Labels of machine types: a NodePool that does not name them allows every value (pkg/scheduling)."""
 
 
-class Karpenter(PoolOwner):
+class Karpenter(
+    PromisesNodes,
+    ScalesDown,
+    SetsSize,
+    RemovesNodes,
+    TakesEmptyFirst,  # pkg/controllers/static/deprovisioning/controller.go
+    MakesMachines,
+    HasMachines,
+):
     """NodePools, and the NodeClaims that it makes of them."""
 
-    name = "Karpenter"
-    keep_annotation = KEEP
-    takes_empty_first = True  # pkg/controllers/static/deprovisioning/controller.go
-    marks_all = True
-    pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
-    watched = (Watched(Kind.MACHINE, GROUP, "nodeclaims", ("v1",), api_kind="NodeClaim"),)
-    going_taints = (GOING,)
-    demand_ways = (DemandWay.BUFFER, DemandWay.PLACEHOLDER, DemandWay.MACHINE)
-    machine_kind = watched[0]
-    kept_reasons = KEPT
-    step_limits: ClassVar[Mapping[str, float]] = {"launched": LAUNCH_SECONDS, "joined": REGISTER_SECONDS}
-    """Source: karpenter pkg/controllers/nodeclaim/lifecycle/liveness.go."""
-    taint_words: ClassVar[Mapping[str, str]] = {
-        "karpenter.sh/disrupted": "Karpenter is about to replace it",
-        "karpenter.sh/disruption": "Karpenter is about to replace it",
-    }
-
-    log_labels = frozenset({("app.kubernetes.io/name", "karpenter")})
-    """Source: karpenter-provider-aws charts/karpenter/templates/_helpers.tpl."""
+    machine_kind = Watched(Kind.MACHINE, GROUP, "nodeclaims", ("v1",), api_kind="NodeClaim")
+    traits = OwnerTraits(
+        name="Karpenter",
+        keep_annotation=KEEP,
+        marks_all=True,
+        node_label=NODE_LABEL,
+        pool_kinds=(Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),),
+        watched=(machine_kind,),
+        going_taints=(GOING,),
+        demand_ways=(DemandWay.BUFFER, DemandWay.PLACEHOLDER, DemandWay.MACHINE),
+        kept_reasons=KEPT,
+        # karpenter pkg/controllers/nodeclaim/lifecycle/liveness.go
+        step_limits={"launched": LAUNCH_SECONDS, "joined": REGISTER_SECONDS},
+        taint_words={
+            "karpenter.sh/disrupted": "Karpenter is about to replace it",
+            "karpenter.sh/disruption": "Karpenter is about to replace it",
+        },
+        # karpenter-provider-aws charts/karpenter/templates/_helpers.tpl
+        log_labels=frozenset({("app.kubernetes.io/name", "karpenter")}),
+    )
 
     # ---- what is its own
 
-    def object_of(self, node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
-        """By the label that it puts on every node."""
-        name = label(node.labels, NODE_LABEL)
-        return next((one for one in objects if one.name == name and self.holds(one)), None) if name else None
-
-    def knows(self, node: Node) -> bool:
-        """By the same label."""
-        return bool(label(node.labels, NODE_LABEL))
-
     def selector(self, found: PoolObject | None, nodes: Nodes) -> Labels:
         """The label that it puts on every node, whether there is one or not."""
-        return ((NODE_LABEL, found.name),) if found is not None else super().selector(found, nodes)
+        return ((NODE_LABEL, found.name),) if found is not None else common_labels(found, nodes)
 
     def template(self, found: PoolObject) -> NodeTemplate:
         """GPUs by its requirements, labels, or the types of machines that it may choose from."""
-        told = super().template(found)
+        told = plain_template(found, self.selector(found, ()))
         return told._replace(gpus=gpus_of(found), most_gpus=most_gpus_of(found), open_prefixes=_OF_TYPES)
 
     # ---- who decides
@@ -108,7 +117,9 @@ class Karpenter(PoolOwner):
         if found is None:
             way = "list nodepools.karpenter.sh"
             no = refused(f"a Karpenter NodePool that cannot be read: {way}")
-            return Ownership(owner=self.name, may_resize=no, may_limit=no, handle=f"the right to {way}")
+            return Ownership(
+                owner=self.traits.name, may_resize=no, may_limit=no, handle=f"the right to {way}"
+            )
         resize, demand = through("scale subresource"), refused("a static NodePool: set its number of nodes")
         remove = refused("a static NodePool: a node that is removed is replaced; set its number of nodes")
         if found.replicas is None:
@@ -117,7 +128,7 @@ class Karpenter(PoolOwner):
                 "a dynamic NodePool: Karpenter sizes it from pending pods; submit work, or change its limits"
             )
         return Ownership(
-            owner=self.name,
+            owner=self.traits.name,
             minimum=found.min_replicas,
             maximum=found.max_replicas,
             may_resize=resize,
@@ -140,7 +151,7 @@ class Karpenter(PoolOwner):
         self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
     ) -> Removal | None:
         """By the node's taint and the conditions of its NodeClaim, unless something holds it."""
-        if not self.knows(node):
+        if not self.traits.knows(node):
             return None
         claim, found = _claim_of(node, truth), self._pool_of(node, truth)
         if (told := going(node, claim)) is not None:
@@ -155,7 +166,7 @@ class Karpenter(PoolOwner):
         self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
     ) -> tuple[Keeper, ...]:
         """Its own annotation, those of its pods, their budgets, and what Karpenter says of it."""
-        if not self.knows(node) or going(node, None) is not None:
+        if not self.traits.knows(node) or going(node, None) is not None:
             return ()
         found = self._pool_of(node, truth)
         if budgets is None and found is not None and takes_none(found):
@@ -170,7 +181,7 @@ class Karpenter(PoolOwner):
         return keepers_of_pool(node, claim, found, truth, now_seconds)
 
     def _pool_of(self, node: Node, truth: StoreReader) -> PoolObject | None:
-        return self.object_of(node, tuple(truth.records(Kind.POOL).values()))
+        return self.traits.object_of(node, tuple(truth.records(Kind.POOL).values()))
 
     # ---- what would be sent
 
@@ -243,7 +254,7 @@ class Karpenter(PoolOwner):
         if after == "Never":
             return "never removes idle nodes on its own (consolidateAfter Never): R gives them back"
         if not after:
-            return super().idle_words(found)
+            return self.traits.idle_words
         return f"removes nodes later, once they idle for {after} (consolidateAfter)"
 
     def machine_lines(self, found: PoolObject) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ def keepers_of_pool(
     if one is None:
         return ()
     if one.after == "Never":
-        return (Keeper(KeeperKind.NEVER, name),)
+        return (Keeper(KeeperKind.OTHER, said=f"{name} says consolidateAfter Never"),)
     work = len(work_on(node, truth))
     if work and one.policy == "WhenEmpty":
         return (Keeper(KeeperKind.IN_USE, name, pods=work),)

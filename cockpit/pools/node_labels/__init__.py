@@ -6,7 +6,7 @@ cluster-autoscaler/cloudprovider/azure/azure_template.go.
 
 from cockpit.model.pool import PoolObject
 from cockpit.model.store_reader import StoreReader
-from cockpit.pools.owner import Nodes, Ownership, PoolOwner, refused
+from cockpit.pools.owner import Nodes, Ownership, OwnerTraits, PoolOwner, refused
 
 NO_POOL = "(no pool)"
 
@@ -21,13 +21,12 @@ _WHO = {
 class NodeLabels(PoolOwner):
     """Nobody: asked last, it says who must resize such a pool."""
 
-    name = "labels of nodes"
-    decides_size = False
+    traits = OwnerTraits(name="labels of nodes", decides_size=False)
 
     def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
         """A sentence: who must resize it."""
         no = refused(_object_without_owner(found) if found is not None else _why_not(nodes))
-        return Ownership(owner=self.name, may_resize=no, may_limit=no)
+        return Ownership(owner=self.traits.name, may_resize=no, may_limit=no)
 
 
 def _object_without_owner(found: PoolObject) -> str:

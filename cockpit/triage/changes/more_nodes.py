@@ -22,6 +22,7 @@ from cockpit.pools.forecast import forecast
 from cockpit.pools.index import gpus_per_node, pool_object, pools_of
 from cockpit.pools.next_nodes import nodes_to_come
 from cockpit.pools.node_labels import NO_POOL
+from cockpit.pools.owner import MakesMachines
 from cockpit.pools.plan import nodes_named
 from cockpit.triage.changes.in_line import WaitingPods, turn_of
 from cockpit.triage.changes.offer import MONEY, ChangeOffer, ChangeOffers, Desk, cockpit, node
@@ -141,8 +142,9 @@ def _asked_for(desk: Desk, pool: Pool, owner: PoolObject, count: int, each: int)
     """The machines themselves, from an owner that sees pods wait and brings none. Placeholders would be more
     pods that wait; where a machine is on its way, or a limit is reached, nothing is to be asked for."""
     holder = registry.holder(owner, ())
-    may = pool.grows_by_demand and DemandWay.MACHINE in holder.demand_ways and count <= MOST_MACHINES
-    if not may or holder.machines(owner, (), desk.view.store) or holder.no_room(owner, count, each):
+    if not isinstance(holder, MakesMachines) or not pool.grows_by_demand or count > MOST_MACHINES:
+        return None
+    if registry.machines(owner, (), desk.view.store) or holder.no_room(owner, count, each):
         return None
     facts = forecast(pool, count, desk.view.known).short
     return Change(

@@ -10,8 +10,8 @@ import pytest
 
 from cockpit.actions.kubectl import kubectl_lines, place_of
 from cockpit.model.plan import Call, Plan
-from cockpit.pools import registry
 from cockpit.pools.capacity import CapacityWish, DemandWay, plan_capacity, priority_class
+from tests.unit.pools.builders import able
 from tests.unit.pools.test_capacity import wish
 from tests.unit.pools.test_karpenter_bounds import TREE, read
 
@@ -23,7 +23,8 @@ cat > "$OUT.body"
 
 
 def _claims(asked: CapacityWish) -> tuple[Call, ...]:
-    return registry.holder(read(), ()).machine_calls(TREE, asked, ["ask-gpu-1-1"])
+    calls: tuple[Call, ...] = able(read()).machine_calls(TREE, asked, ["ask-gpu-1-1"])
+    return calls
 
 
 def _asked(way: DemandWay) -> tuple[Call, ...]:

@@ -15,7 +15,7 @@ from cockpit.model.reach import AwsSite, Outside, Reach
 from cockpit.pools import registry
 from cockpit.store.store import Store
 from tests.unit.clouds.scripted import REACH
-from tests.unit.pools.builders import node
+from tests.unit.pools.builders import able, node
 
 ROLE = "arn:aws:iam::123456789012:role/nodes"
 REGION = "eu-west-1"
@@ -82,7 +82,7 @@ async def test_a_node_group_is_read(eks: Any) -> None:
 
 async def test_a_node_group_is_resized_and_its_maximum_raised(eks: Any) -> None:
     found = await read()
-    owner = registry.holder(found, ())
+    owner = able(found)
     await send(owner.limit_calls(found, 12)[0], read_only=False)
     found = await read()
     await send(owner.resize_calls(found, 12)[0], read_only=False)
@@ -93,7 +93,7 @@ async def test_a_node_group_is_resized_and_its_maximum_raised(eks: Any) -> None:
 async def test_what_moto_would_accept_is_refused_by_us(eks: Any) -> None:
     found = await read()
     with pytest.raises(OutsideError) as refused:
-        await send(registry.holder(found, ()).resize_calls(found, 11)[0], read_only=False)
+        await send(able(found).resize_calls(found, 11)[0], read_only=False)
     assert refused.value.code == "OutOfBounds"
     assert (await read()).replicas == 2
 
@@ -120,7 +120,7 @@ async def test_an_auto_scaling_group_is_found_by_its_machines_page_by_page() -> 
 async def test_an_auto_scaling_group_is_resized_and_a_chosen_machine_ends() -> None:
     instances = plain_group(3)
     found = await read(Reach(service="autoscaling", pool="h100", region=REGION))
-    owner: Any = registry.holder(found, ())
+    owner = able(found)
     await send(owner.resize_calls(found, 4)[0], read_only=False)
     found = await read(Reach(service="autoscaling", pool="h100", region=REGION))
     assert found.replicas == 4

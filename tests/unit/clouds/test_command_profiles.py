@@ -24,7 +24,7 @@ from cockpit.model.pool import PoolObject
 from cockpit.model.reach import Commands, Outside, Reach
 from cockpit.pools import registry
 from tests.unit.clouds.scripted import AKS_SHOW, GKE_DESCRIBE, VMSS_SHOW, Programs, command_outside
-from tests.unit.pools.builders import node, store_of
+from tests.unit.pools.builders import able, node, store_of
 
 Stand = Callable[[str, Mapping[str, Any]], "StandIn"]
 
@@ -91,7 +91,7 @@ async def test_aks_is_read_and_scaled_by_its_commands(stand_in: Stand) -> None:
     az = stand_in("az", AKS_SHOW)
     found = await pool_of(AKS, AKS_NODE)
     assert (found.replicas, found.max_replicas, found.instance_type) == (2, None, "Standard_ND96isr_H100_v5")
-    (call,) = registry.holder(found, ()).resize_calls(found, 5)
+    (call,) = able(found).resize_calls(found, 5)
     await send(call, read_only=False)
     show = f"aks nodepool show {AKS_WORDS} --output json"
     assert az.lines == [show, show, f"aks nodepool scale {AKS_WORDS} --node-count 5 --no-wait"]
@@ -104,7 +104,7 @@ async def test_the_maximum_of_aks_is_that_of_its_autoscaler(stand_in: Stand) -> 
     found = await pool_of(AKS, AKS_NODE)
     says = registry.ownership(found, (AKS_NODE,), store_of())
     assert says.why_not == "the autoscaler of AKS controls the size, between 1 and 6: change its maximum"
-    (call,) = registry.holder(found, ()).limit_calls(found, 9)
+    (call,) = able(found).limit_calls(found, 9)
     await send(call, read_only=False)
     assert az.lines[-1] == (
         f"aks nodepool update {AKS_WORDS} --update-cluster-autoscaler --min-count 1 --max-count 9 --no-wait"
@@ -115,7 +115,7 @@ async def test_gke_counts_for_each_zone(stand_in: Stand) -> None:
     gcloud = stand_in("gcloud", GKE_DESCRIBE)
     found = await pool_of(GKE, GKE_NODE)
     assert (found.replicas, found.zone_count) == (6, 3)
-    (call,) = registry.holder(found, ()).resize_calls(found, 9)
+    (call,) = able(found).resize_calls(found, 9)
     await send(call, read_only=False)
     describe = f"container node-pools describe gpu {GKE_WORDS} --format json"
     resize = (
@@ -124,7 +124,7 @@ async def test_gke_counts_for_each_zone(stand_in: Stand) -> None:
     )
     assert gcloud.lines == [describe, describe, resize]
     with pytest.raises(BadInput) as refused:
-        registry.holder(found, ()).resize_calls(found, 7)
+        able(found).resize_calls(found, 7)
     assert refused.value.sentence == (
         "pool gpu spans 3 zones and gets the same number in each: 7 nodes cannot be shared out, give 6 or 9"
     )
@@ -135,7 +135,7 @@ async def test_gke_tells_no_target_while_it_autoscales(stand_in: Stand) -> None:
     gcloud = stand_in("gcloud", {**GKE_DESCRIBE, "autoscaling": scaling})
     found = await pool_of(GKE, GKE_NODE)
     assert (found.replicas, found.min_replicas, found.max_replicas) == (None, 0, 12)
-    (call,) = registry.holder(found, ()).limit_calls(found, 15)
+    (call,) = able(found).limit_calls(found, 15)
     await send(call, read_only=False)
     assert gcloud.lines[-1] == (
         f"container node-pools update gpu {GKE_WORDS} --enable-autoscaling --min-nodes 0 --max-nodes 5"
@@ -146,7 +146,7 @@ async def test_gke_tells_no_target_while_it_autoscales(stand_in: Stand) -> None:
 async def test_a_scale_set_is_read_and_scaled(stand_in: Stand) -> None:
     az = stand_in("az", VMSS_SHOW)
     found = await pool_of(VMSS, member("agentpool"))
-    (call,) = registry.holder(found, ()).resize_calls(found, 0)
+    (call,) = able(found).resize_calls(found, 0)
     await send(call, read_only=False)
     show = "vmss show --resource-group acs --name gpu --output json"
     assert az.lines == [show, show, "vmss scale --resource-group acs --name gpu --new-capacity 0 --no-wait"]
@@ -163,7 +163,7 @@ async def test_a_pool_that_changes_is_left_alone(stand_in: Stand) -> None:
 async def test_a_trial_runs_only_what_reads(stand_in: Stand) -> None:
     az = stand_in("az", AKS_SHOW)
     found = await pool_of(AKS, AKS_NODE)
-    (call,) = registry.holder(found, ()).resize_calls(found, 5)
+    (call,) = able(found).resize_calls(found, 5)
     sent = await send(call, read_only=True, dry_run=True)
     assert sent.sentence == "AKS offers no dry run: sizes and bounds match its current answer"
     with pytest.raises(OutsideError):

@@ -22,7 +22,6 @@ from cockpit.clouds.errors import OutsideError
 from cockpit.clouds.reading import Ways
 from cockpit.model.plan import Outcome, Plan
 from cockpit.model.pool import PoolObject
-from cockpit.pools import registry
 from cockpit.pools.failure_classes import classed
 from cockpit.pools.owner import FailureClass
 from tests.unit.actions.builders import Line, Lines
@@ -37,13 +36,14 @@ from tests.unit.clouds.scripted import (
     group,
     refusal,
 )
+from tests.unit.pools.builders import able
 
 UPDATED = {"update": {"id": "5f2c", "status": "InProgress"}}
 
 
 def plan_of(found: PoolObject, replicas: int = 4) -> Plan:
     """A resize of that pool."""
-    calls = registry.holder(found, ()).resize_calls(found, replicas)
+    calls = able(found).resize_calls(found, replicas)
     return Plan(verb="scale", title="Grow pool gpu", done=f"Growing pool gpu to {replicas}", calls=calls)
 
 

@@ -15,7 +15,6 @@ from cockpit.clouds.reading import read_pool
 from cockpit.clouds.sending import send
 from cockpit.model.pool import PoolObject
 from cockpit.model.reach import Reach
-from cockpit.pools import registry
 from cockpit.pools.owner import FailureClass
 from cockpit.store.store import Store
 from tests.unit.clouds.scripted import (
@@ -28,7 +27,7 @@ from tests.unit.clouds.scripted import (
     plain_group,
     refusal,
 )
-from tests.unit.pools.builders import node
+from tests.unit.pools.builders import able, node
 
 REGION = "eu-west-1"
 PLAIN = Reach(service="autoscaling", pool="h100", region=REGION)
@@ -87,7 +86,7 @@ async def test_a_mixed_group_at_zero_tells_the_type_that_it_prefers(moto: Any) -
     mixed(moto, 0)
     found = await read()
     assert (found.instance_type, found.replicas, found.max_replicas) == ("p5e.48xlarge", 0, 8)
-    owner: Any = registry.holder(found, ())
+    owner = able(found)
     assert owner.may_resize(found).may
     await send(owner.resize_calls(found, 3)[0], read_only=False)
     assert (await read()).replicas == 3
@@ -96,7 +95,7 @@ async def test_a_mixed_group_at_zero_tells_the_type_that_it_prefers(moto: Any) -
 async def test_weights_are_no_number_of_nodes(moto: Any) -> None:
     mixed(moto, 2, weights=("8", "4"))
     found = await read()
-    owner: Any = registry.holder(found, ())
+    owner = able(found)
     says = owner.may_resize(found)
     assert not says.may
     assert says.why_not == (
@@ -111,7 +110,7 @@ async def test_cores_are_no_number_of_nodes() -> None:
         describe_scaling_activities=[NO_ACTIVITIES],
     )
     found = await read(PLAIN, aws)
-    owner: Any = registry.holder(found, ())
+    owner = able(found)
     assert "counted in vcpu" in owner.may_limit(found).why_not
 
 
@@ -119,7 +118,7 @@ async def test_suspended_processes_are_told_where_they_matter(moto: Any) -> None
     mixed(moto, 2)
     moto.suspend_processes(AutoScalingGroupName="h100", ScalingProcesses=["AZRebalance", "Launch"])
     found = await read()
-    (failure,) = registry.holder(found, ()).failures(found, (), Store(), 7.0)
+    (failure,) = able(found).failures(found, (), Store(), 7.0)
     assert (failure.kind, failure.code) == (FailureClass.SETUP, "LaunchSuspended")
     assert failure.remedy == "resume it (aws autoscaling resume-processes)"
 
@@ -129,7 +128,7 @@ async def test_a_size_beyond_the_maximum_is_read_as_it_is_and_never_raised_furth
     moto.set_desired_capacity(AutoScalingGroupName="h100", DesiredCapacity=11)  # moto lets that pass
     found = await read()
     assert (found.replicas, found.max_replicas) == (11, 8)
-    owner = registry.holder(found, ())
+    owner = able(found)
     with pytest.raises(OutsideError, match="a size of 9 is out of range, the bound is 8"):
         await send(owner.resize_calls(found, 9)[0], read_only=False)
     await send(owner.resize_calls(found, 8)[0], read_only=False)
@@ -139,7 +138,7 @@ async def test_a_size_beyond_the_maximum_is_read_as_it_is_and_never_raised_furth
 async def test_a_scheduled_action_that_acts_between_preview_and_yes_is_seen(moto: Any) -> None:
     mixed(moto, 3)
     found = await read()
-    call = registry.holder(found, ()).resize_calls(found, 4)[0]
+    call = able(found).resize_calls(found, 4)[0]
     moto.update_auto_scaling_group(AutoScalingGroupName="h100", DesiredCapacity=0)  # as at 22:00
     with pytest.raises(Moved, match=r"shown: desired=3,min=0,max=8, now: desired=0"):
         await send(call, read_only=False)
@@ -151,7 +150,7 @@ async def test_each_of_several_chosen_machines_ends(moto: Any) -> None:
     assert found.reach is not None
     chosen = found.reach.instances[:3]
     nodes = tuple(node(one, provider_id=f"aws:///eu-west-1a/{one}") for one in chosen)
-    for call in registry.holder(found, ()).removal_calls(found, nodes, Store()):
+    for call in able(found).removal_calls(found, nodes, Store()):
         await send(call, read_only=False)
     after = await read()
     assert (after.replicas, after.reach and after.reach.instances) == (1, found.reach.instances[3:])
@@ -163,7 +162,7 @@ async def test_no_machine_ends_below_the_minimum(moto: Any) -> None:
     found = await read()
     assert found.reach is not None
     nodes = tuple(node(one, provider_id=f"aws:///eu-west-1a/{one}") for one in found.reach.instances[:2])
-    first, second = registry.holder(found, ()).removal_calls(found, nodes, Store())
+    first, second = able(found).removal_calls(found, nodes, Store())
     await send(first, read_only=False)
     with pytest.raises(OutsideError, match="a size of 1 is out of range, the bound is 2"):
         await send(second, read_only=False)
@@ -187,7 +186,7 @@ async def test_a_zone_that_makes_machines_does_not_hide_one_that_does_not() -> N
     short = activity("Failed", "We currently do not have sufficient p5.48xlarge capacity", start=AT)
     aws = behind({"Activities": [came]}, {"Activities": [short]})
     found = await read(REACH, aws)
-    told = registry.holder(found, ()).failures(found, (), Store(), 7.0)
+    told = able(found).failures(found, (), Store(), 7.0)
     assert [one.kind for one in told] == [FailureClass.STOCKOUT]
 
 
@@ -195,7 +194,7 @@ async def test_one_group_that_may_not_be_looked_at_does_not_hide_the_other() -> 
     short = activity("Failed", "Max spot instance count exceeded: MaxSpotInstanceCountExceeded")
     aws = behind(refusal("AccessDenied", "not authorized", 403), {"Activities": [short]})
     found = await read(REACH, aws)
-    told = registry.holder(found, ()).failures(found, (), Store(), 7.0)
+    told = able(found).failures(found, (), Store(), 7.0)
     assert [one.kind for one in told] == [FailureClass.QUOTA]
 
 
@@ -242,6 +241,6 @@ async def test_an_answer_that_comes_late_is_looked_up_and_the_change_not_sent_tw
             describe_auto_scaling_groups=[plain_group(2)], describe_scaling_activities=[NO_ACTIVITIES]
         ),
     )
-    sent = await send(registry.holder(found, ()).resize_calls(found, 4)[0], read_only=False, ways=aws.ways)
+    sent = await send(able(found).resize_calls(found, 4)[0], read_only=False, ways=aws.ways)
     assert sent.sentence == "the answer was lost; AWS confirms the change"
     assert aws.names().count("set_desired_capacity") == 1

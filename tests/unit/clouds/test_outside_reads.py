@@ -37,7 +37,7 @@ from tests.unit.clouds.scripted import (
     plain_group,
     refusal,
 )
-from tests.unit.pools.builders import node, store_of
+from tests.unit.pools.builders import able, node, store_of
 
 NODES = (eks_node("n1"), eks_node("n2"))
 STOCKOUT = "We currently do not have sufficient p5.48xlarge capacity in the Availability Zone you requested."
@@ -128,7 +128,7 @@ async def test_what_was_read_before_stays_with_its_age_where_a_later_read_fails(
     await desk.reads.read(desk.pool)
     assert (desk.pool.target, desk.says.read_seconds) == (3, before)
     owner = pool_object(desk.store, desk.pool)
-    assert registry.holder(owner, ()).failures(owner, NODES, desk.store, 0.0) == ()
+    assert able(owner).failures(owner, NODES, desk.store, 0.0) == ()
 
 
 async def test_a_group_that_aws_changes_is_not_resized_meanwhile() -> None:
@@ -163,7 +163,7 @@ async def test_updates_are_found_on_every_page_and_the_newest_counts() -> None:
     desk = Desk(eks(group(4, status="UPDATING"), list_updates=pages, describe_update=(update,)))
     await desk.reads.read(desk.pool)
     owner = pool_object(desk.store, desk.pool)
-    (failure,) = registry.holder(owner, ()).failures(owner, NODES, desk.store, 0.0)
+    (failure,) = able(owner).failures(owner, NODES, desk.store, 0.0)
     assert (failure.kind, failure.said) == (
         FailureClass.JOIN,
         "NodeCreationFailure: 2 machines did not join",
@@ -182,7 +182,7 @@ async def test_launches_are_machines_with_stamps_and_failures_since_the_last_tha
     desk = Desk(eks(group(3), activities=told))
     await desk.reads.read(desk.pool)
     owner = pool_object(desk.store, desk.pool)
-    who = registry.holder(owner, ())
+    who = able(owner)
     (failure,) = who.failures(owner, NODES, desk.store, 0.0)
     assert (failure.kind, failure.since_seconds) == (FailureClass.STOCKOUT, (AT + 3 * minute).timestamp())
     first, came, last = who.machines(owner, NODES, desk.store)

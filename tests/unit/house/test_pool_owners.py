@@ -1,10 +1,14 @@
 """Who may name a pool owner: its own package, the registry, the decoders, and the embedded cluster."""
 
+import ast
+import inspect
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
 
+from cockpit.pools import owner as capabilities
 from cockpit.pools import registry
 from tests.unit.house.test_engines import named
 
@@ -14,6 +18,12 @@ NAMES = re.compile(
     r"|cluster.?api\b|cluster.?autoscaler|eks\.amazonaws|agentpool|gke-nodepool",
     re.IGNORECASE,
 )
+FIELDS = re.compile(
+    r"consolidat(?:eAfter|able|ionPolicy)|nodeClassRef|targetNodes|\bdesired(?:Size|Capacity)\b|scalingConfig"
+    r"|safe-to-evict|scale-down-disabled|DeletionCandidate|delete-machine|limits\.nodes"
+    r"|\b(?:NodePool|MachinePool|NodeGroup)\b"
+)
+"""Kinds and fields of owners' objects, and marks that they leave."""
 ALLOWED = (
     *("cockpit/pools/registry.py", "cockpit/kube/decode/", "cockpit/sim/", "cockpit/clouds/"),
     *("cockpit/kube/resource.py", "cockpit/k8s/labels.py"),
@@ -26,7 +36,8 @@ PACKAGES = frozenset(
 )
 
 
-def test_no_file_but_its_package_the_registry_and_the_decoders_names_an_owner() -> None:
+@pytest.mark.parametrize("words", [NAMES, FIELDS], ids=["names", "fields"])
+def test_no_file_but_its_package_the_registry_and_the_decoders_names_an_owner(words: re.Pattern[str]) -> None:
     assert len(PACKAGES) >= 5
     rooms = {
         str(path.relative_to(ROOT)): path
@@ -38,7 +49,7 @@ def test_no_file_but_its_package_the_registry_and_the_decoders_names_an_owner() 
         f"{name}:{line} {text[:60]!r}"
         for name, path in rooms.items()
         if not name.startswith((*ALLOWED, *PACKAGES))
-        for line, text in named(path.read_text(), NAMES)
+        for line, text in named(path.read_text(), words)
     ]
     assert found == []
 
@@ -55,6 +66,41 @@ def test_an_owner_imports_no_other() -> None:
     assert found == []
 
 
+def _own_members(ability: type) -> list[str]:
+    named_ = {*vars(ability), *inspect.get_annotations(ability)}
+    return [one for one in named_ if not one.startswith("_")]
+
+
+ABILITIES = [
+    one
+    for one in vars(capabilities).values()
+    if isinstance(one, type)
+    and one.__module__ == capabilities.__name__
+    and getattr(one, "_is_protocol", False)
+]
+
+
+@pytest.mark.parametrize("ability", ABILITIES, ids=lambda one: one.__name__)
+def test_an_ability_is_small_and_has_no_body_of_its_own(ability: type) -> None:
+    assert 1 <= len(_own_members(ability)) <= 7
+    tree = ast.parse(textwrap.dedent(inspect.getsource(ability)))
+    bodies = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)]
+    assert [one.name for one in bodies if len(one.body) != 1 or not isinstance(one.body[0], ast.Expr)] == []
+
+
+@pytest.mark.parametrize("owner", [*registry.owners(), registry.NODE_LABELS], ids=lambda one: one.traits.name)
+def test_an_owner_implements_whole_what_it_lists(owner: capabilities.PoolOwner) -> None:
+    listed = [one for one in ABILITIES if one in type(owner).__mro__]
+    assert len(ABILITIES) >= 12 and capabilities.PoolOwner in listed
+    lacks = [
+        f"{one.__name__}.{name}"
+        for one in listed
+        for name in _own_members(one)
+        if getattr(type(owner), name, None) is vars(one).get(name, None)
+    ]
+    assert lacks == []
+
+
 @pytest.mark.parametrize(
     "offence",
     [
@@ -66,11 +112,13 @@ def test_an_owner_imports_no_other() -> None:
         "GROUP = 'compute.coreweave.com'",
         "TAINT = 'ToBeDeletedByClusterAutoscaler'",
         'f"no NodeClaim of {x}"',
+        'SIZES = ("f:targetNodes",)',
+        'f"{x} says consolidateAfter Never"',
         'def f():\n    """As the cluster autoscaler wants it."""',
     ],
 )
 def test_the_check_sees_an_offence(offence: str) -> None:
-    assert list(named(offence, NAMES))
+    assert list(named(offence, NAMES)) or list(named(offence, FIELDS))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Condition, Kind, Labels
+from cockpit.pools import registry
 from cockpit.store.store import Store
 
 BORN = 1_790_000_000.0
@@ -141,3 +142,8 @@ def store_of(
     store.apply(Batch(kind=Kind.POOL, changed=tuple(pools)))
     store.apply(Batch(kind=Kind.MACHINE, changed=tuple(machines)))
     return store
+
+
+def able(found: PoolObject | None, name: str = "") -> Any:
+    """The owner of that pool, or the one of that name, with all that it can do."""
+    return registry.owner_named(name) if name else registry.holder(found, ())

@@ -22,7 +22,7 @@ from cockpit.pools.capacity import (
     priority_class,
     rights_for,
 )
-from tests.unit.pools.builders import deployment, node, store_of
+from tests.unit.pools.builders import able, deployment, node, store_of
 from tests.unit.pools.test_ladder import claim, nodepool
 
 WISH: dict[str, Any] = {
@@ -146,9 +146,9 @@ def test_what_cannot_be_is_refused(more: dict[str, Any], words: str) -> None:
 
 
 def test_owners_say_how_they_are_asked() -> None:
-    assert registry.owner_named("the cluster autoscaler").demand_ways[-1] is DemandWay.PLACEHOLDER
-    assert DemandWay.REQUEST not in registry.owner_named("Karpenter").demand_ways
-    assert registry.owner_named("CoreWeave").demand_ways == ()
+    assert registry.owner_named("the cluster autoscaler").traits.demand_ways[-1] is DemandWay.PLACEHOLDER
+    assert DemandWay.REQUEST not in registry.owner_named("Karpenter").traits.demand_ways
+    assert registry.owner_named("CoreWeave").traits.demand_ways == ()
 
 
 def test_chosen_machines_go_guarded_and_are_not_replaced() -> None:
@@ -159,7 +159,7 @@ def test_chosen_machines_go_guarded_and_are_not_replaced() -> None:
     )
     store = store_of([some])
     store.apply(Batch(kind=Kind.MACHINE, changed=(one,)))
-    karpenter, capi = registry.owner_named("Karpenter"), registry.owner_named("Cluster API")
+    karpenter, capi = able(None, "Karpenter"), able(None, "Cluster API")
     (call,) = karpenter.removal_calls(nodepool(replicas=None), (some,), store)
     assert (call.method, call.path) == ("DELETE", f"{one.resource_path}/c")
     assert call.body["preconditions"] == {"uid": one.uid, "resourceVersion": "5"}

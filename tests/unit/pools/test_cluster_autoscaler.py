@@ -21,7 +21,7 @@ from cockpit.pools.kept_events import MOST, kept_events
 from cockpit.pools.owner import FailureClass
 from cockpit.store.store import Store
 from cockpit.views.pool_json import owner_words
-from tests.unit.pools.builders import BORN, deployment, node, store_of
+from tests.unit.pools.builders import BORN, able, deployment, node, store_of
 
 GROUP = "MachineDeployment/capi/h100"
 
@@ -204,7 +204,7 @@ def test_what_it_says_before_and_after_it_asked_the_cloud_is_told_once() -> None
         for number, (text, at) in enumerate(texts)
     )
     store.apply(Batch(kind=Kind.OWNER_EVENT, changed=said))
-    told = registry.owner_named("the cluster autoscaler").words(deployment(), (), store)
+    told = able(None, "the cluster autoscaler").words(deployment(), (), store)
     assert [one.text for one in told[1:]] == [
         f"ScaledUpGroup: Scale-up: group {GROUP} size set to 3 instead of 2 (max: 8)",
         f"ScaledUpGroup: Scale-up: setting group {GROUP} size to 2 instead of 1 (max: 8)",
@@ -257,7 +257,7 @@ def test_a_status_that_is_not_there_names_the_setting(phase: Phase, message: str
     store.apply(
         Batch(kind=Kind.AUTOSCALER, status=StreamStatus(kind=Kind.AUTOSCALER, phase=phase, message=message))
     )
-    found = registry.owner_named("the cluster autoscaler").words(deployment(), (), store)
+    found = able(None, "the cluster autoscaler").words(deployment(), (), store)
     assert [one.text for one in found] == words
 
 

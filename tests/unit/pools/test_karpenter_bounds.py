@@ -13,7 +13,7 @@ from cockpit.model.pool import DisruptionBudget, PoolObject
 from cockpit.pools import registry
 from cockpit.pools.capacity import CapacityWish
 from cockpit.pools.karpenter.budgets import allowed, budget_lines, is_active
-from tests.unit.pools.builders import node, store_of
+from tests.unit.pools.builders import able, node, store_of
 
 NODE_POOLS = Resource("karpenter.sh", "v1", "nodepools", "NodePool", namespaced=False)
 NOON = float(calendar.timegm((2026, 11, 24, 12, 0, 0)))  # a Tuesday
@@ -110,7 +110,7 @@ def test_the_page_tells_what_bounds_it_and_what_is_held() -> None:
 
 
 def test_a_pool_at_zero_tells_its_gpus_and_what_has_no_room() -> None:
-    found, owner = read(), registry.holder(read(), ())
+    found, owner = read(), able(read())
     assert (owner.template(found).gpus, found.max_replicas) == (8, 4)
     assert [one.key for one in found.template_taints] == ["gpu"]
     assert owner.no_room(found, 1, 8) == ""
@@ -125,7 +125,7 @@ def test_a_node_claim_is_of_its_pool_and_says_who_asked() -> None:
     wish = CapacityWish(
         name="ask-gpu-1", namespace="x", pods=1, gpus=8, resource="nvidia.com/gpu", nodes=1, by="ann"
     )
-    (call,) = registry.holder(read(), ()).machine_calls(TREE, wish, ["ask-gpu-1-1"])
+    (call,) = able(read()).machine_calls(TREE, wish, ["ask-gpu-1-1"])
     meta, spec = call.body["metadata"], call.body["spec"]
     assert (call.path, meta["name"]) == ("/apis/karpenter.sh/v1/nodeclaims", "ask-gpu-1-1")
     assert meta["labels"] == {

@@ -6,13 +6,13 @@ import pytest
 from cockpit.model.plan import Call
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
-from cockpit.model.right import Right
+from cockpit.model.right import Right, Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools import registry
 from cockpit.pools.index import pools_of
-from cockpit.pools.owner import Nodes, Ownership, PoolOwner, through
-from tests.unit.pools.builders import deployment, node, store_of
+from cockpit.pools.owner import Nodes, Ownership, OwnerTraits, SetsSize, through
+from tests.unit.pools.builders import able, deployment, node, store_of
 
 CAPI, KARPENTER, COREWEAVE = "cluster.x-k8s.io/v1beta2", "karpenter.sh/v1", "compute.coreweave.com/v1alpha1"
 
@@ -32,7 +32,7 @@ def _pool(api_version: str, kind: str = "NodePool", **more: object) -> PoolObjec
     ],
 )
 def test_the_holder_is_known_by_group_and_kind(found: PoolObject, holder: str) -> None:
-    assert registry.holder(found, ()).name == holder
+    assert registry.holder(found, ()).traits.name == holder
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_holder_is_known_by_group_and_kind(found: PoolObject, holder: str) -
 def test_a_resize_is_absolute_and_meets_the_object_that_was_shown(
     found: PoolObject, path: str, change: dict[str, int]
 ) -> None:
-    owner = registry.holder(found, ())
+    owner = able(found)
     (call,) = owner.resize_calls(found, 5)
     assert call.method == "PATCH"
     assert call.path.endswith(path)
@@ -72,11 +72,11 @@ def test_a_resize_is_absolute_and_meets_the_object_that_was_shown(
     ],
 )
 def test_a_limit_is_set_where_its_owner_reads_it(found: PoolObject, change: dict[str, object]) -> None:
-    (call,) = registry.holder(found, ()).limit_calls(found, 9)
+    (call,) = able(found).limit_calls(found, 9)
     guards = {"uid": found.uid, "resourceVersion": "77"}
     metadata = {**change.get("metadata", {}), **guards}  # type: ignore[dict-item]
     assert call.body == {**change, "metadata": metadata}
-    assert registry.holder(found, ()).limit_rights(found)[0][0].verb == "patch"
+    assert able(found).limit_rights(found)[0][0].verb == "patch"
 
 
 def test_a_pool_of_coreweave_that_it_scales_itself() -> None:
@@ -87,18 +87,28 @@ def test_a_pool_of_coreweave_that_it_scales_itself() -> None:
     assert (says.why_not, says.maximum, says.may_limit.may) == ("", 8, True)
 
 
-class _Cloud(PoolOwner):
+class _Cloud(SetsSize):
     """State read on demand, calls that do not go to the API server."""
 
-    name = "the cloud"
-    pool_kinds = (Watched(Kind.POOL, "cloud.example", "", api_kind="Group"),)
+    traits = OwnerTraits(
+        name="the cloud", pool_kinds=(Watched(Kind.POOL, "cloud.example", "", api_kind="Group"),)
+    )
 
     def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
         read = None if found is None else found.read_seconds
-        return Ownership(owner=self.name, may_resize=through("its API"), read_seconds=read)
+        return Ownership(owner=self.traits.name, may_resize=through("its API"), read_seconds=read)
 
     def resize_calls(self, found: PoolObject, replicas: int) -> tuple[Call, ...]:
         return (Call(method="resize", path=found.name, body={"size": replicas}, via="cloud"),)
+
+    def resize_rights(self, found: PoolObject) -> Ways:
+        return ()
+
+    def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
+        return ()
+
+    def limit_rights(self, found: PoolObject) -> Ways:
+        return ()
 
 
 def test_an_owner_whose_state_is_not_in_the_cluster_is_one_like_any_other() -> None:
@@ -109,5 +119,5 @@ def test_an_owner_whose_state_is_not_in_the_cluster_is_one_like_any_other() -> N
         (pool,) = pools_of(store)
         assert (pool.why_not, pool.nodes_now, pool.target) == ("", 1, 2)
         assert registry.ownership(found, (), store).read_seconds == 5.0
-        assert registry.holder(found, ()).resize_calls(found, 3)[0].via == "cloud"
+        assert able(found).resize_calls(found, 3)[0].via == "cloud"
     assert registry.holder(found, ()) is registry.NODE_LABELS

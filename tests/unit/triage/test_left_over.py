@@ -13,7 +13,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine
 from cockpit.model.record import Condition, Kind
 from cockpit.pools.idle import RECLAIM, RECLAIM_AT, REMOVAL
-from cockpit.pools.registry import owners
+from cockpit.pools.registry import marking_machines
 from cockpit.triage.attention import needs_human
 from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
@@ -54,7 +54,7 @@ def machine() -> Machine:
         node="gpu-7",
     )
     marked = msgspec.structs.replace(bare, annotations=(("cluster.x-k8s.io/delete-machine", "gpu-cockpit"),))
-    assert any(owner.unmark_calls(marked) for owner in owners())
+    assert any(owner.unmark_calls(marked) for owner in marking_machines())
     return marked
 
 
