@@ -59,6 +59,11 @@ class ApiServer:
         kubeconfig, context = self._attachment.options.kubeconfig, self._attachment.context
         return await asyncio.to_thread(context_namespaces, kubeconfig, context)
 
+    def ask_again(self) -> None:
+        """Ask now for kinds that were refused or not served; without a session nothing is asked."""
+        if (session := self._attachment.session) is not None:
+            session.pulse.ask_again()
+
     async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
         """Lines of one object as YAML, read now. Raises CockpitError with one sentence."""
         from cockpit.kube.objects import get_object

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from cockpit.model.job import Job
     from cockpit.pools.forecast import PoolExperience
 
+_OF_CONTEXT = ("namespaces", "write", "prometheus", "outside", "autoscaler_status")
 CALM_SECONDS = 0.5
 """Seconds between the first complete lists and the freeze of the garbage collector, for the first paint."""
 
@@ -81,7 +82,12 @@ class CockpitApp(AppBase):
     ENABLE_COMMAND_PALETTE = False
     CSS = "ToastRack { margin-bottom: 1; }"
     # before any dialog, form or filter sees it: ctrl+c always leaves
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Leave", show=False, priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "quit", "Leave", show=False, priority=True),
+        Binding(
+            "ctrl+l", "ask_again", "Redraw, and ask again for what was refused", show=False, priority=True
+        ),
+    ]
 
     def __init__(
         self, options: AppOptions, *, clock: Clock | None = None, rng: random.Random | None = None
@@ -166,18 +172,9 @@ class CockpitApp(AppBase):
             return
         if context:
             own = self.options.settings.of_context(context)
-            options = replace(
-                options,
-                context=context,
-                namespaces=own.namespaces,
-                write=own.write,
-                prometheus=own.prometheus,
-                outside=own.outside,
-                autoscaler_status=own.autoscaler_status,
-            )
+            options = replace(options, context=context, **{name: getattr(own, name) for name in _OF_CONTEXT})
         else:
-            is_locked = self.attachment.is_read_only
-            write = options.write if self.attachment.session is None else not is_locked
+            write = options.write if self.attachment.session is None else not self.attachment.is_read_only
             options = replace(options, namespaces=namespaces, write=write)
         self.drains.leave()
         gc_tuning.expect_others()
@@ -197,6 +194,9 @@ class CockpitApp(AppBase):
     def tell_task(self, name: str, sentence: str) -> None:
         self.attachment.tell_fault(name, sentence)
 
+    def ask_again(self) -> None:
+        self.api.ask_again()
+
     async def action_quit(self) -> None:
         """Leave; where a form holds input after asking, which the same key once more answers with yes."""
         if self._is_leaving or not any(getattr(item, "has_input", False) for item in self.screen_stack):
@@ -208,9 +208,9 @@ class CockpitApp(AppBase):
     async def _ask_to_leave(self) -> None:
         from cockpit_widgets import ConfirmDialog
 
-        title, lines = "Leave the cockpit?", ("a form is open; its input will be lost",)
-        dialog = ConfirmDialog(title, lines, danger=True, confirm_label="leave")
+        lines = ("a form is open; its input will be lost",)
         try:
+            dialog = ConfirmDialog("Leave the cockpit?", lines, danger=True, confirm_label="leave")
             if await self.push_screen_wait(dialog):
                 self.exit()
         finally:

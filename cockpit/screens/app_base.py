@@ -8,12 +8,13 @@ An error before the first screen is mounted still ends the app.
 import time
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
+from typing import Any, ClassVar
 
 from cockpit_widgets.frugal_app import FrugalApp
 from cockpit_widgets.text import fit
 from rich.segment import Segment
 from textual.app import App
+from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.events import Event
 from textual.geometry import Region
@@ -36,6 +37,10 @@ class AppBase(FrugalApp[int]):
 
     Keys act in the order in which they were typed, each on what the key before it shows.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+l", "ask_again", "Redraw, ask again for what was refused", show=False, priority=True),
+    ]
 
     def __init__(self, note: Note | None) -> None:
         super().__init__()
@@ -80,6 +85,15 @@ class AppBase(FrugalApp[int]):
     def goes_on(self) -> bool:
         """True where an error does not end the app any more."""
         return self._note is not None and self._is_up
+
+    def action_ask_again(self) -> None:
+        """Draw everything again, and ask again for what was refused."""
+        self.action_redraw_screen()
+        self.ask_again()
+
+    def ask_again(self) -> None:
+        """Ask now for what was refused or not served."""
+        raise NotImplementedError
 
     def tell_fault(self, sentence: str) -> None:
         """Show a person that something went wrong inside."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 MOST_TOASTS = 4
-"""Each is a widget with tasks of its own; keys that do nothing, pressed quickly, showed 60."""
+"""Each is a widget with two tasks. Keys without an effect, pressed quickly, showed 60 of them."""
 
 
 class Toast(NamedTuple):

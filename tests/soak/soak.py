@@ -259,7 +259,7 @@ class Soak:
         await self._moving.stand()
         await self._go_home()
         await self._moving.settle(self._ground.damaged)
-        last: list[str] = []
+        last, has_asked = list[str](), False
         while True:
             try:
                 truth = await self._ground.truth()
@@ -274,6 +274,9 @@ class Soak:
             took = since(healed)
             if not differing or took > PATIENCE_SECONDS:
                 break
+            if took > RETURN_SECONDS and not has_asked and "denied" in told.phases.values():
+                has_asked = True
+                self._send("ctrl+l")  # as a person who reads that something is denied
             last = differing
             await asyncio.sleep(LOOK_SECONDS)
         if reports := self._ground.reports()[len(self.outcome.crashes) :]:

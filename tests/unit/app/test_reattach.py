@@ -3,6 +3,8 @@
 import gc
 import weakref
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -105,3 +107,14 @@ async def test_the_cluster_that_was_left_is_freed() -> None:
             await pilot.pause()
             gc_tuning.settle()
         assert left() is None
+
+
+async def test_ctrl_l_asks_again_for_what_was_refused() -> None:
+    made = app()
+    async with made.run_test() as pilot:
+        await pilot.press("ctrl+l")  # without a session nothing is asked
+        asked: list[str] = []
+        session: Any = SimpleNamespace(pulse=SimpleNamespace(ask_again=lambda: asked.append("now")))
+        made.attachment.session = session
+        await pilot.press("ctrl+l")
+        assert asked == ["now"]
