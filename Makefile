@@ -24,7 +24,7 @@ help:
 	@echo "make test-all     the suites whole"
 	@echo "make bench        ratios against kubectl and the stock client, on the real control plane"
 	@echo "make screenshots  draw each screen into screenshots/"
-	@echo "make lint         ruff, mypy, import contracts"
+	@echo "make lint         ruff, mypy, spelling, import contracts"
 	@echo "make bed          start the real control plane and stay"
 	@echo "make train-env    torch and Horovod for jobs that really train (5 GB, once)"
 	@echo "make lock         resolve the locked dependencies anew"
@@ -100,6 +100,7 @@ collected-rest: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell cockpit widgets exporter jobspecs deploy docs *.md
 	$(BIN)/mypy --num-workers auto --cache-dir "$(CACHE)/mypy" || { test $$? -eq 2 && $(BIN)/mypy --num-workers 0 --cache-dir "$(CACHE)/mypy"; }
 	$(BIN)/lint-imports --no-cache
 
