@@ -130,6 +130,7 @@ class PoolFailure(msgspec.Struct, frozen=True, kw_only=True):
     since_seconds: float | None = None
     machine: str = ""  # uid of the machine it concerns, "" for the pool
     is_past: bool = False  # it was said once, by an event: a machine that came later has healed it
+    is_part: bool = False  # of a part of the pool, the rest of which may still grow
 
 
 class GroupRefusal(NamedTuple):

@@ -94,7 +94,7 @@ def _prospect(
 ) -> Prospect:
     says = registry.ownership(owner, nodes, store)
     told = registry.failures(owner, nodes, store, now_seconds)
-    failure = next((one for one in told if not one.is_past and not one.machine), None)
+    failure = next((one for one in told if not (one.is_past or one.machine or one.is_part)), None)
     size = max(len(nodes), (owner.replicas or 0) if owner is not None else 0)
     is_untold = says.maximum is None and owner is not None and not says.fault
     maximum = owner.max_replicas if is_untold and owner is not None else says.maximum

@@ -36,7 +36,7 @@ def of_pool(subject: Subject, view: ClusterView) -> Finding:
         return not_found(subject, view.store, (Kind.NODE, Kind.POOL))
     by_pool = demand_by_pool(view.store, pools)
     demand = (by_pool or {}).get(pool.name, NO_DEMAND)
-    failures = failures_of(pool, view.store, view.now_seconds)
+    failures = [one for one in failures_of(pool, view.store, view.now_seconds) if not one.is_part]
     if failures and (by_pool is None or demand.only or demand.shared or pool.nodes_joining):
         return _failed(failures[0], pool, subject)
     if pool.maximum is not None and pool.nodes_now >= pool.maximum and (demand.only or demand.shared):

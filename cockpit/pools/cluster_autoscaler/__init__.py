@@ -20,8 +20,10 @@ from cockpit.model.watched import Watched
 from cockpit.pools.capacity import DemandWay
 from cockpit.pools.cluster_autoscaler.groups import (
     STATUS_OBJECT,
-    group_of,
     group_of_node,
+    groups_of,
+    may_grow,
+    sum_of,
     template_of,
     told_groups,
 )
@@ -133,19 +135,22 @@ class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
         status = status_of(truth)
         if status is None or not status.is_working:
             return says
-        group = group_of(status, found, nodes)
-        if group is None:
+        groups = groups_of(status, found, nodes)
+        if not groups:
             return says
+        low, high = sum_of(one.minimum for one in groups), sum_of(one.maximum for one in groups)
+        between = "" if low is None or high is None else f", between {low} and {high}"
+        named = f"group {groups[0].name}" if len(groups) == 1 else counted(len(groups), "group")
         no = refused(
-            f"the cluster autoscaler controls the size{_bounds(group)} (group {group.name}):"
+            f"the cluster autoscaler controls the size{between} ({named}):"
             " it would undo a change; raise its maximum, or let pending pods trigger it"
         )
         return msgspec.structs.replace(
             says,
             owner=self.traits.name,
-            minimum=group.minimum if group.minimum is not None else says.minimum,
-            maximum=group.maximum if group.maximum is not None else says.maximum,
-            coming=max(0, (group.target or 0) - (group.registered or 0)),
+            minimum=says.minimum if low is None else low,
+            maximum=says.maximum if high is None else high,
+            coming=sum(max(0, (one.target or 0) - (one.registered or 0)) for one in groups),
             may_resize=no,
             may_demand=through("pending pods"),
             read_seconds=status.read_seconds,
@@ -173,7 +178,7 @@ class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
         if is_going(node):
             return ()
         status = status_of(truth)
-        is_its = status is not None and status.is_working and group_of(status, None, (node,)) is not None
+        is_its = status is not None and status.is_working and bool(groups_of(status, None, (node,)))
         return keepers_of(node, truth.pods_on(node.name) if is_its else (), budgets)
 
     def pool_keepers(self, node: Node, truth: StoreReader, now_seconds: float) -> tuple[Keeper, ...]:
@@ -181,26 +186,25 @@ class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
         status = status_of(truth)
         if status is None or not status.is_working or is_going(node):
             return ()
-        group = group_of(status, None, (node,))
+        groups = groups_of(status, None, (node,))
+        group = groups[0] if len(groups) == 1 else group_of_node(status, node.name) if groups else None
         if group is None or group.minimum is None or group.target is None or group.target > group.minimum:
             return ()
         return (Keeper(KeeperKind.MINIMUM, f"{group.name} ({counted(group.minimum, 'node')})"),)
 
     def words(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[OwnerWords, ...]:
-        """The group in its status, then its events about the group, the newest first."""
+        """Its groups in the status, then the events about them, the newest first."""
         status = status_of(truth)
         if status is None:
             return _unread(truth)
-        group = group_of(status, found, nodes)
-        if group is None:
-            return ()
+        groups = groups_of(status, found, nodes)
         known = ((one, said_by(one)) for one in truth.records(Kind.OWNER_EVENT).values())
-        events = [(said, one) for one, said in known if said is not None and _is_of(said, group, status)]
+        events = [(said, one) for one, said in known if said is not None and _is_of(said, groups, status)]
         events.sort(key=lambda pair: (-(pair[1].last_seconds or 0.0), pair[1].message))
         # it tells of a scale-up before and after it asked the cloud: the same once is enough
         newest = [(said, one) for at, (said, one) in enumerate(events) if not at or said != events[at - 1][0]]
         return (
-            OwnerWords(_group_words(group), "status", status.written_seconds),
+            *(OwnerWords(_group_words(group), "status", status.written_seconds) for group in groups),
             *(OwnerWords(_event_words(said, one), "event", one.last_seconds) for said, one in newest),
         )
 
@@ -215,12 +219,15 @@ class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
         status = status_of(truth)
         if status is None:
             return ()
-        group = group_of(status, found, nodes)
-        if group is None:
+        groups = groups_of(status, found, nodes)
+        if not groups:
             return ()
-        told = [*_of_status(status), *_of_group(group)]
         events: Iterable[Event] = truth.records(Kind.OWNER_EVENT).values()
-        told += _of_events(group, events)
+        told = [*_of_status(status), *_of_events("", events)]
+        for group in groups:
+            others = [one for one in groups if one is not group and may_grow(one)]
+            own = (*_of_group(group), *_of_events(group.name, events))
+            told += [_of_part(one, group, others) for one in own] if others else own
         return tuple(sorted(told, key=lambda one: -(one.since_seconds or 0.0)))
 
     def troubles(self, truth: StoreReader) -> tuple[PoolFailure, ...]:
@@ -246,9 +253,11 @@ def _unread(truth: StoreReader) -> tuple[OwnerWords, ...]:
     return (OwnerWords(f"status not read: {stream.message.rstrip('.')}{remedy}", "", None),)
 
 
-def _is_of(said: Said, group: ScaledGroup, status: AutoscalerStatus) -> bool:
-    """Whether an event is of that group; a node that is gone is told by what its name begins with."""
-    return said.group == group.name if not said.node else group_of_node(status, said.node) is group
+def _is_of(said: Said, groups: Sequence[ScaledGroup], status: AutoscalerStatus) -> bool:
+    """Whether an event is of one of them; a node that is gone is told by what its name begins with."""
+    if said.node:
+        return group_of_node(status, said.node) in groups
+    return any(said.group == one.name for one in groups)
 
 
 def _event_words(said: Said, event: Event) -> str:
@@ -263,10 +272,11 @@ def _group_words(group: ScaledGroup) -> str:
     return f"group {group.name}: scale-up {group.up or 'not told'}{said}"
 
 
-def _bounds(group: ScaledGroup) -> str:
-    if group.minimum is None or group.maximum is None:
-        return ""
-    return f", between {group.minimum} and {group.maximum}"
+def _of_part(failure: PoolFailure, group: ScaledGroup, others: Sequence[ScaledGroup]) -> PoolFailure:
+    """Of one group, where others of its pool may still grow."""
+    may = f"{counted(len(others), 'other group')} may grow"
+    words = f"{failure.sentence} (group {group.name.rpartition('/')[2]}; {may})"
+    return msgspec.structs.replace(failure, sentence=words, is_part=True)
 
 
 def _of_status(status: AutoscalerStatus) -> Iterable[PoolFailure]:
@@ -296,10 +306,11 @@ def _of_group(group: ScaledGroup) -> Iterable[PoolFailure]:
     )
 
 
-def _of_events(group: ScaledGroup, events: Iterable[Event]) -> Iterable[PoolFailure]:
+def _of_events(group: str, events: Iterable[Event]) -> Iterable[PoolFailure]:
+    """`group` "": those that concern the whole cluster."""
     for event in events:
         said = said_by(event) if event.reason in FAILURES else None
-        if said is None or said.group not in ("", group.name):
+        if said is None or said.group != group:
             continue
         means = meaning(said)
         yield PoolFailure(

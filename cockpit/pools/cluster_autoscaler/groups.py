@@ -4,7 +4,7 @@ its status names.
 Sources: kubernetes/autoscaler cluster-autoscaler/cloudprovider/clusterapi/clusterapi_unstructured.go
 (`MachineDeployment/NAMESPACE/NAME`); ids of others hold the pool's name among other words (an auto scaling
 group `eks-NAME-UUID`, a scale set `aks-NAME-NUMBER-vmss`, the url of an instance group
-`gke-CLUSTER-NAME-HASH-grp`).
+`gke-CLUSTER-NAME-HASH-grp`, one in each zone of the pool, each with its own hash).
 """
 
 import re
@@ -29,18 +29,53 @@ _WHOLE_NAMES = (
 _GKE = re.compile(r"(?:^|/)gke-(.+)-[0-9a-f]{4,}-grp$")
 
 
-def group_of(status: AutoscalerStatus, found: PoolObject | None, nodes: Nodes) -> ScaledGroup | None:
-    """The group that is this pool; None where none is, or where several may be."""
+def groups_of(status: AutoscalerStatus, found: PoolObject | None, nodes: Nodes) -> tuple[ScaledGroup, ...]:
+    """The groups that are this pool, one in each of its zones; () where none is, or where they may be of
+    several pools."""
     alike = _alike(status.groups, found, nodes)
-    if len(alike) > 1 and found is not None:
+    if len(_pools(alike)) > 1:
+        mine = _pools(one for one in alike if any(_has(one, node.name) for node in nodes))
+        alike = [one for one in alike if _pool_of(one) in mine] or alike
+    if len(_pools(alike)) > 1 and found is not None:
         bounds = (found.min_replicas, found.max_replicas)
         alike = [one for one in alike if (one.minimum, one.maximum) == bounds]
-    return alike[0] if len(alike) == 1 else None
+    return tuple(alike) if len(_pools(alike)) == 1 else ()
+
+
+def may_grow(group: ScaledGroup) -> bool:
+    """Whether it may get more nodes, as far as its status says."""
+    is_full = None not in (group.target, group.maximum) and (group.target or 0) >= (group.maximum or 0)
+    return not is_full and group.up not in ("Backoff", "Unhealthy")
+
+
+def sum_of(numbers: Iterable[int | None]) -> int | None:
+    """None where one of them is not known."""
+    known = list(numbers)
+    return None if not known or None in known else sum(one or 0 for one in known)
+
+
+def _pools(groups: Iterable[ScaledGroup]) -> set[str]:
+    return {_pool_of(one) for one in groups}
+
+
+def _pool_of(group: ScaledGroup | str) -> str:
+    """What all groups of one pool have in common: the id without the hash of the zone."""
+    name = group if isinstance(group, str) else group.name
+    zonal = _GKE.search(name)
+    return name if zonal is None else f"gke-{zonal[1]}"
+
+
+def _has(group: ScaledGroup, node: str) -> bool:
+    """Whether the node's name says that it is of that group: it begins with the last part of the id."""
+    return node.startswith(f"{group.name.rpartition('/')[2].removesuffix('-grp')}-")
 
 
 def group_of_node(status: AutoscalerStatus, node: str) -> ScaledGroup | None:
     """The group whose pool's name the node's name begins with, before or after the provider's prefix; the
     longest of several."""
+    for group in status.groups:
+        if _GKE.search(group.name) and _has(group, node):
+            return group
     held = [
         one
         for one in status.groups
@@ -52,19 +87,22 @@ def group_of_node(status: AutoscalerStatus, node: str) -> ScaledGroup | None:
 def told_groups(status: AutoscalerStatus, known: Iterable[KnownPool]) -> Iterator[PoolObject]:
     """What stands for groups without a node that shows what it has, and that are none of these pools."""
     bare = [one for one in status.groups if _is_bare(one)]
-    taken = {one.name for found, nodes in known for one in _alike(bare, found, nodes)} if bare else set()
-    names = [_short(one.name) for one in bare]
-    for group, name in zip(bare, names, strict=True):
-        if group.name not in taken:
+    taken = _pools(one for found, nodes in known for one in _alike(bare, found, nodes)) if bare else set()
+    left = {_pool_of(one): one for one in reversed(bare)}
+    names = [_short(one.name) for one in left.values()]
+    for (pool, group), name in zip(left.items(), names, strict=True):
+        if pool not in taken:
+            zones = [one for one in status.groups if _pool_of(one) == pool]
+            own = name if len(zones) == 1 else pool
             yield PoolObject(
                 uid=f"group {group.name}",
-                name=name if names.count(name) == 1 else group.name,
+                name=own if names.count(name) == 1 else group.name,
                 api_version=STATUS_OBJECT,
                 kind="",
                 resource_path="",
-                replicas=group.target,
-                min_replicas=group.minimum,
-                max_replicas=group.maximum,
+                replicas=sum_of(one.target for one in zones),
+                min_replicas=sum_of(one.minimum for one in zones),
+                max_replicas=sum_of(one.maximum for one in zones),
                 is_autoscaled=True,
                 read_seconds=status.read_seconds,
             )
@@ -81,7 +119,8 @@ def _alike(groups: Iterable[ScaledGroup], found: PoolObject | None, nodes: Nodes
     """Those that may be this pool, the surest alone where one is."""
     groups = tuple(groups)
     if found is not None and found.api_version == STATUS_OBJECT:
-        return [one for one in groups if found.uid == f"group {one.name}"]
+        own = _pool_of(found.uid.removeprefix("group "))
+        return [one for one in groups if _pool_of(one) == own]
     name = found.name if found is not None else next((one.pool for one in nodes if one.pool), "")
     if not name:
         return []
@@ -95,7 +134,11 @@ def _alike(groups: Iterable[ScaledGroup], found: PoolObject | None, nodes: Nodes
     if len(name) < _SHORTEST:
         return []
     held = re.compile(rf"{_EDGE}{re.escape(name)}(?:$|[^A-Za-z0-9])")
-    return [one for one in holding if not _whole_name(one.name) and held.search(one.name)]
+    return [one for one in holding if not _whole_name(one.name) and _may_be(one.name, name, held)]
+
+
+def _may_be(group: str, pool: str, held: re.Pattern[str]) -> bool:
+    return pool in _names(group) if _GKE.search(group) else held.search(group) is not None
 
 
 def _is_other(group: ScaledGroup, found: PoolObject | None) -> bool:

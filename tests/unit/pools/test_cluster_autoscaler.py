@@ -13,7 +13,7 @@ from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.pools import registry
-from cockpit.pools.cluster_autoscaler.groups import group_of
+from cockpit.pools.cluster_autoscaler.groups import groups_of
 from cockpit.pools.cluster_autoscaler.texts import Said, said_by
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
@@ -115,8 +115,8 @@ def test_one_that_has_stopped_owns_nothing_and_is_told() -> None:
 def test_groups_are_joined_by_name_and_never_guessed(
     names: tuple[str, ...], wanted: str | int | None
 ) -> None:
-    found = group_of(status(*map(group, names)), deployment(), ())
-    assert (found.name if found is not None else None) == (names[0] if wanted == 0 else wanted)
+    found = groups_of(status(*map(group, names)), deployment(), ())
+    assert (found[0].name if found else None) == (names[0] if wanted == 0 else wanted)
 
 
 SAID = [
