@@ -27,7 +27,6 @@ from cockpit.model.finding import Subject
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.log import LogSource
-from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, label
 from cockpit.triage.composed import COMPOSED
@@ -72,8 +71,9 @@ async def with_reads(
 
     Raises NoConnection.
     """
-    if subject.kind in ("node", "card"):
-        return await _with_budgets(session, subject, view)
+    if subject.kind in ("node", "card", "pool"):  # budgets block drains, and keep nodes from autoscalers
+        around = msgspec.structs.replace(view.around, budgets=await ask_budgets(session))
+        return msgspec.structs.replace(view, around=around)
     job, pods = _concerned(subject, view)
     if job is None and not pods:
         above = await _composed(session, lookup, subject, view)
@@ -87,15 +87,6 @@ async def with_reads(
     told = {pod.uid: line for pod in pods if (line := lines.get((pod.uid, pod.restarts)))}
     progress = await read_progress(session, known, folders) if wanted is not None and wanted.gpus else {}
     return msgspec.structs.replace(known, around=around, last_lines=told, progress=progress)
-
-
-async def _with_budgets(session: ApiSession, subject: Subject, view: ClusterView) -> ClusterView:
-    """Budgets may block the drain of a node that is cordoned."""
-    node: Node | None = view.store.by_key(Kind.NODE, subject.name.partition("/")[0])
-    if node is None or not node.unschedulable:
-        return view
-    around = msgspec.structs.replace(view.around, budgets=await ask_budgets(session))
-    return msgspec.structs.replace(view, around=around)
 
 
 def _concerned(subject: Subject, view: ClusterView) -> tuple[Job | None, tuple[Pod, ...]]:

@@ -7,6 +7,9 @@ import re
 
 EVICTED = "Evicted"
 """status.reason of such a pod. The exit code beside it is that of the kill, and tells nothing."""
+PREEMPTED_BY = "PreemptionByScheduler"
+EVICTED_BY = ("EvictionByEvictionAPI", "DeletionByTaintManager", "DeletionByPodGC")
+"""Reasons of the condition DisruptionTarget: the last three are of pods whose node goes, or is drained."""
 _LOW = re.compile(
     r"node (?:was|had) (?:low on resource|condition): *\[?(?P<resource>[A-Za-z-]+)", re.IGNORECASE
 )

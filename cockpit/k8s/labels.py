@@ -27,6 +27,15 @@ CONDITION_TAINTS = {
 }
 """Key of the taint that says that a node's condition of this type is True."""
 
+RECLAIM_TAINTS = frozenset(
+    {
+        # github.com/aws/aws-node-termination-handler pkg/node/node.go; GKE's node termination handler
+        *("aws-node-termination-handler/spot-itn", "aws-node-termination-handler/rebalance-recommendation"),
+        *("cloud.google.com/impending-node-termination", "node.cloudprovider.kubernetes.io/shutdown"),
+    }
+)
+"""Keys of taints by which a cloud says that it takes the node back."""
+
 SPOT = frozenset(
     {
         ("karpenter.sh/capacity-type", "spot"),

@@ -13,7 +13,7 @@ MOST = 500
 def kept_events(batch: Batch, truth: StoreReader) -> Batch | None:
     """Those of a batch of events that are kept, and the oldest that go for them; None: it has none."""
     reasons = kept_reasons()
-    found = [one for one in batch.changed if one.reason in reasons]
+    found = [one for one in batch.changed if one.reason in reasons and one.object_kind != "Pod"]
     if not found:
         return None
     known: dict[str, Event] = {**truth.records(Kind.OWNER_EVENT), **{one.uid: one for one in found}}

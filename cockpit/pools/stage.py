@@ -4,6 +4,7 @@ The ladder is the same for every provider; the GPU step is its own because the d
 come minutes after the kubelet (source: cluster-autoscaler models the same gap as `resourceUnready`).
 """
 
+from cockpit.k8s.labels import RECLAIM_TAINTS
 from cockpit.model.node import Node
 from cockpit.model.record import condition
 from cockpit.model.store_reader import StoreReader
@@ -48,6 +49,17 @@ def node_stage(node: Node, store: StoreReader) -> str:
     if node.gpu_allocatable:
         return NodeStage.GPUS_UP
     return NodeStage.READY if gpus_promised(node, store) is None else NodeStage.NOT_ADVERTISED
+
+
+def takes_away(taint: str) -> bool:
+    """Whether a taint of that key says that its node is about to go."""
+    return taint in RECLAIM_TAINTS or taint in going_taints()
+
+
+def is_going(node: Node) -> bool:
+    """Whether a taint says that the node is about to go; most GPU nodes have one that says nothing of the
+    kind."""
+    return any(takes_away(taint.key) for taint in node.taints)
 
 
 def ready_since(node: Node) -> float | None:

@@ -11,6 +11,7 @@ from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.model.finding import FilterStep, Funnel
 from cockpit.model.node import Node
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.stage import takes_away
 
 _OF_A_KIND = {
     "name": "selector",
@@ -180,8 +181,8 @@ def _short_of(look: NodeFit, asked: Mapping[str, int], is_offered: bool) -> froz
 
 
 def _kind(kind: str, detail: str) -> str:
-    if kind == "taint" and detail.startswith(_NODE_TAINTS):
-        return "ready"  # what the node itself says of its state
+    if kind == "taint" and (detail.startswith(_NODE_TAINTS) or takes_away(detail.partition("=")[0])):
+        return "ready"  # what is said of the node's state: who tolerates it is ended with the node
     return _OF_A_KIND.get(kind, "company")
 
 

@@ -16,6 +16,7 @@ from cockpit.gangs.sentence import SENTENCE_LIMIT, counted
 from cockpit.gangs.standing import GangStanding
 from cockpit.gangs.wording import say
 from cockpit.jobs.row import SliceGrowth
+from cockpit.k8s.evictions import PREEMPTED_BY
 from cockpit.model.batch import Phase
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
@@ -166,7 +167,7 @@ def _as_told(walk: Walk, gang: GangStanding) -> Finding:
     """What the engine says of the gang as a whole."""
     found = gang.why
     also = found.also
-    if found.cause != Cause.PREEMPTED and any(pod.disruption_reason for pod in walk.pods):
+    if found.cause != Cause.PREEMPTED and any(pod.disruption_reason == PREEMPTED_BY for pod in walk.pods):
         also = (Cause.PREEMPTED, *also)
     if found.cause == Cause.GANG_MEMBERS_MISSING and not any(pod.scheduled_message for pod in walk.pods):
         also = (*also, Cause.HELD_BEFORE_QUEUE)

@@ -10,6 +10,7 @@ from cockpit.gangs.standing import GangStanding
 from cockpit.gangs.wording import say
 from cockpit.jobs.members import LEADERS, end_words, short_name
 from cockpit.jobs.row import growth_of
+from cockpit.k8s.evictions import PREEMPTED_BY
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.gang import Workload
@@ -238,7 +239,7 @@ def _of_pods(walk: Walk) -> Finding | None:
     unbound = [pod for pod in alive if not pod.node]
     if unbound:
         placed = unplaced_member(walk)
-        if placed is not None and any(pod.disruption_reason == "PreemptionByScheduler" for pod in pods):
+        if placed is not None and any(pod.disruption_reason == PREEMPTED_BY for pod in pods):
             placed = msgspec.structs.replace(placed, also=(*placed.also, Cause.PREEMPTED))
         blockers += [placed, half_placed(walk, unbound)]
     late = [

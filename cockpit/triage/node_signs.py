@@ -8,6 +8,7 @@ from cockpit.catalogue.row import Mender
 from cockpit.fit.scheduling_context import Budget
 from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
+from cockpit.k8s.labels import RECLAIM_TAINTS
 from cockpit.k8s.selectors import selects
 from cockpit.model.event import Event
 from cockpit.model.finding import Evidence, Finding
@@ -20,7 +21,6 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.model.throttle import HARMFUL
 from cockpit.model.throttle import sentence as sentence_of
-from cockpit.pools.registry import going_taints
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage.judgement import of_event, of_pod
 from cockpit.triage.left_over import LEFT, left_on_node
@@ -48,13 +48,6 @@ SLOW_RATIO = 0.8
 NEWS_SECONDS = 900.0
 """An event is a sign for so long; who emits it says it again well before."""
 
-_RECLAIM_TAINTS = frozenset(
-    {
-        # github.com/aws/aws-node-termination-handler pkg/node/node.go; GKE's node termination handler
-        *("aws-node-termination-handler/spot-itn", "aws-node-termination-handler/rebalance-recommendation"),
-        *("cloud.google.com/impending-node-termination", "node.cloudprovider.kubernetes.io/shutdown"),
-    }
-)
 _RECLAIM_EVENTS = frozenset(
     {
         # karpenter pkg/controllers/interruption/events, aws-node-termination-handler, AKS
@@ -87,13 +80,6 @@ def judge(
     )
 
 
-def is_tainted(node: Node) -> bool:
-    """Whether a taint says that the node is going; most GPU nodes have one that says nothing of the kind."""
-    return bool(node.taints) and any(
-        one.key in _RECLAIM_TAINTS or one.key in going_taints() for one in node.taints
-    )
-
-
 def is_remarkable(cards: tuple[Gpu, ...], store: StoreReader) -> bool:
     """False for the cards of nearly all nodes: said before anything is computed."""
     for card in cards:
@@ -114,7 +100,7 @@ def _events(node: Node, store: StoreReader, now_seconds: float) -> Iterator[Even
 
 def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
     """The cloud said that it takes the node back: by taint, condition or event; None where it did not."""
-    taint = next((one.key for one in node.taints if one.key in _RECLAIM_TAINTS), "")
+    taint = next((one.key for one in node.taints if one.key in RECLAIM_TAINTS), "")
     name = f"Node {node.name}"
     said: Evidence | None = Evidence(name, "spec.taints", taint) if taint else None
     by = f"taint {taint}"
@@ -156,9 +142,10 @@ def _blocked(node: Node, store: StoreReader, now_seconds: float) -> Finding | No
 
 
 def _kept(node: Node, store: StoreReader, budgets: Budgets) -> Finding | None:
-    """Cordoned, and every pod left is kept by a budget that allows nobody to go: an eviction is refused, and
-    leaves no event. Where others are left too nobody drains it."""
-    if not budgets or not node.unschedulable:
+    """To be emptied, and every pod left is kept by a budget that allows nobody to go: an eviction is refused,
+    and leaves no event. Where others are left too nobody drains it."""
+    is_going = node_stage(node, store) == NodeStage.DRAINING
+    if not budgets or not (node.unschedulable or is_going):
         return None
     left = left_on(node, store)
     kept = [_keeper(pod, budgets) for pod in left]
@@ -168,7 +155,8 @@ def _kept(node: Node, store: StoreReader, budgets: Budgets) -> Finding | None:
     said = Evidence(f"PodDisruptionBudget {first.namespace}/{first.name}", "status.disruptionsAllowed", "0")
     return draft(
         "",
-        "cordoned, a drain is blocked: budget {budget} lets no pod go, {pods} left",
+        f"{'its drain' if is_going else 'cordoned, a drain'} is blocked: "
+        "budget {budget} lets no pod go, {pods} left",
         names={"budget": f"{first.namespace}/{first.name}", "pods": counted(len(left), "pod")},
         facts=(("sign", BLOCKED),),
         sureness=Sureness.PROVED,

@@ -22,7 +22,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.model.xid import xid_class
 from cockpit.pools.idle import RECLAIM as RECLAIM_MARK
 from cockpit.pools.promise import GpuPromise, gpus_promised
-from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.pools.stage import NodeStage, is_going, node_stage
 from cockpit.triage import node_signs, node_walk
 from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
@@ -89,7 +89,7 @@ def node_finding(
 
 
 def _is_plain(node: Node, cards: tuple[Gpu, ...], promise: GpuPromise | None, store: StoreReader) -> bool:
-    if node.ready != "True" or node.unschedulable or node_signs.is_tainted(node):
+    if node.ready != "True" or node.unschedulable or is_going(node):
         return False
     shown = node.gpu_allocatable or 0
     if promise is not None and (shown < promise.gpus or not shown):

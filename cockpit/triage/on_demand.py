@@ -16,6 +16,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.stage import is_going
 from cockpit.triage.composed import COMPOSED
 from cockpit.triage.context import NO_TREES, Trees
 from cockpit.triage.idle_jobs import IdleJobs
@@ -156,7 +157,8 @@ class OnDemand:
         if self._wanted_at is not None and 0.0 <= now_seconds - self._wanted_at < BUDGETS_SECONDS:
             return True
         nodes: Iterable[Node] = store.records(Kind.NODE).values()
-        return any(left_on(node, store) for node in nodes if node.unschedulable)
+        going = (node for node in nodes if node.unschedulable or is_going(node))
+        return any(left_on(node, store) for node in going)
 
     def take_budgets(self, budgets: tuple[Budget, ...] | None, now_seconds: float) -> bool:
         """Whether that is anything new."""

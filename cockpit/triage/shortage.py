@@ -15,6 +15,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.scheduling import NodeTerm
 from cockpit.model.sureness import Sureness
+from cockpit.pools.stage import takes_away
 from cockpit.triage import autoscaling, claims
 from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted, amount
@@ -279,6 +280,9 @@ _PRESSURE = {
 }
 
 
+_OTHER_NODE = "Wait for another node, or add one; do not tolerate the taint."
+
+
 def _of_ready(sifted: Sifted, context: Context) -> Finding:
     nodes = [look.node for look in sifted.dropped["ready"]]
     states: dict[str, list[Node]] = {}
@@ -294,8 +298,9 @@ def _of_ready(sifted: Sifted, context: Context) -> Finding:
         if "pressure" in state
         else ()
     )
-    root = _root(most)
-    return draft(Cause.NODES_NOT_READY, words, names={"node": _named(most)}, also=also, root=root)
+    facts = (("remedy", _OTHER_NODE),) if "being" in state else ()
+    names = {"node": _named(most)}
+    return draft(Cause.NODES_NOT_READY, words, names=names, facts=facts, also=also, root=_root(most))
 
 
 def _state(node: Node) -> str:
@@ -308,6 +313,8 @@ def _state(node: Node) -> str:
             return f"under {name.replace('-', ' ')}"
         if name in ("out-of-service", "network-unavailable") and name != taint.key:
             return {"out-of-service": "out of service"}.get(name, "without network")
+        if takes_away(taint.key):
+            return f"being removed (taint {taint.key})"
     return "being deleted" if node.deleting_seconds is not None else "not ready"
 
 

@@ -5,6 +5,7 @@ import msgspec
 from cockpit.catalogue import Cause, Permanence, TextPlace, Trait, is_a, understand
 from cockpit.gangs.draft import draft, followed, not_understood
 from cockpit.jobs.members import end_words
+from cockpit.k8s.evictions import EVICTED_BY, PREEMPTED_BY
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.k8s.waiting_reasons import CRASHING, START_FAILED, Severity, waiting_reason
 from cockpit.model.event import Event
@@ -14,8 +15,12 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
+from cockpit.pools import registry
+from cockpit.pools.drain_mark import mark_of
+from cockpit.pools.stage import is_going
 from cockpit.triage.context import Context
 from cockpit.triage.judgement import is_up, of_event, of_pod
+from cockpit.triage.node_signs import reclaimed
 from cockpit.triage.recurrence import FEWEST_TIMES, is_recent, of_events, of_restarts
 
 STUCK_SECONDS = 60.0
@@ -175,8 +180,12 @@ def ended(pod: Pod, line: str) -> Finding:
                 "it ran into its deadline (activeDeadlineSeconds)",
                 evidence=(of_pod(pod, "status", text, pod.finished_seconds),),
             )
-    if pod.disruption_reason == "PreemptionByScheduler":
+    if pod.disruption_reason == PREEMPTED_BY:
         return preempted(pod)
+    if pod.disruption_reason in EVICTED_BY:
+        text = f"Evicted: {pod.disruption_message or pod.disruption_reason}"
+        evicted = _understood(pod, text, of_pod(pod, "DisruptionTarget", text, pod.finished_seconds))
+        return msgspec.structs.replace(evicted, facts=(("remedy", _MADE_AGAIN), *evicted.facts))
     said = of_pod(pod, "state.terminated", end_words(pod), pod.finished_seconds)
     if pod.terminated_message:
         text = f"{pod.terminated_reason}: {pod.terminated_message}"
@@ -189,6 +198,9 @@ def ended(pod: Pod, line: str) -> Finding:
             evidence=(said,),
         )
     return _of_end(pod, line, said, f"failed: {end_words(pod)}")
+
+
+_MADE_AGAIN = "Its controller recreates it on another node; without one submit it again."
 
 
 def preempted(pod: Pod) -> Finding:
@@ -371,4 +383,23 @@ def _terminating(pod: Pod, context: Context) -> Finding:
             evidence=(said,),
             since_seconds=since,
         )
-    return draft("", "is being deleted", evidence=(said,), since_seconds=since)
+    how = "evicted" if pod.disruption_reason in EVICTED_BY else "deleted"
+    why = "" if now_seconds is None else _node_goes(pod.node, context.store, now_seconds)
+    words = f"is being {how}" + ("; node {node} {why}" if why else "")
+    return draft("", words, names={"node": pod.node, "why": why}, evidence=(said,), since_seconds=since)
+
+
+def _node_goes(name: str, store: StoreReader, now_seconds: float) -> str:
+    """`is being drained by ann@bastion`; "" for a node that stays."""
+    node: Node | None = store.by_key(Kind.NODE, name)
+    if node is None:
+        return ""
+    removal = registry.removal(node, store, now_seconds)
+    if removal is not None and not removal.may_stay:
+        return f"is {removal.stage}"
+    mark = mark_of(node)
+    if mark is not None:
+        return f"is being drained by {mark.by}" if mark.by else "is being drained"
+    if reclaimed(node, store, now_seconds) is not None:
+        return "is taken back by the cloud"
+    return "is being removed" if is_going(node) else ""

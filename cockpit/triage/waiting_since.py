@@ -60,7 +60,9 @@ def _told(found: Finding) -> float | None:
 def wait_begun(job: Job, pods: Iterable[Pod], store: StoreReader) -> float | None:
     """Since when it waits for what it waits for now."""
     begun = _turn(job, store)
-    waiting = [pod.created_seconds for pod in pods if not pod.is_finished and not is_up(pod)]
+    waiting = [
+        pod.deleting_seconds or pod.created_seconds for pod in pods if not pod.is_finished and not is_up(pod)
+    ]
     made = min((one for one in waiting if one is not None), default=None)
     if begun is None or made is None or made < begun + ANSWER_SECONDS:
         return begun

@@ -171,7 +171,7 @@ def _pool(verdict: Finding, view: ClusterView) -> list[str]:
     if pool is None:
         return []
     known = view.known
-    learnt = Learnt(growths=known.growths, prices=known.prices, held=ON_ITS_PAGE)
+    learnt = Learnt(growths=known.growths, prices=known.prices, held=ON_ITS_PAGE, budgets=view.around.budgets)
     page = page_of(pool, view.store, view.jobs, view.now_seconds, learnt)
     used = fmt.of(pool.gpus_allocated if pool.is_use_known else None, pool.gpus_total)
     pairs = [Pair("pool", head(page)), Pair("GPUs", f"{used} allocated")]

@@ -261,9 +261,17 @@ def _is_of(said: Said, groups: Sequence[ScaledGroup], status: AutoscalerStatus) 
 
 
 def _event_words(said: Said, event: Event) -> str:
+    if event.reason == "ScaleDownFailed":
+        return f"{event.reason}: node {said.node}: {said.why}"
+    if said.node and event.reason == "ScaleDown":
+        return f"{event.reason}: node {said.node} removed with drain{_moved(said.why)}"
     if said.node:
         return f"{event.reason}: empty node {said.node} removed"
     return f"{event.reason}: {event.message}"
+
+
+def _moved(pods: str) -> str:
+    return f"; pods to reschedule: {pods}" if pods else ""
 
 
 def _group_words(group: ScaledGroup) -> str:

@@ -22,9 +22,14 @@ _PATTERNS = {
     "MaxNodesTotalReached": r"^Max total nodes in cluster reached: (?P<why>\d+)",
     "ClusterUnhealthy": r"^Cluster is unhealthy",
     "ScaleDownEmpty": r"^Scale-down: (?:removing )?empty node \"?(?P<node>[^\s\"]+)\"?(?: removed)?$",
+    "ScaleDown": r"^Scale-down: (?:removing )?node (?P<node>[^\s,]+)"
+    r"(?: removed with drain|, utilization: .*?, pods to reschedule: (?P<why>.*))$",
+    "ScaleDownFailed": r"^(?P<why>failed to .*)$",
 }
 _READ = {reason: re.compile(pattern, re.DOTALL) for reason, pattern in _PATTERNS.items()}
-FAILURES = tuple(reason for reason in _PATTERNS if reason not in ("ScaledUpGroup", "ScaleDownEmpty"))
+_OF_NODES = ("ScaleDownEmpty", "ScaleDown", "ScaleDownFailed")
+FAILURES = tuple(reason for reason in _PATTERNS if reason not in ("ScaledUpGroup", *_OF_NODES))
+"""Those of a scale-up."""
 KEPT = tuple(_PATTERNS)
 
 
@@ -58,7 +63,7 @@ class Said(NamedTuple):
     why: str = ""
     to_nodes: int | None = None
     from_nodes: int | None = None
-    node: str = ""  # that it takes away
+    node: str = ""  # that it takes away, or could not
 
 
 def said_by(event: Event) -> Said | None:
@@ -77,7 +82,7 @@ def said_by(event: Event) -> Said | None:
         (parts.get("why") or "").strip(),
         to_nodes,
         from_nodes,
-        parts.get("node") or "",
+        parts.get("node") or (event.object_name if event.object_kind == "Node" else ""),
     )
 
 

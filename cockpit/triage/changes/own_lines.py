@@ -10,6 +10,7 @@ from cockpit.k8s import labels as well_known
 from cockpit.k8s.kubectl import json_patch
 from cockpit.model.finding import Subject
 from cockpit.model.record import Kind, label
+from cockpit.pools.stage import takes_away
 from cockpit.triage.changes.job_edits import edit_offer, fewer_gpus, fewer_members, in_each
 from cockpit.triage.changes.line_drops import DROPS, other_selector
 from cockpit.triage.changes.offer import FREE, MONEY, OWN_LINE, ChangeOffers, Desk, made, node
@@ -25,7 +26,8 @@ _OWN_LINES: Final = {
     "tolerate": "tolerating the taint {}",
 }
 _KUBERNETES_OWN: Final = ("node.kubernetes.io", "node.cloudprovider.kubernetes.io")
-"""Taints that say that something is wrong with the node: who tolerates memory pressure is evicted by it."""
+"""Taints that say that something is wrong with the node: who tolerates memory pressure is evicted by it, and
+who tolerates that the node goes is ended with it."""
 _MOST_VALUES: Final = 4
 _NAMED: Final = 3
 _MOST_PARTIAL: Final = 2
@@ -35,7 +37,7 @@ def own_lines(desk: Desk) -> ChangeOffers:
     """An offer for each remedy of the fit that this room can make a command of."""
     at = next((at for at, one in enumerate(desk.answer.parts) if one.missing), 0)
     for way in desk.answer.remedies:
-        if way.kind == "tolerate" and len(desk.wanted.pods) == 1 and not _is_of_kubernetes(way.detail):
+        if way.kind == "tolerate" and len(desk.wanted.pods) == 1 and not _says_ill_of_node(way.detail):
             yield from _tolerated(desk, way)
         elif way.kind in DROPS:
             yield from _line(desk, way.kind, way.detail)
@@ -49,15 +51,15 @@ def own_lines(desk: Desk) -> ChangeOffers:
     yield from _other_values(desk, at)
 
 
-def _is_of_kubernetes(taint: str) -> bool:
-    return taint.partition("/")[0] in _KUBERNETES_OWN
+def _says_ill_of_node(taint: str) -> bool:
+    return taint.partition("/")[0] in _KUBERNETES_OWN or takes_away(taint.partition("=")[0])
 
 
 def _line(desk: Desk, kind: str, detail: str) -> ChangeOffers:
     """Another line of the job by a command that makes it anew; none where its object was not read, and for
     taints that say that something is wrong with a node."""
     drop = DROPS.get(kind)
-    if drop is not None and not (kind == "tolerate" and _is_of_kubernetes(detail)):
+    if drop is not None and not (kind == "tolerate" and _says_ill_of_node(detail)):
         found = in_each(desk, lambda place: drop(place, detail))
         cost = OWN_LINE + (2 if kind == "tolerate" else 4)
         yield from edit_offer(desk, cost, kind, f"made anew {_OWN_LINES[kind].format(detail)}", found)
