@@ -31,13 +31,16 @@ class DutyMean(NamedTuple):
 
 
 class Slowdown(NamedTuple):
-    """How often of late something harmful began to throttle a card, first and last (epoch seconds), and the
-    bits of NVML of the last time."""
+    """How often of late something harmful began to throttle a card, or to heat it beyond measure, first and
+    last (epoch seconds); the bits of `cockpit.model.throttle` of the last time, and when that began; how long
+    the longest time lasted."""
 
     times: int
     first_seconds: float
     last_seconds: float
     bits: int
+    began_seconds: float
+    longest_seconds: float = 0.0
 
 
 class DeviceAllocation(NamedTuple):
@@ -126,6 +129,9 @@ class StoreReader(Protocol):
 
     def slowdown(self, uuid: str, /) -> Slowdown | None:
         """How a card was throttled over the last ten minutes; None where nothing harmful was seen."""
+
+    def warm_since(self, uuid: str, /) -> float | None:
+        """Since when a card has been as warm as cards get that are about to be slowed down."""
 
     # ---- dynamic resource allocation
 

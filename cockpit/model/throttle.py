@@ -6,6 +6,9 @@ internal/pkg/collector/clock_events_collector.go.
 
 from collections.abc import Iterable
 
+from cockpit.model.gpu import Gpu
+from cockpit.model.quantity import Absent
+
 REASONS: tuple[tuple[int, str, str], ...] = (
     (0x1, "gpu_idle", "idle"),
     (0x2, "clocks_setting", "clocks set by a user"),
@@ -25,6 +28,12 @@ THERMAL = 0x20 | 0x40
 HARMFUL = 0x8 | THERMAL | 0x80
 """Bits that say that something is wrong; a card at its power cap does what it was told."""
 
+HOT = 0x1_0000
+"""Not of NVML: above the slowdown of nearly all cards."""
+HOT_CELSIUS = 90.0
+WARM_CELSIUS = 80.0
+"""From here on a low clock is put down to heat; slowdown begins at 83 to 93 degrees on data centre cards."""
+
 BIT_OF = {word: bit for bit, word, _ in REASONS}
 
 
@@ -36,7 +45,15 @@ def bits_of(words: Iterable[str]) -> int:
     return bits
 
 
+def harm_of(card: Gpu) -> int:
+    """What harms the card now: the harmful bits, and HOT."""
+    heat = card.temperature_celsius
+    return card.throttle & HARMFUL | (HOT if not isinstance(heat, Absent) and heat >= HOT_CELSIUS else 0)
+
+
 def sentence(bits: int) -> str:
     """What throttles the clocks, the harmful first: `too hot: the hardware slows it, hardware slowdown`."""
+    if bits == HOT:
+        return "hot"
     told = [(not bit & HARMFUL, -bit, words) for bit, _, words in REASONS if bits & bit]
     return ", ".join(words for _, _, words in sorted(told)) or "none"

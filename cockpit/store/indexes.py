@@ -12,7 +12,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.store_reader import DutyMean, Requests, Slowdown
-from cockpit.model.throttle import HARMFUL
+from cockpit.model.throttle import WARM_CELSIUS, harm_of
 from cockpit.store.multimap import Multimap
 
 NO_REQUESTS = Requests()
@@ -184,6 +184,7 @@ class GpuIndex:
         self._idle_since: dict[str, float] = {}
         self._means: dict[str, DutyMean] = {}
         self._slow: dict[str, Slowdown] = {}
+        self._warm_since: dict[str, float] = {}
 
     def duty_mean(self, uuid: str) -> DutyMean | None:
         return self._means.get(uuid)
@@ -207,18 +208,30 @@ class GpuIndex:
     def slowdown(self, uuid: str) -> Slowdown | None:
         return self._slow.get(uuid)
 
+    def warm_since(self, uuid: str) -> float | None:
+        return self._warm_since.get(uuid)
+
+    def _watch_warmth(self, new: Gpu) -> None:
+        celsius = 0.0 if isinstance(new.temperature_celsius, Absent) else new.temperature_celsius
+        if celsius < WARM_CELSIUS:
+            self._warm_since.pop(new.uuid, None)
+        elif new.sampled_seconds is not None:
+            self._warm_since.setdefault(new.uuid, new.sampled_seconds)
+
     def _watch_throttle(self, old: Gpu | None, new: Gpu) -> None:
         """Each time that it begins counts; what did not come again for ten minutes is over."""
-        at, bits, had = new.sampled_seconds, new.throttle & HARMFUL, self._slow.get(new.uuid)
+        at, bits, had = new.sampled_seconds, harm_of(new), self._slow.get(new.uuid)
         if at is None or not (bits or had):
             return
         if had is not None and at - had.last_seconds >= MEAN_SECONDS:
             del self._slow[new.uuid]
             had = None
         if bits:
-            begins = old is None or not old.throttle & HARMFUL
-            first, times = (at, 0) if had is None else (had.first_seconds, had.times)
-            self._slow[new.uuid] = Slowdown(max(1, times + begins), first, at, bits)
+            begins = had is None or old is None or not harm_of(old)
+            had = had or Slowdown(0, at, at, bits, at)
+            began = at if begins else had.began_seconds
+            longest = max(had.longest_seconds, at - began)
+            self._slow[new.uuid] = Slowdown(had.times + begins, had.first_seconds, at, bits, began, longest)
 
     def idle_since(self, uuid: str) -> float | None:
         return self._idle_since.get(uuid)
@@ -237,6 +250,7 @@ class GpuIndex:
         self._watch_idle(old, new)
         self._watch_mean(old, new)
         self._watch_throttle(old, new)
+        self._watch_warmth(new)
         if old is not None:
             if (
                 old.node == new.node
@@ -253,6 +267,7 @@ class GpuIndex:
         self._idle_since.pop(old.uuid, None)
         self._means.pop(old.uuid, None)
         self._slow.pop(old.uuid, None)
+        self._warm_since.pop(old.uuid, None)
         self._forget(old)
 
     def _forget(self, old: Gpu) -> None:

@@ -402,6 +402,10 @@ class Store:
         """How a card was throttled over the last ten minutes; None where nothing harmful was seen."""
         return self._gpus.slowdown(uuid)
 
+    def warm_since(self, uuid: str) -> float | None:
+        """Since when a card has been as warm as cards get that are about to be slowed down."""
+        return self._gpus.warm_since(uuid)
+
     def _gpus_in(self, uuids: tuple[str, ...]) -> tuple[Gpu, ...]:
         if not uuids:
             return ()

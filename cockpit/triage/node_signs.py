@@ -19,13 +19,13 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.model.throttle import HARMFUL
+from cockpit.model.throttle import WARM_CELSIUS
 from cockpit.model.throttle import sentence as sentence_of
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage.judgement import of_event, of_pod
 from cockpit.triage.left_over import LEFT, left_on_node
 from cockpit.triage.on_demand import left_on
-from cockpit.triage.recurrence import of_card
+from cockpit.triage.recurrence import LASTS_SECONDS, of_card
 
 RECLAIMED, BLOCKED, HOT, SILENT = "reclaimed", "drain-blocked", "hot", "silent"
 """The signs, as the fact "sign" names them."""
@@ -39,10 +39,6 @@ SIGN_REMEDIES = {
 }
 """What helps with each, and who can."""
 
-WARM_CELSIUS = 80.0
-"""From here on a low clock is put down to heat; slowdown begins at 83 to 93 degrees on data centre cards."""
-HOT_CELSIUS = 90.0
-"""Told without any other sign: above the slowdown of nearly all cards."""
 BUSY_RATIO = 0.5
 SLOW_RATIO = 0.8
 NEWS_SECONDS = 900.0
@@ -83,9 +79,9 @@ def judge(
 def is_remarkable(cards: tuple[Gpu, ...], store: StoreReader) -> bool:
     """False for the cards of nearly all nodes: said before anything is computed."""
     for card in cards:
-        if store.slowdown(card.uuid) is not None:
+        if store.slowdown(card.uuid) is not None or store.warm_since(card.uuid) is not None:
             return True
-        if card.duty_ratio is Absent.STALE or card.throttle & HARMFUL or _celsius(card) >= WARM_CELSIUS:
+        if card.duty_ratio is Absent.STALE:
             return True
     return False
 
@@ -178,7 +174,7 @@ def _keeper(pod: Pod, budgets: tuple[Budget, ...]) -> Budget | None:
 def _of_cards(cards: tuple[Gpu, ...], store: StoreReader) -> Finding | None:
     if (slow := _slowed(cards, store)) is not None:
         return slow
-    if heat := _throttled(cards):
+    if heat := _slow_by_heat(cards, store):
         return draft("", "{heat}", names={"heat": heat}, facts=(("sign", HOT),))
     silent = [card for card in cards if card.duty_ratio is Absent.STALE]
     if not silent:
@@ -207,36 +203,32 @@ def _clock(card: Gpu) -> float:
 
 
 def _slowed(cards: tuple[Gpu, ...], store: StoreReader) -> Finding | None:
-    """`GPU 2: too hot: the hardware slows it, 3 times in 9 min` of the first card that is throttled, or was
-    again and again of late."""
+    """`GPU 2: too hot: the hardware slows it, 3 times in 9 min` of the first card that was throttled or hot
+    again and again of late, or for long."""
     for card in cards:
-        again, bits = of_card(card.uuid, store), card.throttle & HARMFUL
-        slow = store.slowdown(card.uuid)
-        if again is None and not bits:
+        came, slow = of_card(card.uuid, store), store.slowdown(card.uuid)
+        if came is None or slow is None:
             continue
-        heat = f" at {_celsius(card):.0f}°C" if bits and again is None and _celsius(card) else ""
-        text = f"GPU {card.index}{heat}: {{why}}" + (", {times}" if again is not None else "")
+        heat = f" at {_celsius(card):.0f}°C" if _celsius(card) >= WARM_CELSIUS else ""
         return draft(
             "",
-            text,
-            names={
-                "why": sentence_of(bits or (0 if slow is None else slow.bits)),
-                "times": "" if again is None else again.words,
-            },
+            f"GPU {card.index}{heat}: {{why}}, {{times}}",
+            names={"why": sentence_of(slow.bits), "times": came.words},
             facts=(("sign", HOT),),
-            since_seconds=None if again is None else again.first_seconds,
+            since_seconds=came.first_seconds,
         )
     return None
 
 
-def _throttled(cards: tuple[Gpu, ...]) -> str:
-    """A card whose heat comes with a clock far below that of its neighbours at work, or is extreme."""
-    hot = [card for card in cards if _celsius(card) >= WARM_CELSIUS and _clock(card)]
-    for card in hot:
+def _slow_by_heat(cards: tuple[Gpu, ...], store: StoreReader) -> str:
+    """A card that has been warm for a while, with a clock far below that of its neighbours at work."""
+    for card in cards:
+        since, at = store.warm_since(card.uuid), card.sampled_seconds
+        if since is None or at is None or at - since < LASTS_SECONDS or not _clock(card):
+            continue
         others = [_clock(one) for one in cards if one is not card and one.model == card.model and _clock(one)]
         usual = median(others) if others else 0.0
         if _clock(card) < SLOW_RATIO * usual:
             clock = f"{_clock(card) / 1e6:.0f} MHz where its neighbours run at {usual / 1e6:.0f}"
             return f"GPU {card.index} at {_celsius(card):.0f}°C is slowed down, most likely by heat: {clock}"
-    too_hot = [card for card in cards if _celsius(card) >= HOT_CELSIUS]
-    return f"GPU {too_hot[0].index} is hot: {_celsius(too_hot[0]):.0f}°C" if too_hot else ""
+    return ""

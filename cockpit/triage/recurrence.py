@@ -15,6 +15,8 @@ WINDOW_SECONDS = 600.0
 """What came again and again is over so long after the last time: twice the longest back-off, when a kubelet
 forgets it, too. Source: kubernetes pkg/kubelet/kubelet.go, MaxCrashLoopBackOff."""
 FEWEST_TIMES = 2
+LASTS_SECONDS = 60.0
+"""What a card does for so long without a break is told though it came once."""
 FEWEST_FLIPS = 3
 """A node that is started again stops being Ready once or twice."""
 
@@ -28,8 +30,8 @@ class Recurrence(NamedTuple):
 
     @property
     def words(self) -> str:
-        """`6 times in 9 min`."""
-        return f"{self.times} times in {self.span}"
+        """`6 times in 9 min`; `for 9 min` of what came once and lasted."""
+        return f"{self.times} times in {self.span}" if self.times > 1 else f"for {self.span}"
 
     @property
     def span(self) -> str:
@@ -44,9 +46,10 @@ class Recurrence(NamedTuple):
 
 
 def of_card(uuid: str, store: StoreReader) -> Recurrence | None:
-    """Times that something harmful began to throttle the card; None where it did once at most."""
+    """Times that something harmful began to throttle the card, or to heat it; None where it did once at most,
+    and not for long: one read decides nothing."""
     slow = store.slowdown(uuid)
-    if slow is None or slow.times < FEWEST_TIMES:
+    if slow is None or (slow.times < FEWEST_TIMES and slow.longest_seconds < LASTS_SECONDS):
         return None
     return Recurrence(slow.times, slow.first_seconds, slow.last_seconds)
 

@@ -378,9 +378,16 @@ def hot(index: int, celsius: float, megahertz: float = 1_980.0, **fields: Any) -
     return card(index, duty_ratio=0.95, temperature_celsius=celsius, sm_clock_hertz=megahertz * 1e6, **fields)
 
 
+def for_a_minute(cluster: Cluster, *some: Gpu) -> None:
+    """Twice the same, a minute apart: one read decides nothing."""
+    for at in (NOW - 60, NOW):
+        cards(cluster, *(msgspec.structs.replace(one, sampled_seconds=at) for one in some))
+        assert at == NOW or found(cluster) == ()
+
+
 def test_a_card_that_heat_slows_down_is_told_by_its_neighbours_clocks(cluster: Cluster) -> None:
     add_nodes(cluster, gpu_node())
-    cards(cluster, hot(0, 64.0), hot(1, 66.0), hot(2, 88.0, 1_188.0))
+    for_a_minute(cluster, hot(0, 64.0), hot(1, 66.0), hot(2, 88.0, 1_188.0))
     one = only(cluster)
     assert (one.finding, one.is_bad) == ("node-hot", False)
     assert one.sentence == (
@@ -390,20 +397,20 @@ def test_a_card_that_heat_slows_down_is_told_by_its_neighbours_clocks(cluster: C
 
 def test_a_card_says_itself_what_holds_it_down(cluster: Cluster) -> None:
     add_nodes(cluster, gpu_node())
-    cards(cluster, hot(0, 64.0), hot(1, 86.0, throttle=0x44))
-    assert only(cluster).sentence == "GPU 1 at 86°C: too hot: the hardware slows it"
+    for_a_minute(cluster, hot(0, 64.0), hot(1, 86.0, throttle=0x44))
+    assert only(cluster).sentence == "GPU 1 at 86°C: too hot: the hardware slows it, for 1 min"
 
 
 def test_a_card_at_its_power_cap_or_warm_at_full_clock_is_well(cluster: Cluster) -> None:
     add_nodes(cluster, gpu_node())
-    cards(cluster, hot(0, 64.0, throttle=0x4), hot(1, 84.0), hot(2, 60.0, 1_000.0))
+    for_a_minute(cluster, hot(0, 64.0, throttle=0x4), hot(1, 84.0), hot(2, 60.0, 1_000.0))
     assert found(cluster) == ()
 
 
 def test_very_hot_is_told_without_any_other_sign(cluster: Cluster) -> None:
     add_nodes(cluster, gpu_node())
-    cards(cluster, hot(0, 93.0))
-    assert only(cluster).sentence == "GPU 0 is hot: 93°C"
+    for_a_minute(cluster, hot(0, 93.0))
+    assert only(cluster).sentence == "GPU 0 at 93°C: hot, for 1 min"
 
 
 def test_a_sound_card_of_a_sick_node_names_the_node_and_the_sick_one_its_own_error(cluster: Cluster) -> None:

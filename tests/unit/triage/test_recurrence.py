@@ -239,15 +239,52 @@ def test_a_card_that_throttles_now_and_then_is_one_row_with_its_times_and_a_cool
     assert after and not after[-1]
 
 
-def test_a_card_that_throttled_once_says_so_while_it_does() -> None:
-    cluster, node = Cluster(), gpu_node("True")
-    for at, bits in enumerate((0, 0x40, 0x40, 0)):
-        card = Gpu(uuid="g0", node="gpu-1", index=0, throttle=bits, sampled_seconds=START + at)
-        cluster.put(node)
+HARM = {"throttle": 0x40}, {"temperature_celsius": 93.0}
+WELL = {"throttle": 0x4, "temperature_celsius": 79.0}
+
+
+def looks(reads: Iterable[tuple[int, bool]], harm: dict[str, Any], **more: Any) -> list[list[str]]:
+    """What *Now* says after each read of a card, which comes at so many seconds and finds it harmed or not;
+    page and command say the same."""
+    cluster, verdicts = Cluster(), None
+    cluster.put(gpu_node("True"))
+    verdicts = Verdicts(cluster.store, cluster.index)
+    found = []
+    for second, is_harmed in reads:
+        state = harm if is_harmed else WELL
+        fields: dict[str, Any] = {"duty_ratio": 0.9, **state, **more}
+        card = Gpu(uuid="g0", node="gpu-1", index=0, sampled_seconds=START + second, **fields)
         cluster.store.apply(Batch(kind=Kind.GPU, changed=(card,)))
-        rows = needs_human(cluster.store, cluster.index, START + at)
-        said = [row.sentence for row in rows]
-        assert said == (["GPU 0: too hot: the hardware slows it"] if bits else [])
+        row = told(cluster, Subject("node", "", "gpu-1"), START + second, verdicts)
+        found.append([] if row is None else [row.sentence])
+    return found
+
+
+@pytest.mark.parametrize("harm", HARM, ids=["throttled", "hot"])
+@pytest.mark.parametrize("at", [0, 30, 90])
+def test_one_read_of_a_harmed_card_is_no_row(harm: dict[str, Any], at: int) -> None:
+    """At a fresh start, and between reads of a card that is well; so are two reads within a minute."""
+    for reads in ((at,), (at, at + 30)):
+        assert not any(looks([(second, second in reads) for second in range(0, 300, 30)], harm)), reads
+
+
+@pytest.mark.parametrize("harm", HARM, ids=["throttled", "hot"])
+@pytest.mark.parametrize("until", [60, 90, 240])
+def test_a_card_that_is_harmed_for_a_minute_is_one_row_until_that_is_over(
+    harm: dict[str, Any], until: int
+) -> None:
+    ends = until + int(WINDOW_SECONDS)
+    seconds = range(0, ends + 60, 30)
+    rows = looks([(second, second <= until) for second in seconds], harm)
+    said = {second: row for second, row in zip(seconds, rows, strict=True) if row}
+    assert list(said) == list(range(60, ends, 30)), "no flap"
+    why = "too hot: the hardware slows it" if "throttle" in harm else "at 93°C: hot"
+    assert f"GPU 0{':' * ('throttle' in harm)} {why}, for 1 min" == said[60][0]
+    assert said[ends - 30][0].endswith(f"for {round(until / 60)} min")
+
+
+def test_a_power_cap_is_no_harm_however_long() -> None:
+    assert not any(looks([(second, False) for second in range(0, 900, 30)], {}))
 
 
 @pytest.mark.parametrize(
