@@ -189,7 +189,7 @@ class CockpitApp(AppBase):
 
     def tell_fault(self, sentence: str) -> None:
         self.attachment.faults["screens"] = sentence
-        self.notify(f"{sentence}.", severity="error", timeout=20)
+        self.notify(f"{sentence}.", severity="error")
 
     def tell_task(self, name: str, sentence: str) -> None:
         self.attachment.tell_fault(name, sentence)
@@ -414,7 +414,7 @@ class CockpitApp(AppBase):
             self.bell()
 
     def tell_note(self, sentence: str) -> None:
-        self.notify(f"{sentence}.", severity="warning", timeout=10)
+        self.notify(f"{sentence}.", severity="warning")
 
     def looked_up(self) -> None:
         self._signal.at_once()

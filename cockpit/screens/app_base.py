@@ -62,9 +62,9 @@ class AppBase(FrugalApp[int]):
     async def on_event(self, event: Event) -> None:
         await self._typed_ahead.take(event)
 
-    def notify(self, message: str, *, timeout: float | None = None, **options: Any) -> None:
-        """Show a remark for some seconds."""
-        self._toasts.add(message, self.NOTIFICATION_TIMEOUT if timeout is None else timeout, options)
+    def notify(self, message: str, **options: Any) -> None:
+        """Show a remark; for how long is a matter of its `severity`."""
+        self._toasts.add(message, options)
 
     def spawn_foreground(self, work: WorkType[None], name: str) -> None:
         """Run what a key opens in a worker. Later keys wait until it asks a question or ends."""

@@ -71,7 +71,7 @@ class Drains:
                 sleep=self._sleep,
             )
         except CockpitError as error:
-            host.notify(f"Drain of node {order.node}: {error.sentence}", severity="error", timeout=20)
+            host.notify(f"Drain of node {order.node}: {error.sentence}", severity="error")
             return
         task = asyncio.ensure_future(run.go())
         self._tasks[order.node] = task
@@ -85,7 +85,7 @@ class Drains:
                 del self._tasks[order.node]
                 self._status.pop(order.node, None)
             host.looked_up()
-        host.notify(outcome.sentence, severity="information" if outcome.is_done else "warning", timeout=20)
+        host.notify(outcome.sentence, severity="information" if outcome.is_done else "warning")
 
     def _told(self, status: "DrainStatus") -> None:
         self._status[status.node] = status

@@ -26,10 +26,10 @@ async def enter_pod(app: App[Any], pod: Pod) -> None:
             return
         code = await _enter(app, plan_entrance(pod, container=container))
     except CockpitError as error:
-        app.notify(error.sentence, severity="error", timeout=8)
+        app.notify(error.sentence, severity="error")
     else:
         if code:
-            app.notify(f"the shell ended with exit code {code}", timeout=5)
+            app.notify(f"the shell ended with exit code {code}")
 
 
 async def _container(app: App[Any], pod: Pod) -> str | None:

@@ -66,5 +66,4 @@ class EventsScreen(TablePlace):
         else:
             self.app.notify(
                 f"{event.object_kind} {event.object_namespace}/{event.object_name} has no page",
-                markup=False,
             )

@@ -86,7 +86,7 @@ def tell_missing(place: VerbPlace, key: str) -> bool:
     if reviews is None or not why:
         return False
     sentence = f"{why[0].upper()}{why[1:]} (context {place.cockpit.context}): {Remedy.ASK_FOR_RIGHT.value}"
-    place.app.notify(sentence, severity="warning", markup=False, timeout=8)
+    place.app.notify(sentence, severity="warning")
     reviews.doubt(missing_rights(place, key))
     return True
 

@@ -139,7 +139,7 @@ class PoolChanges:
         finally:
             self._followed.discard(hold.path)
         if told:
-            host.notify(told, severity="error", markup=False, timeout=30)
+            host.notify(told, severity="error")
 
     def _tell_resumed(self, hold: PoolLeaseHandle, lease: Lease) -> bool:
         """Say how a change of before stands; whether it is over by now, one way or the other."""
@@ -155,5 +155,5 @@ class PoolChanges:
             End.SET_BACK: f"{change} is not in force, it is set to {found.target}: it is free for others",
         }.get(found.end, f"{change} is over: the pool is gone")
         is_bad = found.end not in (End.GOING, End.REACHED)
-        self._host.notify(told, severity="warning" if is_bad else "information", markup=False, timeout=20)
+        self._host.notify(told, severity="warning" if is_bad else "information")
         return found.end is not End.GOING

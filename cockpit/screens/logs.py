@@ -251,7 +251,7 @@ class LogsScreen(Place):
         try:
             await self.cockpit.api.refuse_unsplit(source)
         except CockpitError as error:
-            self.notify(error.sentence, severity="warning", timeout=8, markup=False)
+            self.notify(error.sentence, severity="warning")
             return
         if not self.is_going:
             self._set_stream("stderr")
@@ -289,7 +289,7 @@ class LogsScreen(Place):
         self._searched = text
         self.log_view.set_search(text)
         if text and not self.log_view.action_hit(-1) and not self.log_view.action_hit(1):
-            self.notify(f"no visible line contains {text!r}", markup=False)
+            self.notify(f"no visible line contains {text!r}")
 
     def action_save(self) -> None:
         moment = datetime.fromtimestamp(self.cockpit.clock.now(), UTC)
@@ -309,9 +309,9 @@ class LogsScreen(Place):
         try:
             made, count = await asyncio.to_thread(save_lines, path, lines)
         except CockpitError as error:
-            self.notify(error.sentence, severity="error", markup=False)
+            self.notify(error.sentence, severity="error")
             return
-        self.notify(f"saved {count:,} lines to {made}", markup=False)
+        self.notify(f"saved {count:,} lines to {made}")
 
 
 def tone_of(line: str) -> Tone:

@@ -42,7 +42,7 @@ async def pick_namespace(app: App[Any]) -> None:
         return
     chosen = namespaces_of(answer)
     if wrong := not_a_namespace(chosen):
-        app.notify(f"{wrong!r} is not a valid namespace name", severity="error", markup=False)
+        app.notify(f"{wrong!r} is not a valid namespace name", severity="error")
     elif chosen != here:
         cockpit.typed_namespaces.update(chosen.names)
         cockpit.reattach(namespaces=chosen)
@@ -62,7 +62,7 @@ async def pick_context(app: App[Any]) -> None:
     try:
         names = await cockpit.api.contexts()
     except CockpitError as error:
-        app.notify(error.sentence, severity="error", markup=False)
+        app.notify(error.sentence, severity="error")
         return
     chosen = await app.push_screen_wait(ChoiceDialog("Context", names, current=cockpit.context))
     if chosen is not None and (chosen != cockpit.context or cockpit.cluster.has_failed):
@@ -149,7 +149,7 @@ async def _unlock(app: App[Any]) -> None:
     """`:write`, with one confirmation."""
     cockpit = cockpit_of(app)
     if not cockpit.cluster.is_connected:
-        app.notify("not connected to a cluster; there is nothing to unlock", markup=False)
+        app.notify("not connected to a cluster; there is nothing to unlock")
         return
     lines = (
         "capital keys will submit, kill and scale, each asks for confirmation first",

@@ -278,7 +278,7 @@ class Place(CalmFocus, Screen[None]):
 
     def say(self, sentence: str) -> None:
         """A small remark that changes nothing."""
-        self.app.notify(sentence, markup=False, timeout=5)
+        self.app.notify(sentence)
 
     def acted(self, outcome: Outcome) -> None:
         """A verb that began here has ended so."""

@@ -54,13 +54,13 @@ async def _follow(cockpit: Cockpit, form: SmokeScreen, plan: Plan, node: str) ->
         job = await made(session, plan)
         if job is None:
             return
-        tell = partial(app.notify, severity="warning", timeout=30)
-        app.notify(f"{plan.calls[0].target} tests node {node}: its result is shown when it ends", timeout=8)
+        tell = partial(app.notify, severity="warning")
+        app.notify(f"{plan.calls[0].target} tests node {node}: its result is shown when it ends")
         verdict, _lines = await watch(
             template, values, session, cockpit.clock, job, audit=cockpit.audit(), told=tell
         )
     except CockpitError as error:
-        app.notify(f"smoke test of node {node}: {error.sentence}", severity="error", timeout=30)
+        app.notify(f"smoke test of node {node}: {error.sentence}", severity="error")
         return
     word, severity = ("pass", "information") if verdict.is_pass else ("FAIL", "error")
-    app.notify(f"{word}: node {node}: {verdict.sentence}", severity=severity, timeout=30)
+    app.notify(f"{word}: node {node}: {verdict.sentence}", severity=severity)

@@ -79,7 +79,7 @@ class TensorBoardForward:
             await self._confirm_and_forward()
         except CockpitError as error:
             self._said = f"not opened: {error.sentence}" if self._listener is None else error.sentence
-            self._page.app.notify(error.sentence, severity="error", timeout=8)
+            self._page.app.notify(error.sentence, severity="error")
         finally:
             self._listener = self._passage = self._end = None
             self._is_opening = False
@@ -108,12 +108,12 @@ class TensorBoardForward:
             return await self._stay_open(passage, listener)
 
         self._said = await cockpit.api.hold_open(passage, audit, stay, changed=self._page.show)
-        self._page.app.notify(f"TensorBoard of {job.name}: {self._said}", timeout=8)
+        self._page.app.notify(f"TensorBoard of {job.name}: {self._said}")
 
     async def _stay_open(self, passage: Passage, listener: Listener) -> str:
         """Wait until it is ended; returns why."""
         self._passage, self._listener, self._said = passage, listener, ""
         self._end = asyncio.get_running_loop().create_future()
-        self._page.app.notify(f"TensorBoard: {address(listener)}", timeout=8)
+        self._page.app.notify(f"TensorBoard: {address(listener)}")
         self._page.show()
         return await self._end

@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 MOST_TOASTS = 4
 """Each is a widget with two tasks. Keys without an effect, pressed quickly, showed 60 of them."""
 
+SHOWN_SECONDS = {"information": 8.0, "warning": 15.0, "error": 20.0}
+"""Severity -> how long a remark is shown."""
+
 
 class Toast(NamedTuple):
     """A remark; it goes at `until`, in seconds of the same clock as `Toasts`."""
@@ -34,8 +37,8 @@ class Toasts:
         self._seconds = seconds
         self._shown: list[Toast] = []
 
-    def add(self, message: str, timeout_seconds: float, options: Mapping[str, Any]) -> None:
-        """Show a remark for that time, unless the same is shown."""
+    def add(self, message: str, options: Mapping[str, Any]) -> None:
+        """Show a remark for as long as its severity asks, unless the same is shown."""
         now = self._seconds()
         self._shown = [toast for toast in self._shown if toast.until > now]
         if any((toast.message, toast.options) == (message, options) for toast in self._shown):
@@ -45,5 +48,6 @@ class Toasts:
             self._shown = [toast for toast in self._shown if toast.is_weighty]
             for toast in self._shown:
                 self._show(toast.message, timeout=toast.until - now, **toast.options)
-        self._shown.append(Toast(message, now + timeout_seconds, options))
-        self._show(message, timeout=timeout_seconds, **options)
+        seconds = SHOWN_SECONDS[options.get("severity", "information")]
+        self._shown.append(Toast(message, now + seconds, options))
+        self._show(message, timeout=seconds, **options)

@@ -62,7 +62,7 @@ def act(
         intent, fresh = Intent(verb, things, options, shell), cockpit.planner()
 
         def underway(sentence: str) -> None:
-            app.notify(sentence, markup=False, timeout=8)
+            app.notify(sentence)
             begun()
 
         return await carry_verb(intent, fresh, cockpit.audit, cockpit.clock, asker=asker, underway=underway)
@@ -121,7 +121,7 @@ async def _to_the_end(
 def tell(app: App[Any], outcome: Outcome, then: Then) -> None:
     """Say the outcome and what it warns of, and hand it to `then`."""
     is_good = outcome.state in ("done", "unchanged")
-    app.notify(outcome.sentence, severity="information" if is_good else "error", markup=False, timeout=8)
+    app.notify(outcome.sentence, severity="information" if is_good else "error")
     for sentence in outcome.warnings:
-        app.notify(sentence, severity="warning", markup=False, timeout=30)
+        app.notify(sentence, severity="warning")
     then(outcome)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cockpit.screens.toasts import MOST_TOASTS, Toasts
+from cockpit.screens.toasts import MOST_TOASTS, SHOWN_SECONDS, Toasts
 
 
 class Screen:
@@ -18,8 +18,8 @@ class Screen:
         self.times_shown += 1
         self.shown[message] = self.now + timeout
 
-    def add(self, message: str, severity: str = "information", seconds: float = 5.0) -> None:
-        self.toasts.add(message, seconds, {"severity": severity})
+    def add(self, message: str, severity: str = "information") -> None:
+        self.toasts.add(message, {"severity": severity})
 
 
 def test_a_remark_is_shown_once_while_it_is_there() -> None:
@@ -27,7 +27,7 @@ def test_a_remark_is_shown_once_while_it_is_there() -> None:
     for _ in range(10):
         screen.add("k does nothing on this page")
     assert screen.times_shown == 1
-    screen.now = 6.0
+    screen.now = SHOWN_SECONDS["information"] + 1.0
     screen.add("k does nothing on this page")
     assert screen.times_shown == 2
 
@@ -42,11 +42,11 @@ def test_plain_remarks_give_way_to_the_newest() -> None:
 
 def test_errors_stay_for_their_time() -> None:
     screen = Screen()
-    screen.add("the server refused it", "error", 20.0)
+    screen.add("the server refused it", "error")
     for number in range(50):
         screen.now = number / 10
         screen.add(f"remark {number}")
-    assert screen.shown["the server refused it"] == 20.0
+    assert screen.shown["the server refused it"] == SHOWN_SECONDS["error"]
 
 
 def test_the_same_words_of_another_severity_are_shown() -> None:
