@@ -19,9 +19,9 @@ def _rows(text: str, heading: str) -> list[list[str]]:
 
 
 def _missing(text: str) -> list[str]:
-    """Files and symbols of "How to add" that are not there."""
+    """Files and symbols of "How to change" that are not there."""
     found: list[str] = []
-    for row in _rows(text, "How to add"):
+    for row in _rows(text, "How to change"):
         for name, symbol in _NAMED.findall(" ".join(row[1:])):
             path = ROOT / name
             if not path.exists():
@@ -46,7 +46,7 @@ def _has(path: Path, symbol: str) -> bool:
 
 def test_each_file_and_symbol_to_change_is_there() -> None:
     text = PAGE.read_text()
-    assert len(_rows(text, "How to add")) >= 7
+    assert len(_rows(text, "How to change")) >= 7
     assert _missing(text) == []
 
 
@@ -58,8 +58,8 @@ def test_each_file_and_symbol_to_change_is_there() -> None:
         "`jobspecs/scenarios/two-nodes.yaml` `machines_of_mars`",
     ],
 )
-def test_a_missing_file_or_symbol_in_how_to_add_is_found(change: str) -> None:
-    text = f"\n## How to add\n\n| to add | change |\n| --- | --- |\n| a thing | {change} |\n"
+def test_a_missing_file_or_symbol_in_how_to_change_is_found(change: str) -> None:
+    text = f"\n## How to change\n\n| to add | change |\n| --- | --- |\n| a thing | {change} |\n"
     assert len(_missing(text)) == 1
 
 
@@ -94,7 +94,7 @@ def _naming(word: str) -> set[str]:
 
 
 def test_the_sample_verb_stands_in_its_file_and_in_the_registry_alone() -> None:
-    row = next(row for row in _rows(PAGE.read_text(), "How to add") if row[0] == "a verb")
+    row = next(row for row in _rows(PAGE.read_text(), "How to change") if row[0] == "a verb")
     allowed = {name for name, _ in _NAMED.findall(row[1])}
     assert _naming("cordon") | _naming("uncordon") == allowed
 

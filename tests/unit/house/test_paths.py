@@ -1,27 +1,31 @@
-"""The two paths of the architecture page: each hop is in its file, and no room is entered twice."""
+"""Two paths through the house: each hop is in its file, and no room is entered twice.
 
-import re
+A hop is a file that has what the path carries in its hands (bytes, a record, a verb, a plan, a call) and
+passes it on. What a file was handed before (how to ask, what plans are made on, the session, where batches
+go) is a value that travels down with the call, and no entrance. A file that only answers a hop's question
+(`actions/planning`, `verbs/kinds`, `address`, `shell`, `kubectl`, `plan_diff`, `others`; a getter of the app)
+is no hop.
+"""
+
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tests.unit.house.test_architecture import PAGE, ROOT, _has
+from tests.unit.house.test_architecture import ROOT, _has
 from tests.unit.house.test_import_circles import read_graph
 
-KEY, EVENT = "**A key, to its audit line**", "**An event, from bytes to pixel**"
 MOST_HOPS = 12
 
 
 class Hop(NamedTuple):
-    """One line of a path."""
+    """One step of a path."""
 
-    number: int
-    file: str  # as the page has it
+    file: str
     function: str
-    caller: int  # the hop that calls it; 0 where it is none of them
-    is_handed: bool  # the caller has it from somebody else and does not import it
+    caller: int  # the number of the hop that calls it, from 1; 0 where it is none of them
+    is_handed: bool = False  # the caller has it from somebody else and does not import it
 
     @property
     def path(self) -> Path:
@@ -38,63 +42,80 @@ class Hop(NamedTuple):
         return self.file.split("/")[0]
 
 
-def hops(text: str, heading: str) -> list[Hop]:
-    """The lines of the table behind a heading."""
-    part = text.split(heading, 1)[1]
-    table = part.split("\n| ", 1)[1].split("\n\n", 1)[0]
-    found = []
-    for line in table.splitlines()[2:]:
-        number, file, function, called_by = (one.strip() for one in line.strip("|").split("|"))
-        caller = re.match(r"\d+", called_by)
-        at = int(caller[0]) if caller else 0
-        found.append(Hop(int(number), file.strip("`"), function.strip("`"), at, "handed in" in called_by))
-    return found
+Hops = tuple[Hop, ...]
+
+KEY: Hops = (  # K on a job, to its audit line
+    Hop("screens/place", "action_verb", 0),
+    Hop("screens/verb_keys", "begin", 1),
+    Hop("actions/verbs/registry", "verb_meant", 2),
+    Hop("actions/conduct", "carry_verb", 2),
+    Hop("actions/verbs/job", "plan_to_kill", 4, is_handed=True),
+    Hop("actions/kill", "plan_kill", 5),
+    Hop("screens/plan_dialog", "ask", 4, is_handed=True),
+    Hop("actions/replan", "carry_replanned", 4),
+    Hop("actions/perform", "carry_out", 8),
+    Hop("local_state/audit", "append", 9),
+    Hop("kube/calls", "perform", 9),
+    Hop("kube/session", "request", 11),
+)
+
+EVENT: Hops = (  # a pod that changed, from bytes to a pixel of the jobs
+    Hop("kube/fast_stream", "buffer_updated", 0),
+    Hop("kube/chunked", "feed", 1),
+    Hop("kube/stream_answer", "chunks", 4, is_handed=True),
+    Hop("kube/reflector", "_events", 0),
+    Hop("kube/decode/frames", "take", 6, is_handed=True),
+    Hop("kube/event_dispatch", "work", 4),
+    Hop("kube/decode/wire", "event", 6),
+    Hop("kube/decode/pod_memo", "_first", 4, is_handed=True),
+    Hop("kube/batcher", "changed", 4),
+    Hop("kube/feed", "_sink", 9, is_handed=True),
+    Hop("attach", "sink", 10, is_handed=True),
+    Hop("store/store", "apply", 11),
+    Hop("store/indexes", "put", 12),
+    Hop("store/delta", "sets", 12),
+    Hop("store/signal", "notify", 11, is_handed=True),
+    Hop("app", "on_change", 15, is_handed=True),
+    Hop("jobs/index", "catch_up", 16, is_handed=True),
+    Hop("screens/place", "show", 16, is_handed=True),
+    Hop("screens/table_place", "project", 18),
+    Hop("screens/jobs", "source", 19),
+    Hop("views/jobs", "table", 20),
+    Hop("views/lazy_table", "table", 21),
+    Hop("cockpit_widgets/resource_table", "set_source", 19),
+)
 
 
-def path_of(heading: str) -> list[Hop]:
-    return hops(PAGE.read_text(), heading)
+@pytest.mark.parametrize("path", [KEY, EVENT], ids=["key", "event"])
+def test_each_hop_is_there_and_its_caller_knows_it(path: Hops) -> None:
+    graph = read_graph()
+    for hop in path:
+        assert _has(hop.path, hop.function), hop
+        if hop.caller and not hop.is_handed:
+            caller = path[hop.caller - 1].module
+            is_base = caller in graph[hop.module]  # it calls what a subclass of its own has put in place
+            package = hop.module.rpartition(".")[0]
+            is_shown = package in graph[caller] and hop.module in graph.get(package, ())
+            assert hop.module in graph[caller] or is_shown or is_base, hop
 
 
-@pytest.mark.parametrize("heading", [KEY, EVENT])
-def test_each_hop_is_there_and_its_caller_knows_it(heading: str) -> None:
-    found, graph = path_of(heading), read_graph()
-    assert [one.number for one in found] == list(range(1, len(found) + 1)) and len(found) > 10
-    for one in found:
-        assert _has(one.path, one.function), one
-        if one.caller and not one.is_handed:
-            caller = found[one.caller - 1].module
-            is_base = caller in graph[one.module]  # it calls what a subclass of its own has put in place
-            package = one.module.rpartition(".")[0]
-            is_shown = package in graph[caller] and one.module in graph.get(package, ())
-            assert one.module in graph[caller] or is_shown or is_base, one
-
-
-def rooms(path: list[Hop]) -> list[str]:
+def rooms(path: Hops) -> list[str]:
     """The rooms in the order of the path. A value that was handed in from above is no entrance."""
-    inward = [one for one in path if not (one.is_handed and returns(one, path))]
-    return [room for room, _ in groupby(inward, key=lambda one: one.room)]
+    callers = {hop.caller for hop in path}
+    inward = [hop for number, hop in enumerate(path, 1) if not hop.is_handed or number in callers]
+    return [room for room, _ in groupby(inward, key=lambda hop: hop.room)]
 
 
-def returns(hop: Hop, path: list[Hop]) -> bool:
-    """Whether the path goes on from another hop: nothing is called by this one."""
-    return all(one.caller != hop.number for one in path)
-
-
-@pytest.mark.parametrize("heading", [KEY, EVENT])
-def test_no_room_is_entered_twice(heading: str) -> None:
-    found = rooms(path_of(heading))
+@pytest.mark.parametrize("path", [KEY, EVENT], ids=["key", "event"])
+def test_no_room_is_entered_twice(path: Hops) -> None:
+    found = rooms(path)
     assert len(found) == len(set(found)), found
 
 
 def test_a_key_reaches_its_audit_line_in_twelve_files() -> None:
-    assert len(path_of(KEY)) <= MOST_HOPS
+    assert len(KEY) <= MOST_HOPS
 
 
 def test_a_room_that_is_entered_twice_is_seen() -> None:
-    lines = ("1 | `app` | `a` | the key", "2 | `screens/x` | `b` | 1", "3 | `app` | `c` | 2")
-    text = KEY + "\n\n| hop |\n| --- |\n" + "".join(f"| {one} |\n" for one in lines) + "\n"
-    assert rooms(hops(text.replace("| hop |", "| hop | file | function | called by |"), KEY)) == [
-        "app",
-        "screens",
-        "app",
-    ]
+    path = (Hop("app", "a", 0), Hop("screens/x", "b", 1), Hop("app", "c", 2))
+    assert rooms(path) == ["app", "screens", "app"]
