@@ -30,16 +30,16 @@ from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
 from cockpit.screens.app_base import AppBase
 from cockpit.screens.app_protocol import Inspection
-from cockpit.screens.drains import Drains
 from cockpit.screens.key_rights import tell_missing
 from cockpit.screens.keymap import VERB
-from cockpit.screens.lease_keeper import PoolChanges
 from cockpit.screens.login import ScreensTerminal
 from cockpit.screens.now import NowScreen
-from cockpit.screens.on_demand import RowReads
 from cockpit.screens.place import Place, close_pages
-from cockpit.screens.pool_history import PoolWatch
-from cockpit.screens.problem_tracker import BEHIND_SECONDS, Files, NowWatch
+from cockpit.services.drains import Drains
+from cockpit.services.pool_changes import PoolChanges
+from cockpit.services.pool_watch import PoolWatch
+from cockpit.services.problems import BEHIND_SECONDS, Files, NowWatch
+from cockpit.services.row_reads import RowReads
 from cockpit.store.signal import Signal
 from cockpit.terminal import end_with_terminal
 from cockpit.views.view_state import ViewState
@@ -84,9 +84,6 @@ class CockpitApp(AppBase):
     # before any dialog, form or filter sees it: ctrl+c always leaves
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", "Leave", show=False, priority=True),
-        Binding(
-            "ctrl+l", "ask_again", "Redraw, and ask again for what was refused", show=False, priority=True
-        ),
     ]
 
     def __init__(
@@ -104,11 +101,11 @@ class CockpitApp(AppBase):
         self._logins = options.logins or Logins()
         self._logins.lender = ScreensTerminal(self)
         self.attachment = self._new_attachment(options.attach_to)
-        self.now_watch = NowWatch(self)
-        self.pool_watch = PoolWatch(self)
+        self.now_watch = NowWatch(self, self.files, self.announce)
+        self.pool_watch = PoolWatch(self, self.run_history)
         self.row_reads = RowReads(self)
         self.drains = Drains(self)
-        self.pool_changes = PoolChanges(self)
+        self.pool_changes = PoolChanges(self, self.pool_watch, lambda: self.lease_namespace)
         self.typed_namespaces: set[str] = set()
         self._is_leaving = False
 
@@ -132,7 +129,7 @@ class CockpitApp(AppBase):
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
         if self.options.first_note:
-            self.tell_note(self.options.first_note)
+            self.notify(f"{self.options.first_note}.", severity="warning")
         if self.options.attach:
             self._start()
             self.keep(self, "rows", self.row_reads.read_on)
@@ -374,7 +371,7 @@ class CockpitApp(AppBase):
 
         self.spawn_foreground(partial(open_palette, self), "palette")
 
-    # ---- what needs a human, over time (cockpit.screens.problem_tracker)
+    # ---- what needs a human, over time (cockpit.services.problems)
 
     def _look_behind(self) -> None:
         """News comes behind other screens, too; a shell has the terminal for itself."""
@@ -412,9 +409,6 @@ class CockpitApp(AppBase):
         )
         if self.options.settings.bell:
             self.bell()
-
-    def tell_note(self, sentence: str) -> None:
-        self.notify(f"{sentence}.", severity="warning")
 
     def looked_up(self) -> None:
         self._signal.at_once()

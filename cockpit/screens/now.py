@@ -19,8 +19,8 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
-from cockpit.screens.problem_tracker import is_settled
 from cockpit.screens.row_sentence import RowSentence
+from cockpit.services.problems import is_settled
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
 from cockpit.triage.judgement import quiet

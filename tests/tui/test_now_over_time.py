@@ -15,8 +15,8 @@ from cockpit.local_state.shared_notes import SharedNotes
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.node import Node
 from cockpit.model.record import Condition, Kind
-from cockpit.screens.problem_tracker import Files
 from cockpit.screens.since_left import SinceLeftScreen
+from cockpit.services.problems import Files
 from cockpit.triage.troubles import FIRST_SIGHT_SECONDS, RESOLVED_SECONDS, STAYS_SECONDS_OF
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle

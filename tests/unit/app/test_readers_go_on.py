@@ -12,7 +12,7 @@ from cockpit import supervise
 from cockpit.clock import ManualClock
 from cockpit.errors import Refused
 from cockpit.kube.answer import ApiAnswer
-from cockpit.screens.on_demand import RowReads
+from cockpit.services.row_reads import RowReads
 from cockpit.supervise import kept_up
 
 

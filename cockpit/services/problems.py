@@ -5,12 +5,11 @@ screen. `keep_history` is a task beside them: files are read and written in a th
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from cockpit.clock import Clock
 from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput
 from cockpit.model.batch import Phase
@@ -26,7 +25,7 @@ from cockpit.model.remembered import (
     Remembered,
     SessionNotes,
 )
-from cockpit.screens.app_protocol import Cluster
+from cockpit.services.host import Cluster, Host
 from cockpit.triage.expected_start import ended_runs
 from cockpit.triage.since_left import Happened, since_left
 from cockpit.triage.troubles import MEASURED, Trouble, Troubles, key_of
@@ -59,31 +58,19 @@ class Files(NamedTuple):
     shared: "SharedNotes | None" = None
 
 
-class WatchHost(Protocol):
-    """What the app hands in."""
-
-    clock: Clock
-
-    @property
-    def cluster(self) -> Cluster: ...
-    def files(self) -> Files:
-        """Those of the cluster that is connected; nothing is opened."""
-
-    def announce(self, news: tuple[Finding, ...]) -> None:
-        """There are new problems."""
-
-    def looked_up(self) -> None:
-        """What former sessions or others know is known by now."""
-
-    def tell_note(self, sentence: str) -> None:
-        """Something of the files cannot be used."""
-
-
 class NowWatch:
-    """The troubles of the cluster and the namespaces in force, and what former sessions left."""
+    """The troubles of the cluster and the namespaces in force, and what former sessions left.
 
-    def __init__(self, app: WatchHost) -> None:
+    `files` gives those of the cluster that is connected and opens nothing; `announce` receives new
+    problems.
+    """
+
+    def __init__(
+        self, app: Host, files: Callable[[], Files], announce: Callable[[tuple[Finding, ...]], None]
+    ) -> None:
         self._app = app
+        self._files_now = files
+        self._announce = announce
         self._cluster: Cluster | None = None
         self._namespaces = EVERY
         self._troubles = Troubles()
@@ -130,7 +117,7 @@ class NowWatch:
         if is_settled(cluster) and minute_of(now_seconds) not in self._loads:
             self.keep_load(self.load)
         if news := self._troubles.news():
-            self._app.announce(news)
+            self._announce(news)
         self._looked_at = clock.monotonic()
         self._cost_seconds = self._looked_at - began
         if self._files is None and cluster.is_connected:
@@ -147,7 +134,7 @@ class NowWatch:
 
     def _follow(self) -> None:
         """Forget the problems of the former cluster or namespaces."""
-        cluster = self._app.cluster
+        cluster: Cluster = self._app.cluster
         if cluster is self._cluster and cluster.namespaces == self._namespaces:
             return
         if cluster is not self._cluster:
@@ -268,7 +255,7 @@ class NowWatch:
 
     async def _recall(self) -> bool:
         """Open the files; False where another cluster is in force meanwhile."""
-        cluster, files = self._cluster, self._app.files()
+        cluster, files = self._cluster, self._files_now()
         left = Remembered()
         if files.history is not None:
             left = await apart(partial(files.history.recall, self._app.clock.cluster_now()))
@@ -329,7 +316,7 @@ class NowWatch:
     def _tell(self, sentence: str) -> None:
         if sentence and sentence not in self._told:
             self._told.add(sentence)
-            self._app.tell_note(sentence)
+            self._app.notify(f"{sentence}.", severity="warning")
 
 
 def is_listed(cluster: Cluster) -> bool:

@@ -4,41 +4,22 @@ what jobs that look idle did over the last hours; nothing while nodes and pods a
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
 
-from cockpit.api_server import ApiServer
 from cockpit.errors import BadInput, NoConnection
 from cockpit.model.finding import Finding
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.screens.app_protocol import Cluster
+from cockpit.services.host import Cluster, Host
 from cockpit.triage.on_demand import MOST_LOGS, TOLD_BY_LOG, rows_of
 from cockpit.triage.verdicts import Verdicts
 
-if TYPE_CHECKING:
-    from cockpit.local_state.audit import Audit
-
 AGAIN_SECONDS = 5.0
-
-
-class ReadHost(Protocol):
-    """What the app hands in."""
-
-    @property
-    def cluster(self) -> Cluster: ...
-    @property
-    def api(self) -> ApiServer: ...
-    def audit(self) -> "Audit":
-        """The audit log of this host."""
-
-    def looked_up(self) -> None:
-        """There is something new to show."""
 
 
 class RowReads:
     """One for the app. Places say which rows are in sight; `read_on` is the task that reads."""
 
-    def __init__(self, app: ReadHost) -> None:
+    def __init__(self, app: Host) -> None:
         self._app = app
         self._rows: tuple[tuple[Pod, ...], ...] = ()
         self._due = asyncio.Event()

@@ -5,11 +5,10 @@ One for the app, beside `NowWatch`. Files are read and written in a thread; the 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from cockpit.clock import Clock
 from cockpit.daemon_thread import apart
 from cockpit.local_state.audit import local_user
 from cockpit.model.plan import PoolLeaseHandle
@@ -19,8 +18,8 @@ from cockpit.pools.demand import NO_DEMAND, MachineMemory, demand_by_pool
 from cockpit.pools.growth_log import GrowthLog
 from cockpit.pools.idle import EmptyWatch
 from cockpit.pools.index import pools_of
-from cockpit.screens.app_protocol import Cluster
-from cockpit.screens.problem_tracker import is_settled
+from cockpit.services.host import Cluster, Host
+from cockpit.services.problems import is_settled
 from cockpit.views.pool_curves import SHOWN_SECONDS
 from cockpit.views.pool_page import sample_of
 
@@ -36,22 +35,12 @@ MOST_OWN: Final = 400
 """Samples of a pool that this session keeps: as many as are shown, and some."""
 
 
-class PoolHost(Protocol):
-    """What the app hands in."""
-
-    clock: Clock
-
-    @property
-    def cluster(self) -> Cluster: ...
-    def run_history(self) -> "LocalHistory | None":
-        """Where the history of the cluster in force is kept; None: nowhere."""
-
-
 class PoolWatch:
-    """The pools of the cluster in force over time."""
+    """The pools of the cluster in force over time. `history` gives where it is kept; None: nowhere."""
 
-    def __init__(self, app: PoolHost) -> None:
+    def __init__(self, app: Host, history: "Callable[[], LocalHistory | None]") -> None:
         self._app = app
+        self._history = history
         self._cluster: Cluster | None = None
         self._machines = MachineMemory()
         self._begin_anew()
@@ -90,7 +79,7 @@ class PoolWatch:
         """Store the nodes that were just reclaimed."""
         self._follow()
         self._reclaims = (*found, *self._reclaims)
-        history = self._app.run_history()
+        history = self._history()
         if history is not None:
             for item in found:
                 await apart(partial(history.put_reclaim, item))
@@ -173,7 +162,7 @@ class PoolWatch:
 
     async def keep(self) -> None:
         """Write what was seen; what could not be written is tried again."""
-        history, samples = self._app.run_history(), tuple(self._unwritten)
+        history, samples = self._history(), tuple(self._unwritten)
         growths = tuple(self._unwritten_growths)
         if history is None or not (samples or growths):
             self._unwritten.clear()
@@ -189,7 +178,7 @@ class PoolWatch:
     async def recall(self, pool_key: str) -> None:
         """Read what is remembered of that pool, and of growths of all; once."""
         self._follow()
-        history, cluster = self._app.run_history(), self._cluster
+        history, cluster = self._history(), self._cluster
         if history is None or pool_key in self._recalled:
             return
         self._recalled.add(pool_key)

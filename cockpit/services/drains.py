@@ -7,37 +7,20 @@ there.
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from textual.worker import WorkType
-
-from cockpit.clock import Clock
 from cockpit.errors import CockpitError
 from cockpit.model.plan import DrainOrder, Outcome
+from cockpit.services.host import Host
 
 if TYPE_CHECKING:
     from cockpit.actions.drain.run import DrainStatus
-    from cockpit.actions.perform import AuditLog
-
-
-class DrainsHost(Protocol):
-    """What the app hands in."""
-
-    clock: Clock
-
-    @property
-    def cluster(self) -> Any: ...
-    def audit(self) -> "AuditLog": ...
-    def spawn(self, work: WorkType[None], name: str) -> None: ...
-    def notify(self, message: str, **options: Any) -> None: ...
-    def looked_up(self) -> None:
-        """Redraw the screen."""
 
 
 class Drains:
     """The drains of this session by the name of the node."""
 
-    def __init__(self, host: DrainsHost, sleep: Callable[[float], Any] = asyncio.sleep) -> None:
+    def __init__(self, host: Host, sleep: Callable[[float], Any] = asyncio.sleep) -> None:
         self._host = host
         self._sleep = sleep
         self._status: dict[str, DrainStatus] = {}

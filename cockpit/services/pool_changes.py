@@ -7,22 +7,19 @@ host: once a session, as soon as it may write.
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
-from textual.worker import WorkType
-
-from cockpit.clock import Clock
 from cockpit.errors import CockpitError
 from cockpit.model.lease import Lease, LeaseRead
 from cockpit.model.plan import PoolLeaseHandle
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.pools.index import pools_of
+from cockpit.services.host import Host
+from cockpit.services.pool_watch import PoolWatch
 
 if TYPE_CHECKING:
-    from cockpit.actions.perform import AuditLog
     from cockpit.model.store_reader import StoreReader
-    from cockpit.screens.pool_history import PoolWatch
 
 BEGINS_SECONDS: Final = 60.0
 """So long after its Lease was taken the size may still be written: what goes is cordoned first, and
@@ -31,32 +28,21 @@ MOST_READ: Final = 50
 """Pools whose Lease is read for a change of before; those that cannot be resized from here have none."""
 
 
-class ChangesHost(Protocol):
-    """What the app hands in."""
-
-    clock: Clock
-
-    @property
-    def cluster(self) -> Any: ...
-    @property
-    def lease_namespace(self) -> str:
-        """Where Leases of the context in force are."""
-
-    def audit(self) -> "AuditLog": ...
-    def run_worker(self, work: WorkType[None], *, name: str, group: str, exclusive: bool) -> Any: ...
-    def spawn(self, work: WorkType[None], name: str) -> None: ...
-    def notify(self, message: str, **options: Any) -> None: ...
-    @property
-    def pool_watch(self) -> "PoolWatch": ...
-
-
 class PoolChanges:
     """The changes of this session by the Lease that holds their pool."""
 
-    def __init__(self, host: ChangesHost, sleep: Callable[[float], Any] = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        host: Host,
+        pool_watch: PoolWatch,
+        lease_namespace: Callable[[], str],
+        sleep: Callable[[float], Any] = asyncio.sleep,
+    ) -> None:
         self._host = host
+        self._pool_watch = pool_watch
+        self._lease_namespace = lease_namespace
         self._sleep = sleep
-        self._followed: set[str] = set()
+        self._followed: dict[str, asyncio.Task[Any]] = {}  # by the path of the Lease
         self._searched: Any = None  # the attachment whose Leases were read
 
     async def read(self, pool: Pool) -> LeaseRead:
@@ -64,13 +50,13 @@ class PoolChanges:
         from cockpit.actions.pool_lease import read_lease
 
         try:
-            return await read_lease(self._host.cluster.connected(), pool, self._host.lease_namespace)
+            return await read_lease(self._host.cluster.connected(), pool, self._lease_namespace())
         except CockpitError as error:
             return LeaseRead(trouble=error.sentence)
 
     def follow(self, hold: PoolLeaseHandle) -> None:
         """Keep the hold until its change is over, and tell who undid it."""
-        self._host.pool_watch.note_asked(hold)
+        self._pool_watch.note_asked(hold)
         self._follow(hold, None)
 
     def look(self) -> None:
@@ -94,7 +80,7 @@ class PoolChanges:
             lease = (found := await self.read(pool)).lease
             if lease is None or not found.is_ours or not lease.is_in_force(host.clock.cluster_now()):
                 continue
-            hold = hold_of(pool, lease, host.lease_namespace)
+            hold = hold_of(pool, lease, self._lease_namespace())
             young = host.clock.cluster_now() - (lease.acquired_seconds or 0.0) < BEGINS_SECONDS
             if hold is None or (young and pool.target != hold.to):
                 continue  # another terminal of this person is about to write it
@@ -102,9 +88,9 @@ class PoolChanges:
                 self._follow(hold, lease)
 
     def _follow(self, hold: PoolLeaseHandle, lease: Lease | None) -> None:
-        work: WorkType[None] = partial(self._to_the_end, hold, lease)
-        name = f"hold {hold.pool_key}"
-        self._host.run_worker(work, name=name, group=name, exclusive=True)
+        if (former := self._followed.get(hold.path)) is not None:
+            former.cancel()
+        self._host.spawn(partial(self._to_the_end, hold, lease), f"hold {hold.pool_key}")
 
     async def _to_the_end(self, hold: PoolLeaseHandle, lease: Lease | None) -> None:
         """`lease` is that of a change that is taken up again."""
@@ -130,14 +116,17 @@ class PoolChanges:
             sleep=self._sleep,
             is_resumed=lease is not None,
         )
-        self._followed.add(hold.path)
+        task = asyncio.current_task()
+        assert task is not None
+        self._followed[hold.path] = task
         try:
             if lease is not None and self._tell_resumed(hold, lease):
                 await follower.to_the_end()
                 return
             told = await bad_end(await follower.to_the_end(), hold, session, cluster.store)
         finally:
-            self._followed.discard(hold.path)
+            if self._followed.get(hold.path) is task:
+                del self._followed[hold.path]
         if told:
             host.notify(told, severity="error")
 

@@ -1,0 +1,1 @@
+"""What runs beside the screens: problems and pools over time, drains, changes of pools, reads on demand."""
