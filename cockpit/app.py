@@ -38,7 +38,7 @@ from cockpit.screens.place import Place, close_pages
 from cockpit.services.drains import Drains
 from cockpit.services.pool_changes import PoolChanges
 from cockpit.services.pool_watch import PoolWatch
-from cockpit.services.problems import BEHIND_SECONDS, Files, NowWatch
+from cockpit.services.problems import PAUSE_SECONDS, Files, NowWatch
 from cockpit.services.row_reads import RowReads
 from cockpit.store.signal import Signal
 from cockpit.terminal import end_with_terminal
@@ -89,9 +89,9 @@ class CockpitApp(AppBase):
     def __init__(
         self, options: AppOptions, *, clock: Clock | None = None, rng: random.Random | None = None
     ) -> None:
-        self.clock: Clock = clock or SystemClock()
-        self._crashes = Crashes(options.state_folder, self.clock)
-        super().__init__(self._crashes.note if options.goes_on else None)
+        clock = clock or SystemClock()
+        self._crashes = Crashes(options.state_folder, clock)
+        super().__init__(self._crashes.note if options.goes_on else None, clock)
         self.options = options
         self._rng = rng or random.Random()
         self._states: dict[str, ViewState] = {}
@@ -136,7 +136,7 @@ class CockpitApp(AppBase):
         if self.options.state_folder is not None:
             self.keep(self, "history", self.now_watch.keep_history)
             self.keep(self, "pools", self.pool_watch.keep_on)
-        self.set_interval(BEHIND_SECONDS, self._look_behind)
+        self.set_interval(PAUSE_SECONDS, self._look_behind)
 
     def _new_attachment(self, options: AttachOptions) -> Attachment:
         moved, listed, note = self._signal.notify, self._show_lists, self._note_task
@@ -377,7 +377,9 @@ class CockpitApp(AppBase):
         """News comes behind other screens, too; a shell has the terminal for itself."""
         if self.attachment.is_connected:
             self.pool_changes.look()
-        if self.attachment.is_connected and not self.attachment.is_away and self.now_watch.is_due:
+        if not self.attachment.is_connected or self.attachment.is_away:
+            return
+        if self.now_watch.is_due(self.typed_at):
             self.attachment.jobs.catch_up()
             self.now_watch.look()
 

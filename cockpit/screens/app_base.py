@@ -5,6 +5,7 @@ on: a failed message handler is abandoned, and a widget that cannot be drawn sho
 An error before the first screen is mounted still ends the app.
 """
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial, wraps
@@ -16,7 +17,7 @@ from rich.segment import Segment
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
-from textual.events import Event
+from textual.events import Event, InputEvent
 from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
@@ -24,6 +25,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.worker import Worker, WorkerFailed, WorkType
 
+from cockpit.clock import Clock
 from cockpit.gc_tuning import ClosedPages
 from cockpit.screens.toasts import Toasts
 from cockpit.screens.typed_ahead import TypedAhead
@@ -42,8 +44,11 @@ class AppBase(FrugalApp[int]):
         Binding("ctrl+l", "ask_again", "Redraw, ask again for what was refused", show=False, priority=True),
     ]
 
-    def __init__(self, note: Note | None) -> None:
+    def __init__(self, note: Note | None, clock: Clock) -> None:
         super().__init__()
+        self.clock = clock
+        self.typed_at = -math.inf
+        """When the last key or click came, by the monotonic clock."""
         self._note = note
         self._is_up = False
         self._shown: set[str] = set()
@@ -60,6 +65,8 @@ class AppBase(FrugalApp[int]):
         self._closed_pages.changed()
 
     async def on_event(self, event: Event) -> None:
+        if isinstance(event, InputEvent):
+            self.typed_at = self.clock.monotonic()
         await self._typed_ahead.take(event)
 
     def notify(self, message: str, **options: Any) -> None:

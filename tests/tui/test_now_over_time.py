@@ -16,7 +16,7 @@ from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.node import Node
 from cockpit.model.record import Condition, Kind
 from cockpit.screens.since_left import SinceLeftScreen
-from cockpit.services.problems import Files
+from cockpit.services.problems import BEHIND_SECONDS, LONGEST_SECONDS, PAUSE_SECONDS, Files
 from cockpit.triage.troubles import FIRST_SIGHT_SECONDS, RESOLVED_SECONDS, STAYS_SECONDS_OF
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
@@ -181,6 +181,30 @@ async def test_a_new_problem_is_told_once_wherever_one_is(tmp_path: Path) -> Non
             await settle(pilot)
         told = [one.message for one in app._notifications if "gpu-h100-19" in one.message]
         assert len(told) == 1 and app.bells == bells + 1
+
+
+async def test_problems_are_looked_for_in_a_pause_of_who_types(tmp_path: Path) -> None:
+    app = RememberingApp(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("2")
+        await settle(pilot)
+
+        def looks(after_seconds: float) -> bool:
+            app.pass_time(after_seconds)
+            before = app.now_watch._looked_at
+            app._look_behind()
+            return app.now_watch._looked_at != before
+
+        assert looks(BEHIND_SECONDS)
+        between = 0.75 * PAUSE_SECONDS
+        for _ in range(int(LONGEST_SECONDS / between) - 1):
+            await pilot.press("down")
+            assert not looks(between)
+        await pilot.press("down")
+        assert looks(between), "one who types on and on is told, too"
+        await pilot.press("down")
+        assert not looks(between)
+        assert looks(BEHIND_SECONDS)
 
 
 async def test_since_you_left_is_a_line_that_opens_a_list_and_can_be_dismissed(tmp_path: Path) -> None:
