@@ -142,7 +142,8 @@ def gain_lines(pool: Pool, more: int, store: StoreReader) -> tuple[str, ...]:
     model = f" {pool.gpu_model}" if pool.gpu_model else ""
     if not each:
         return (f"{nodes}{machine} without GPUs",)
-    return (f"{nodes}{machine} x {each} GPUs{model} = + {more * each} GPUs",)
+    gpus, all_gpus = (f"{count} GPU{'s' * (count != 1)}" for count in (each, more * each))
+    return (f"{nodes}{machine} x {gpus}{model} = + {all_gpus}",)
 
 
 def _shrink(now: int, replicas: int, found: Shrinking) -> tuple[tuple[str, ...], tuple[str, ...]]:

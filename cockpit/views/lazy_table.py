@@ -186,7 +186,7 @@ class View(Generic[R]):
             self.key,
             now_seconds,
             total=len(within),
-            problem=filter_.problem,
+            problem=filter_.problem or ("" if kept or not within else filter_.doubt),
         )
 
     def _within(self, rows: list[R], namespaces: Namespaces) -> list[R]:

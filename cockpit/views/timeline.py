@@ -27,7 +27,7 @@ from cockpit.views.training_panel import Lens
 
 DEEPEST = 8
 MOST_NAMED = 3
-NOT_YET, NOT_SEEN = "not yet", "not seen"
+NOT_YET, NOT_SEEN, NEVER = "not yet", "not seen", "never"
 ADMITTED, AGAIN = "admitted", "admitted again"
 RESUMED, TRIED_AGAIN = "resumed", "tried again"
 _LATER = (AGAIN, RESUMED, TRIED_AGAIN)
@@ -64,7 +64,17 @@ class Run(NamedTuple):
 def steps(
     job: Job, workload: Workload | None, members: Sequence[Pod], store: StoreReader, run: Run
 ) -> tuple[Step, ...]:
-    """The stations in their order; those that cannot apply (a queue, a launcher) are left out."""
+    """The stations in their order; those that cannot apply (a queue, a launcher) are left out. What has not
+    come when the job has ended never will."""
+    found = _stations(job, workload, members, store, run)
+    if job.state not in JobState.ENDED:
+        return found
+    return tuple(step._replace(note=NEVER) if step.note == NOT_YET else step for step in found)
+
+
+def _stations(
+    job: Job, workload: Workload | None, members: Sequence[Pod], store: StoreReader, run: Run
+) -> tuple[Step, ...]:
     first, times = run.first, run.times
     found = [Step("submitted", job.created_seconds)]
     if workload is not None:
@@ -207,10 +217,10 @@ def words(found: Sequence[Step]) -> str:
     parts = []
     for step in found[1:]:
         if step.at_seconds is None or begun is None:
-            text = f"{step.name}: {step.note if step.note in (NOT_YET, NOT_SEEN) else '?'}"
+            text = f"{step.name}: {step.note if step.note in (NOT_YET, NOT_SEEN, NEVER) else '?'}"
         else:
             text = f"{step.name} +{fmt.span(step.at_seconds - begun)}"
-        is_told = step.note and step.at_seconds is not None and step.note != NOT_YET
+        is_told = step.note and step.at_seconds is not None and step.note not in (NOT_YET, NEVER)
         parts.append(f"{text} ({step.note})" if is_told else text)
     return " → ".join(parts)
 

@@ -49,10 +49,12 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A parsed filter. `problem` is a sentence where the text was not understood; `terms` is then empty."""
+    """A parsed filter. `problem` is a sentence where the text was not understood; `terms` is then empty.
+    `doubt` is one for the case that nothing matches: a word that was taken as text may have meant a field."""
 
     terms: tuple[Term, ...] = ()
     problem: str = ""
+    doubt: str = ""
 
 
 _WORD = re.compile(
@@ -70,6 +72,7 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 def parse_filter(text: str, fields: Mapping[str, Measure]) -> Filter:
     """A filter for a table with these fields. Never raises: a mistake is told in `problem`."""
     terms: list[Term] = []
+    doubt = ""
     at = 0
     while at < len(text):
         if text[at].isspace():
@@ -87,8 +90,10 @@ def parse_filter(text: str, fields: Mapping[str, Measure]) -> Filter:
         one = _term(match, fields)
         if isinstance(one, str):
             return Filter(problem=one)
+        if match["field"] and not one.field:
+            doubt = doubt or _no_field(match["field"].lower(), fields)
         terms.append(one)
-    return Filter(tuple(terms))
+    return Filter(tuple(terms), doubt=doubt)
 
 
 def _term(match: re.Match[str], fields: Mapping[str, Measure]) -> Term | str:
@@ -104,7 +109,7 @@ def _term(match: re.Match[str], fields: Mapping[str, Measure]) -> Term | str:
         if op == ":":
             # an image or a time holds a colon: not a field of this table, so plain text
             return Term("", "", f"{field}:{value}".casefold(), inverted=inverted)
-        return f"Filter: no field {field!r} here; fields are {', '.join(sorted(fields))}."
+        return _no_field(field, fields)
     if op == "!=":
         op, inverted = "=", not inverted
     measure = fields.get(field, Measure.TEXT)
@@ -117,6 +122,10 @@ def _term(match: re.Match[str], fields: Mapping[str, Measure]) -> Term | str:
         example = f"{field}{op}{_EXAMPLE[measure]}"
         return f"Filter: {value!r} is not a {measure.value} for {field!r}; write for example {example}."
     return Term(field, op, value.casefold(), number, inverted)
+
+
+def _no_field(name: str, fields: Mapping[str, Measure]) -> str:
+    return f"Filter: no field {name!r} here; fields are {', '.join(sorted(fields))}."
 
 
 _EXAMPLE = {

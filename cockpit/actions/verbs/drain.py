@@ -118,7 +118,7 @@ STOP_DRAIN = Verb(
     kind="node",
     key="D",
     opener="drain",
-    words=Words("stop the drain of", "no longer drained", "call the drain of nodes off"),
+    words=Words("stop the drain of", "no longer drained", "call the drain of nodes off", label="stop drain"),
     plan=plan_to_stop,
     needs=_needs_to_stop,
     is_for=is_draining,

@@ -53,7 +53,6 @@ def table(text: str) -> LazyTable[Row]:
         ('"notebook 3"', "notebook"),
         ('name:"k 3"', "notebook"),
         ("STATE:failed", "vision"),
-        ("a:b", ""),
         ("gpus>4 state:running name:70", "llm-70b"),
     ],
 )
@@ -62,6 +61,17 @@ def test_what_a_filter_keeps(text: str, kept: str) -> None:
     assert found.problem == ""
     assert " ".join(found.key(row).split()[0] for row in range(len(found))) == kept
     assert found.total == 4
+
+
+def test_a_field_that_is_not_there_is_text_and_told_where_nothing_matches() -> None:
+    rows = [*ROWS, ("hub/train:1.4", "running", 1, None)]
+    found = VIEW.table(rows, ViewState(filter="train:1.4"), 0.0)
+    assert (len(found), found.problem) == (1, "")
+    found = VIEW.table(rows, ViewState(filter="owner:team-a"), 0.0)
+    told = "Filter: no field 'owner' here; fields are duty, gpus, name, state."
+    assert (len(found), found.problem) == (0, told)
+    found = VIEW.table([], ViewState(filter="owner:team-a"), 0.0)
+    assert found.problem == "", "nothing was there to match"
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,16 @@ def test_what_has_not_come_yet_says_so() -> None:
     )
 
 
+@pytest.mark.parametrize("state", sorted(JobState.ENDED))
+def test_what_did_not_come_before_the_job_ended_never_will(state: str) -> None:
+    ended = msgspec.structs.replace(JOB, state=state)
+    held = msgspec.structs.replace(WORKLOAD, conditions=(Condition("Admitted", "False"),))
+    assert words(steps(ended, held, (), Store(), Run())) == "admitted: never"
+    unbound = (LAUNCHER, msgspec.structs.replace(WORKERS[0], node=""))
+    told = words(steps(ended, WORKLOAD, unbound, Store(), Run()))
+    assert "all bound: never" in told and "not yet" not in told
+
+
 def again(admitted: float, bound: float) -> tuple[Workload, Store]:
     """A job that was suspended and came back: its workload, and what events tell of its new pods."""
     conditions = (Condition("Admitted", "True", changed_seconds=T0 + admitted), Condition("Evicted", "False"))
