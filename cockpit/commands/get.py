@@ -18,7 +18,7 @@ from cockpit.gangs import registry
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
-from cockpit.pools.index import node_stage, pools_of
+from cockpit.pools.index import pools_of
 from cockpit.pools.truth import gpus_allocated
 from cockpit.triage.on_demand import MOST_LOGS, TOLD_BY_LOG
 from cockpit.views import duty, events, gpus, jobs, nodes, pods, pools, queues
@@ -181,7 +181,7 @@ def item(row: Any, attachment: Attachment) -> Any:
         allocated = gpus_allocated(store, node.name) if row.allocated_text != "?" else None
         return {
             **plain(node),
-            "stage": node_stage(node, store),
+            "stage": row.stage,
             "gpus_allocated": allocated,
             "duty": plain(duty.of_node(node, store, allocated)),
             "gpus": plain(cards_of(node, store)),

@@ -33,13 +33,14 @@ from cockpit.model.scaler import ScalersRead
 from cockpit.pools import registry
 from cockpit.pools.capacity import demand_name
 from cockpit.pools.idle import IdleNode
-from cockpit.pools.index import node_stage, pool_again, pool_named, pool_object
+from cockpit.pools.index import pool_again, pool_named, pool_object
 from cockpit.pools.ladder import Hang, Ladder, MachineLadder, Stamp
 from cockpit.pools.owner import PoolFailure
 from cockpit.pools.owner_log import log_pod, why_no_log
 from cockpit.pools.plan import nodes_named
 from cockpit.pools.price import node_hourly, pool_hourly
 from cockpit.pools.usual import usual_wait
+from cockpit.triage.node_walk import stage_at
 from cockpit.views import nodes as nodes_view
 from cockpit.views.pool_curves import SHOWN_SECONDS
 from cockpit.views.pool_json import Learnt, page_of
@@ -175,7 +176,7 @@ def tree(page: PoolPage, attachment: Attachment) -> dict[str, Any]:
             for item in page.notices
         ],
         "expected_wait_seconds": None if wait is None else wait.seconds,
-        "nodes": [{"name": node.name, "stage": node_stage(node, store)} for node in nodes],
+        "nodes": [{"name": node.name, "stage": stage_at(node, store, page.now_seconds)} for node in nodes],
     }
 
 

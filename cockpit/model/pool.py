@@ -185,6 +185,7 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     gpus_allocated: int = 0
     cards: int = 0  # physical cards behind them
     nodes_unadvertised: int = 0  # Ready, and the GPUs that they have are not offered yet
+    unadvertised_since: tuple[float, ...] = ()  # since when each of these is Ready, as far as that is dated
     idle_nodes: int = 0
     gpus_idle: int = 0  # offered by nodes that are ready, and taken by no pod
     nodes_spot: int = 0  # that the cloud may reclaim at any time

@@ -5,9 +5,8 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import pool_object
-from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.owner import FailureClass, Nodes, PoolFailure
-from cockpit.pools.stage import NodeStage, node_stage, ready_since
+from cockpit.pools.stage import GPUS_LIMIT_SECONDS, NodeStage, node_stage, ready_since
 from cockpit.pools.truth import has_lost_its_node, objects_of
 
 MOST_KEPT_SECONDS = 6 * 3_600.0
@@ -67,7 +66,7 @@ def _without_gpus(nodes: Nodes, store: StoreReader, now_seconds: float) -> list[
             found.append(
                 PoolFailure(
                     kind=FailureClass.NO_GPUS,
-                    sentence=f"node {node.name} is Ready and shows no GPU",
+                    sentence=f"node {node.name} joined, its GPUs never came",
                     remedy="look at the pods of driver and device plugin on it",
                     source=f"node {node.name}",
                     since_seconds=since,

@@ -1,10 +1,11 @@
 """The pools of a cluster as rows: who owns each, how large it is, how many of its GPUs are allocated."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cockpit.errors import BadInput, NotFound
 from cockpit.k8s.labels import SPOT
+from cockpit.model.node import Node
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -12,7 +13,7 @@ from cockpit.nearest import nearest_words
 from cockpit.pools import registry
 from cockpit.pools.match import Group, pool_groups
 from cockpit.pools.owner import Ownership
-from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.pools.stage import NodeStage, node_stage, ready_since
 from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of
 
 __all__ = [
@@ -141,6 +142,7 @@ def _row(group: Group, store: StoreReader) -> Pool:
             for node, taken in zip(nodes, allocated, strict=True)
         ),
         nodes_unadvertised=stages.count(NodeStage.NOT_ADVERTISED),
+        unadvertised_since=_unadvertised_since(nodes, stages),
         gpus_idle=sum(
             max(0, (node.gpu_allocatable or 0) - taken)
             for node, stage, taken in zip(nodes, stages, allocated, strict=True)
@@ -154,6 +156,12 @@ def _row(group: Group, store: StoreReader) -> Pool:
         is_use_known=is_use_known(store),
         node_names=tuple(node.name for node in nodes),
     )
+
+
+def _unadvertised_since(nodes: Sequence[Node], stages: Sequence[str]) -> tuple[float, ...]:
+    dark = (node for node, stage in zip(nodes, stages, strict=True) if stage == NodeStage.NOT_ADVERTISED)
+    dated = (ready_since(node) or node.created_seconds for node in dark)
+    return tuple(sorted(at for at in dated if at is not None))
 
 
 def grows_by_demand(says: Ownership) -> bool:

@@ -28,7 +28,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import pool_object
 from cockpit.pools.sightings import NO_SIGHTINGS, Sightings
-from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.pools.stage import GPUS_LIMIT_SECONDS, NodeStage, node_stage
 from cockpit.pools.truth import has_lost_its_node
 
 RECENT_SECONDS = 1_800.0
@@ -37,9 +37,6 @@ TOGETHER_SECONDS = 60.0
 """Machines of one growth are made within so long of each other."""
 ANSWER_SECONDS = 5.0
 """A machine may be made so long before the answer to our call is here: servers date by whole seconds."""
-GPUS_LIMIT_SECONDS = 2_700.0
-"""A driver usually takes up to twelve minutes and a restart of the node: three quarters of an hour are too
-many. A part of the GPU stack that fails is told before."""
 READY_LIMIT_SECONDS = 900.0
 
 

@@ -14,6 +14,7 @@ from cockpit.pools.truth import objects_of
 _BARE_LABELS = frozenset({"pool", "nodepool", "node-pool"})
 """Names that anybody may give to nodes of any kind: alone they do not say that two nodes are alike."""
 USUAL_RESOURCE = "nvidia.com/gpu"
+BY_LABELS = "its labels"
 
 
 class GpuPromise(NamedTuple):
@@ -105,7 +106,7 @@ def gpus_promised(node: Node, store: StoreReader) -> GpuPromise | None:
     shown = node.gpu_capacity or 0
     resource = node.gpu_resource or USUAL_RESOURCE
     if labelled > shown:
-        return GpuPromise(resource, labelled, "its labels")
+        return GpuPromise(resource, labelled, BY_LABELS)
     if shown:
         return GpuPromise(resource, shown, "its capacity")
     machine = machine_of(node, store)
@@ -117,4 +118,4 @@ def gpus_promised(node: Node, store: StoreReader) -> GpuPromise | None:
     told = _index(store).by_template(node)
     if told is not None:
         return told
-    return GpuPromise(resource, 0, "its labels") if node.is_gpu_labelled else None
+    return GpuPromise(resource, 0, BY_LABELS) if node.is_gpu_labelled else None

@@ -14,11 +14,10 @@ from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.match import pool_groups
 from cockpit.pools.next_nodes import may_serve
 from cockpit.pools.owner import FailureClass, PoolFailure
-from cockpit.pools.stage import NodeStage, node_stage, ready_since
+from cockpit.pools.stage import GPUS_LIMIT_SECONDS, NodeStage, node_stage, ready_since
 
 
 class PoolGrowth(enum.Enum):

@@ -6,6 +6,7 @@ come minutes after the kubelet (source: cluster-autoscaler models the same gap a
 
 from cockpit.k8s.labels import RECLAIM_TAINTS
 from cockpit.model.node import Node
+from cockpit.model.pool import Pool
 from cockpit.model.record import condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.promise import gpus_promised
@@ -26,9 +27,17 @@ class NodeStage:
     NOT_READY = "not ready"  # was Ready and is not, or its kubelet fell silent
     LEAVING = "leaving"  # being deleted
 
+    # by the clock, as `cockpit.triage.node_walk.stage_at` tells them
+    NEVER_CAME = "GPUs never came"  # NOT_ADVERTISED, and it had its time
+    GONE = "GPUs gone"  # the device plugin had shown them
+    UNHEALTHY = "GPUs unhealthy"  # capacity shows them, allocatable none
+
     COMING = (JOINED, READY, NOT_ADVERTISED)
 
 
+GPUS_LIMIT_SECONDS = 2_700.0
+"""A driver usually takes up to twelve minutes and a restart of the node: three quarters of an hour are too
+many. A part of the GPU stack that fails is told before."""
 # A node whose Ready condition is False since within this time of its birth has never been Ready.
 _BIRTH_SECONDS = 90.0
 
@@ -66,6 +75,16 @@ def ready_since(node: Node) -> float | None:
     """Since when (epoch seconds) the node is Ready, None where it is not, or nothing dates it."""
     ready = condition(node.conditions, "Ready")
     return ready.changed_seconds if ready is not None and ready.status == "True" else None
+
+
+def dark_nodes(pool: Pool, now_seconds: float) -> int:
+    """How many nodes of the pool are Ready and had their time to show the GPUs that are promised."""
+    return sum(now_seconds - since > GPUS_LIMIT_SECONDS for since in pool.unadvertised_since)
+
+
+def nodes_coming(pool: Pool, now_seconds: float) -> int:
+    """Nodes that are on their way, without those whose GPUs never came."""
+    return max(0, pool.nodes_joining - dark_nodes(pool, now_seconds))
 
 
 def _was_never_ready(node: Node) -> bool:

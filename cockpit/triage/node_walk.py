@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from cockpit.catalogue import Cause, ListOf
-from cockpit.gangs.draft import draft
+from cockpit.gangs.draft import draft, joined
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.finding import Evidence, Finding, Subject
@@ -24,9 +24,8 @@ from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.model.xid import xid_class, xid_meaning
-from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
-from cockpit.pools.promise import GpuPromise, gpus_promised, machine_of
-from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.pools.promise import BY_LABELS, GpuPromise, gpus_promised, machine_of
+from cockpit.pools.stage import GPUS_LIMIT_SECONDS, NodeStage, node_stage
 from cockpit.triage import node_signs
 from cockpit.triage.context import ClusterView
 from cockpit.triage.judgement import finished, not_found, nothing_seen, of_pod, qualified
@@ -156,15 +155,9 @@ def of_card(subject: Subject, view: ClusterView) -> Finding:
 
 def by_node(found: Finding, subject: Subject, *, gpus: int) -> Finding:
     """The trouble of a node as that of what belongs to it: the sentence begins with the node's name."""
-    why = draft("", "node {node}: {why}", names={"node": found.subject.name, "why": found.sentence})
-    made = Finding(
-        cause=found.cause,
-        sentence=why.sentence,
-        sureness=found.sureness,
-        evidence=found.evidence,
-        root=found.subject,
-        since_seconds=found.since_seconds,
-    )
+    shorter = msgspec.structs.replace(found, words=found.words.removesuffix(WAITS))  # the node tells it
+    told = joined(shorter, "node {node}: ", node=found.subject.name)
+    made = msgspec.structs.replace(told, root=found.subject, remedies=())
     return finished(made, subject, gpus=gpus)
 
 
@@ -316,6 +309,8 @@ def _dark(
     names: dict[str, object] = {"gpus": gpus}
     if stack is None:
         text = "ready, but offers none of {gpus}: driver or device plugin is down"
+        if _never_came(node, store) and promise.by != BY_LABELS:
+            text = "joined, {gpus} never came: driver or device plugin is down"
         return _stack_down(text, names, evidence, since)
     names = {"part": stack.name, "how": stack.words, "waits": stack.waiting_words}
     head = "offers no GPU: "
@@ -326,6 +321,23 @@ def _dark(
     evidence += [of_pod(pod, "status", "waits for it", pod.created_seconds) for pod in stack.waiting[:2]]
     found = _stack_down(text + WAITS * bool(names["waits"]), names, evidence, since)
     return msgspec.structs.replace(found, facts=(*found.facts, ("pod", stack.pod.key)))
+
+
+def stage_at(node: Node, store: StoreReader, now_seconds: float) -> str:
+    """Its stage by the clock: of a node that had its time what has become of the GPUs that are promised."""
+    stage = node_stage(node, store)
+    if stage not in (NodeStage.NOT_ADVERTISED, NodeStage.USED) or node.gpu_allocatable:
+        return stage
+    if gpus_promised(node, store) is None or coming_until(node, store, now_seconds) is not None:
+        return stage
+    if node.gpu_capacity:
+        return NodeStage.UNHEALTHY
+    return NodeStage.NEVER_CAME if _never_came(node, store) else NodeStage.GONE
+
+
+def _never_came(node: Node, store: StoreReader) -> bool:
+    """A device plugin that was there leaves its resource with the amount 0."""
+    return node.gpu_capacity is None and not store.requests_on(node.name).gpus
 
 
 def _stack_down(

@@ -20,6 +20,7 @@ from cockpit.pools.demand import NO_DEMAND, PoolDemand, demand_by_pool
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
 from cockpit.pools.owner import FailureClass, PoolFailure
+from cockpit.pools.stage import nodes_coming
 from cockpit.triage.context import ClusterView
 from cockpit.triage.judgement import finished, not_found, nothing_seen
 from cockpit.triage.node_walk import NODE_LISTS, by_node, of_node
@@ -37,6 +38,8 @@ def of_pool(subject: Subject, view: ClusterView) -> Finding:
     by_pool = demand_by_pool(view.store, pools)
     demand = (by_pool or {}).get(pool.name, NO_DEMAND)
     failures = [one for one in failures_of(pool, view.store, view.now_seconds) if not one.is_part]
+    if failures and failures[0].kind is FailureClass.NO_GPUS and (dark := _dark_node(pool, view)) is not None:
+        return by_node(dark, subject, gpus=pool.gpus_total)  # what of the GPU stack says why
     if failures and (by_pool is None or demand.only or demand.shared or pool.nodes_joining):
         return _failed(failures[0], pool, subject)
     if pool.maximum is not None and pool.nodes_now >= pool.maximum and (demand.only or demand.shared):
@@ -48,10 +51,16 @@ def of_pool(subject: Subject, view: ClusterView) -> Finding:
         verdict = of_node(Subject("node", "", name), view)
         if verdict.is_trouble:
             return by_node(verdict, subject, gpus=pool.gpus_total)
-    sentence = _standing(pool, demand) or nothing_seen(view.store, NODE_LISTS)
+    sentence = _standing(pool, demand, view.now_seconds) or nothing_seen(view.store, NODE_LISTS)
     if failures:
         sentence = say("no pod waits for it; it did not grow: {why}", why=failures[0].sentence)
     return Finding(subject=subject, sentence=sentence, sureness=Sureness.SAID)
+
+
+def _dark_node(pool: Pool, view: ClusterView) -> Finding | None:
+    """The trouble of the first of its nodes whose GPU stack is down."""
+    found = (of_node(Subject("node", "", name), view) for name in pool.node_names)
+    return next((one for one in found if one.cause == Cause.GPU_STACK_DOWN), None)
 
 
 def _failed(failure: PoolFailure, pool: Pool, subject: Subject) -> Finding:
@@ -74,16 +83,15 @@ def evidence_of(failure: PoolFailure, pool: str) -> Evidence:
     return Evidence(source, failure.kind.value, failure.said or failure.sentence)
 
 
-def _standing(pool: Pool, demand: PoolDemand) -> str:
+def _standing(pool: Pool, demand: PoolDemand, now_seconds: float) -> str:
     """`5 pods wait for it (5 GPUs); 2 machines are on their way`; "" where neither is so."""
     pods = (*demand.only, *demand.shared)
     words = []
     if pods:
         gpus = counted(sum(one.gpus for one in pods), "GPU")
         words.append(f"{counted(len(pods), 'pod')} {'waits' if len(pods) == 1 else 'wait'} for it ({gpus})")
-    if pool.nodes_joining:
-        are = "machine is on its way" if pool.nodes_joining == 1 else "machines are on their way"
-        words.append(f"{pool.nodes_joining} {are}")
+    if coming := nodes_coming(pool, now_seconds):
+        words.append(f"{coming} {'machine is on its way' if coming == 1 else 'machines are on their way'}")
     elif pods:
         words.append("no machine is on its way")
     return "; ".join(words)

@@ -15,8 +15,8 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.drain_mark import mark_of, progress
 from cockpit.pools.keepers import keeper_words
-from cockpit.pools.stage import node_stage
 from cockpit.pools.truth import is_use_known
+from cockpit.triage.node_walk import stage_at
 from cockpit.views import cards, devices, doubts, gpus, physical
 from cockpit.views import format as fmt
 from cockpit.views.claims import claims_trouble, may_have_gpus
@@ -76,7 +76,7 @@ def facts(
 
     `drained_here` is how far the drain of it has come that this session does, None where it does none.
     """
-    state = node_cell(node_stage(node, store))
+    state = node_cell(stage_at(node, store, now_seconds))
     pairs = [Pair("node", node.name, "strong"), Pair("state", state.text, state.tone)]
     pairs += _drain(node, store, drained_here)
     pairs += _troubles(node, now_seconds)

@@ -12,8 +12,8 @@ from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.drain_mark import mark_of, progress
-from cockpit.pools.stage import node_stage
 from cockpit.pools.truth import is_use_known
+from cockpit.triage.node_walk import stage_at
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
 from cockpit.views.claims import may_have_gpus
@@ -30,6 +30,7 @@ class NodeRow:
 
     node: Node
     store: StoreReader
+    now_seconds: float
 
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
@@ -47,7 +48,7 @@ class NodeRow:
 
     @cached_property
     def stage(self) -> str:
-        return node_stage(self.node, self.store)
+        return stage_at(self.node, self.store, self.now_seconds)
 
     @cached_property
     def state(self) -> Cell:
@@ -242,4 +243,4 @@ def table(
 ) -> LazyTable[NodeRow]:
     """Nodes as rows keyed by name, those with GPUs first; `nodes` narrows them (a pool's page)."""
     found: Iterable[Node] = store.records(Kind.NODE).values() if nodes is None else nodes
-    return VIEW.table((NodeRow(node, store) for node in found), state, now_seconds, memory)
+    return VIEW.table((NodeRow(node, store, now_seconds) for node in found), state, now_seconds, memory)

@@ -20,6 +20,7 @@ from cockpit.pools.idle import IdleNode
 from cockpit.pools.ladder import Ladder
 from cockpit.pools.owner import OwnerWords, PoolFailure
 from cockpit.pools.price import node_hourly, pool_hourly
+from cockpit.pools.stage import dark_nodes, nodes_coming
 from cockpit.pools.usual import usual_wait
 from cockpit.views import cards
 from cockpit.views import format as fmt
@@ -120,7 +121,7 @@ def head(page: PoolPage) -> str:
         f"owner {owner}" if owner else "known from labels only",
         _DOT.join(part for part in (pool.machine, each) if part),
         _size(pool),
-        _ready(pool),
+        _ready(pool, page.now_seconds),
         spot_text(pool),
         _cost(page),
     ]
@@ -138,14 +139,17 @@ def _size(pool: Pool) -> str:
     return ", ".join((size, *bounds))
 
 
-def _ready(pool: Pool) -> str:
+def _ready(pool: Pool, now_seconds: float) -> str:
     words = []
     if pool.nodes_ready < pool.nodes_now:
         words.append(f"{pool.nodes_ready} ready")
-    joining, dark = pool.nodes_joining, pool.nodes_unadvertised
+    joining, never = nodes_coming(pool, now_seconds), dark_nodes(pool, now_seconds)
+    dark = pool.nodes_unadvertised - never
     if joining:
         which = "" if dark == joining else f"{dark} of them "
         words.append(f"{joining} joining" + (f" ({which}without GPUs yet)" if dark else ""))
+    if never:
+        words.append(f"GPUs of {counted(never, 'node')} never came")
     return ", ".join(words)
 
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cockpit_widgets.glyphs import spark
-from cockpit_widgets.types import Cell, Column
+from cockpit_widgets.types import Cell, Column, Tone
 
 from cockpit.model.pool import Pool
 from cockpit.model.price import Prices
 from cockpit.model.trend_reader import TrendReader
 from cockpit.pools.demand import NO_DEMAND, PoolDemand
 from cockpit.pools.price import pool_hourly
+from cockpit.pools.stage import dark_nodes, nodes_coming
 from cockpit.views import cards
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
@@ -52,7 +53,8 @@ def _bound(number: int | None) -> Cell:
 
 
 def _joining(pool: Pool, now_seconds: float) -> Cell:
-    return Cell(str(pool.nodes_joining), "info") if pool.nodes_joining else Cell("0", "dim")
+    coming = nodes_coming(pool, now_seconds)
+    return Cell(str(coming), "info") if coming else Cell("0", "dim")
 
 
 def _allocated(pool: Pool, now_seconds: float) -> Cell:
@@ -73,7 +75,8 @@ def _idle(pool: Pool, now_seconds: float) -> Cell:
 
 
 def _unadvertised(pool: Pool, now_seconds: float) -> Cell:
-    return Cell(str(pool.nodes_unadvertised), "warn") if pool.nodes_unadvertised else Cell("0", "dim")
+    tone: Tone = "bad" if dark_nodes(pool, now_seconds) else "warn"
+    return Cell(str(pool.nodes_unadvertised), tone) if pool.nodes_unadvertised else Cell("0", "dim")
 
 
 def _idle_gpus(pool: Pool, now_seconds: float) -> Cell:
@@ -140,7 +143,7 @@ _FIELDS: tuple[Field[Pool], ...] = (
     Field(
         Column("joining", "Joining", 7, "right", priority=2),
         _joining,
-        lambda r, _: r.nodes_joining,
+        nodes_coming,
         Measure.COUNT,
     ),
     Field(

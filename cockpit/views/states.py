@@ -7,6 +7,7 @@ from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.job import JobState
 from cockpit.model.namespaces import EVERY, Namespaces, namespaces_of
 from cockpit.model.pod import Pod
+from cockpit.pools.stage import NodeStage
 
 _JOB: dict[str, tuple[str, Tone]] = {
     JobState.SCHEDULED: ("◷", "dim"),
@@ -53,6 +54,9 @@ _NODE: dict[str, tuple[str, Tone]] = {
     "joined": ("◔", "info"),
     "ready": ("●", "good"),
     "GPUs not advertised": ("▲", "warn"),
+    NodeStage.NEVER_CAME: ("×", "bad"),
+    NodeStage.GONE: ("×", "bad"),
+    NodeStage.UNHEALTHY: ("×", "bad"),
     "GPUs up": ("●", "good"),
     "used": ("●", "good"),
     "cordoned": ("‖", "warn"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cockpit.model.remembered import Growth
-from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
+from cockpit.pools.stage import GPUS_LIMIT_SECONDS
 from cockpit.views import format as fmt
 from tests.tui.stepped import START
 from tests.tui.test_pool_stories_on_the_embedded_cluster import (

@@ -9,9 +9,10 @@ from cockpit.model.pool import Machine, MachineStage, PoolObject
 from cockpit.model.record import Condition, Kind
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
-from cockpit.pools.ladder import GPUS_LIMIT_SECONDS, growth
+from cockpit.pools.ladder import growth
 from cockpit.pools.owner import FailureClass, PoolFailure
 from cockpit.pools.shrink import shrink_of
+from cockpit.pools.stage import GPUS_LIMIT_SECONDS
 from tests.unit.pools.builders import BORN, deployment, machine, node, store_of
 from tests.unit.pools.test_cluster_autoscaler import event
 from tests.unit.pools.test_ladder import claim, member, nodepool, world
@@ -143,7 +144,7 @@ def test_gpus_that_never_show() -> None:
     limit = 30 + GPUS_LIMIT_SECONDS
     assert failures_of(pools_of(store)[0], store, BORN + limit) == ()
     (found,) = failures_of(pools_of(store)[0], store, BORN + limit + 1)
-    assert (found.kind, found.sentence) == (FailureClass.NO_GPUS, "node n is Ready and shows no GPU")
+    assert (found.kind, found.sentence) == (FailureClass.NO_GPUS, "node n joined, its GPUs never came")
     assert (
         failures_of(pools_of(store_of([node("a", pool="p")]))[0], store_of([node("a", pool="p")]), BORN) == ()
     )

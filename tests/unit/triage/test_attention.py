@@ -14,7 +14,7 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Condition, Kind
 from cockpit.model.scheduling import Traits
 from cockpit.model.sureness import Sureness
-from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
+from cockpit.pools.stage import GPUS_LIMIT_SECONDS
 from cockpit.triage.advice import advised
 from cockpit.triage.attention import needs_human
 from cockpit.triage.context import ClusterView

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cockpit.model.finding import Finding
-from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
+from cockpit.pools.stage import GPUS_LIMIT_SECONDS
 from cockpit.triage.engine import explain
 from tests.triage.case import CASES, Case, Tree, read_case
 from tests.triage.world import view_of

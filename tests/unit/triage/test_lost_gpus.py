@@ -127,7 +127,7 @@ SITUATIONS: dict[str, tuple[list[Tree], str, str]] = {
     "the machine promises": (
         [bare("sick", labels={KARPENTER: "gpu-spot", "team": "zero"}), claim("sick")],
         "gpu-stack-down",
-        "ready, but offers none of its GPUs: driver or device plugin is down",
+        "joined, its GPUs never came: driver or device plugin is down",
     ),
     "other nodes of the pool promise": (
         [
@@ -135,7 +135,7 @@ SITUATIONS: dict[str, tuple[list[Tree], str, str]] = {
             node("well", 4, labels={"eks.amazonaws.com/nodegroup": "a"}),
         ],
         "gpu-stack-down",
-        "ready, but offers none of its 4 GPUs: driver or device plugin is down",
+        "joined, its 4 GPUs never came: driver or device plugin is down",
     ),
 }
 

@@ -56,7 +56,7 @@ def world(ready: str, *, sampled_seconds: float = 900.0) -> tuple[Node, Store]:
 @pytest.mark.parametrize("ready", ["False", "Unknown"])
 def test_nowhere_is_a_dead_node_well_free_or_at_work(ready: str) -> None:
     node, store = world(ready)
-    shown = nodes.NodeRow(node, store)
+    shown = nodes.NodeRow(node, store, NOW)
     assert (shown.duty, shown.hottest, shown.power) == (Absent.STALE,) * 3
     assert nodes._health(shown, NOW).text != "ok"
     assert nodes._allocated(shown, NOW).text == "1/0 -4"
@@ -75,7 +75,7 @@ def test_nowhere_is_a_dead_node_well_free_or_at_work(ready: str) -> None:
 
 def test_a_node_that_is_ready_is_as_it_was() -> None:
     node, store = world("True")
-    shown = nodes.NodeRow(node, store)
+    shown = nodes.NodeRow(node, store, NOW)
     assert nodes._health(shown, NOW).text == "ok"
     assert nodes._allocated(shown, NOW).text == "1/4"
     assert duty.of_node(node, store, 1).mean_ratio == 0.9
@@ -92,4 +92,4 @@ def test_a_bad_xid_of_a_dead_node_stays() -> None:
     (first, *_) = store.gpus_on("n")
     sick = Gpu(uuid=first.uuid, node="n", index=0, xid=79, sampled_seconds=900.0)
     store.apply(Batch(kind=Kind.GPU, changed=(sick,)))
-    assert "Xid 79" in nodes._health(nodes.NodeRow(node, store), NOW).text
+    assert "Xid 79" in nodes._health(nodes.NodeRow(node, store, NOW), NOW).text

@@ -44,10 +44,14 @@ def test_a_node_that_works() -> None:
     }
 
 
+JUST_READY = Condition("Ready", "True", "", "", NOW - 60)
+
+
 @pytest.mark.parametrize(
     ("record", "allocated", "state"),
     [
-        (node(gpus=None, gpus_expected=8), "0/?", "▲ no GPUs yet"),
+        (node(gpus=None, gpus_expected=8, conditions=(JUST_READY,)), "0/?", "▲ no GPUs yet"),
+        (node(gpus=None, gpus_expected=8), "0/?", "× GPUs never came"),
         (node(gpu_allocatable=6), "0/6 -2", "● ready"),
         (node(ready="Unknown"), "0/0 -8", "× not ready"),
         (node(unschedulable=True), "0/8", "‖ cordoned"),
