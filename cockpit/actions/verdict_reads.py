@@ -24,16 +24,14 @@ from cockpit.kube.objects import get_object, list_trees
 from cockpit.kube.resource import NAMESPACES, PODS, Resource
 from cockpit.kube.session import ApiSession
 from cockpit.model.finding import Subject
-from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.log import LogSource
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, label
-from cockpit.triage.composed import COMPOSED
 from cockpit.triage.context import NO_TREES, ClusterView
 from cockpit.triage.engine import decided_by, job_behind
 from cockpit.triage.judgement import is_up
-from cockpit.triage.on_demand import Need, ObjectsRead
+from cockpit.triage.on_demand import COMPOSED, Need, ObjectsRead
 from cockpit.triage.wanted import wanted_of
 
 MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
@@ -205,7 +203,7 @@ def _own(job: Job, lookup: Lookup, view: ClusterView) -> Iterator[tuple[Resource
     named = [(job.api_version, job.kind, job.namespace, job.name)]
     if any(job.kind == kind for _, kind in COMPOSED):  # a TrainJob makes a JobSet of its name
         named += [(*one, job.namespace, job.name) for one in COMPOSED if one[1] != job.kind]
-    workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    workload = registry.workload_of(job, view.store)
     if workload is not None:
         own = registry.admits_of(workload).workload_kind
         named.append((*own, workload.namespace, workload.name))

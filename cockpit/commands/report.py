@@ -19,7 +19,7 @@ from cockpit.local_state.save import save_lines
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.triage import operators
+from cockpit.triage import controllers
 from cockpit.triage.context import ClusterView
 from cockpit.triage.namespace_notes import is_confined
 
@@ -40,7 +40,7 @@ Tree = dict[str, Any]
 async def write_report(path: str, verdict: Finding, attachment: Attachment, view: ClusterView) -> str:
     """Write the file; a remark on what it holds. Raises BadInput where it cannot be made, NoConnection."""
     objects, missing = await _objects(attachment, verdict.subject)
-    hidden = Redaction(_public_keys(), operators.known())
+    hidden = Redaction(_public_keys(), controllers.known())
     made = hidden.objects(objects)
     tree = {
         "case": _case(verdict, hidden, view.now_seconds),

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from cockpit.catalogue import row_of
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.wording import fits, say
 from cockpit.model.finding import Evidence, Finding, Funnel, Permanence, Subject
@@ -29,12 +30,11 @@ def without_empty(words: str, names: Mapping[str, object]) -> str:
 def draft(
     cause: str,
     text: str,
+    names: Mapping[str, object] = {},
     /,
-    *,
-    names: Mapping[str, object] | None = None,
+    *evidence: Evidence,
     sureness: Sureness = Sureness.SAID,
     facts: tuple[tuple[str, str], ...] = (),
-    evidence: tuple[Evidence, ...] = (),
     funnel: Funnel | None = None,
     since_seconds: float | None = None,
     root: Subject | None = None,
@@ -42,7 +42,7 @@ def draft(
     permanence: Permanence | None = None,
 ) -> Finding:
     """A cause whose sentence is `text` with the names put in; the names become facts, with `facts` behind."""
-    given = dict(names or {})
+    given = dict(names)
     own = tuple((key, str(value)) for key, value in given.items() if str(value))
     words = without_empty(text, given)
     return Finding(
@@ -58,6 +58,36 @@ def draft(
         root=root,
         also=also,
         permanence=permanence,
+    )
+
+
+def tell(
+    cause: str,
+    names: Mapping[str, object] = {},
+    /,
+    *evidence: Evidence,
+    says: str = "",
+    sureness: Sureness | None = None,
+    facts: tuple[tuple[str, str], ...] = (),
+    funnel: Funnel | None = None,
+    since_seconds: float | None = None,
+    root: Subject | None = None,
+    also: tuple[str, ...] = (),
+) -> Finding:
+    """A cause in the words of its row; `says` tells which, `sureness` is another one than that of these."""
+    said = row_of(cause).says[says]
+    return draft(
+        cause,
+        said.words,
+        names,
+        *evidence,
+        sureness=sureness or said.sureness,
+        facts=facts,
+        funnel=funnel,
+        since_seconds=since_seconds,
+        root=root,
+        also=also,
+        permanence=said.permanence,
     )
 
 
@@ -86,13 +116,7 @@ def followed(found: Finding, *tails: str, **names: object) -> Finding:
 
 def not_understood(text: str, *evidence: Evidence) -> Finding:
     """A text that no row of the catalogue knows, shown raw."""
-    return draft(
-        "",
-        "{text} (" + NOT_UNDERSTOOD + ")",
-        names={"text": text},
-        sureness=Sureness.UNKNOWN,
-        evidence=evidence,
-    )
+    return draft("", "{text} (" + NOT_UNDERSTOOD + ")", {"text": text}, *evidence, sureness=Sureness.UNKNOWN)
 
 
 def plain(text: str) -> str:

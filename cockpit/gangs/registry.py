@@ -182,10 +182,16 @@ def can_suspend(job: Job, store: StoreReader) -> bool:
     if suspend_field(job.api_version, job.kind):
         return True
     engine = engine_named(job.engine)
-    if engine.admits is not None and isinstance(store.get(Kind.WORKLOAD, job.workload_uid), Workload):
+    if engine.admits is not None and workload_of(job, store) is not None:
         return True
     suspends = (engine_with_own(job.api_version, job.kind) or engine).suspends_job
     return suspends is not None and bool(suspends.path(job.api_version, job.namespace)[0])
+
+
+def workload_of(job: Job | None, store: StoreReader) -> Workload | None:
+    """By which its engine admits the job; None where none does, or none was seen."""
+    found = store.get(Kind.WORKLOAD, job.workload_uid) if job is not None and job.workload_uid else None
+    return found if isinstance(found, Workload) else None
 
 
 def own_job(api_version: str, kind: str) -> OwnJob | None:

@@ -4,7 +4,7 @@ that it stands on, after the jobs on it or now."""
 from collections.abc import Iterable
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, Trait, is_a
 from cockpit.gangs.wording import short
@@ -33,8 +33,12 @@ def drains(subject: Subject, view: ClusterView) -> tuple[Change, ...]:
     found: list[Change] = []
     for name in list(dict.fromkeys(_nodes_under(subject, view)))[:_MOST_NODES]:
         one: Node | None = view.store.by_key(Kind.NODE, name)
-        why = "" if one is None or not _has_work(one, view) else _trouble_of(one, view)
-        if why:
+        broken = (
+            None
+            if one is None or not _has_work(one, view)
+            else node_walk.judge(one, view.store, view.now_seconds)
+        )
+        if broken is not None and (why := broken.sentence):
             found += (
                 _drain(name, f"after its jobs ({why})", "--after-job"),
                 _drain(name, "now: the plan names every job that breaks"),
@@ -59,11 +63,6 @@ def _has_work(one: Node, view: ClusterView) -> bool:
     store = view.store
     is_going = one.unschedulable or node_stage(one, store) in (NodeStage.DRAINING, NodeStage.LEAVING)
     return not is_going and store.requests_on(one.name).gpus > 0
-
-
-def _trouble_of(one: Node, view: ClusterView) -> str:
-    found = node_walk.judge(one, view.store, view.now_seconds)
-    return "" if found is None else found.sentence
 
 
 def _nodes_under(subject: Subject, view: ClusterView) -> Iterable[str]:
@@ -91,12 +90,12 @@ def advised(verdict: Finding, view: ClusterView) -> Finding:
         )  # it can be made to run again
         grows = _growing(verdict.subject, view) if verdict.subject.kind == "pool" else ()
         changes = grows or (changes_for(verdict, view) if ran else drains(verdict.subject, view))
-        return msgspec.structs.replace(verdict, changes=changes) if changes else verdict
-    asked = msgspec.structs.replace(verdict, subject=decided_by(verdict.subject, view))
+        return replace(verdict, changes=changes) if changes else verdict
+    asked = replace(verdict, subject=decided_by(verdict.subject, view))
     demand = wanted.Demand(asked.subject, view)
     changes = changes_for(asked, view, demand=demand) or drains(verdict.subject, view)
     expected = expected_start(asked.subject, view, runs_seen(view), demand=demand)
-    return msgspec.structs.replace(verdict, changes=changes, expected=expected)
+    return replace(verdict, changes=changes, expected=expected)
 
 
 def _growing(pool: Subject, view: ClusterView) -> tuple[Change, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, Permanence, TextPlace, Trait, is_a, lasts, understand
 from cockpit.fit.node_filters import fit_nodes
@@ -21,7 +21,7 @@ from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine
-from cockpit.model.record import Condition, Kind, Labels
+from cockpit.model.record import Condition, Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
@@ -32,7 +32,7 @@ from cockpit.pools.owner import FailureClass, GroupRefusal, PoolFailure
 from cockpit.pools.promise import gpus_promised, whole_sibling
 from cockpit.pools.prospects import PoolGrowth, Prospect, Serving, all_serving, prospects
 from cockpit.triage.context import Context
-from cockpit.triage.funnel import Sifted
+from cockpit.triage.funnel import Sifted, amount
 from cockpit.triage.judgement import of_event
 from cockpit.triage.node_walk import WAITS, coming_until, judge
 from cockpit.triage.pool_walk import evidence_of
@@ -86,7 +86,7 @@ def said(pod: Pod, found: Finding, context: Context) -> Finding:
             continue
         # of other nodes only what is done for the pod counts, and not that no pool is found either
         if is_a(found.cause, Trait.OTHER_NODE) and (
-            known.cause == Cause.NO_MACHINE or not _is_news(event, context)
+            known.cause == Cause.NO_MACHINE or not context.is_within(event.last_seconds, NEWS_SECONDS)
         ):
             return found
         if known.cause == Cause.NODE_COMING and (
@@ -105,7 +105,7 @@ def _refused(  # what was found, and what the autoscaler says of it
 ) -> Finding:
     """The cause with what keeps the pools that would serve the pod from growing. The event counts groups and
     names none: a reason is told only where every pool that would serve the pod is kept back."""
-    told = msgspec.structs.replace(found, evidence=(*found.evidence, of_event(event)))
+    told = replace(found, evidence=(*found.evidence, of_event(event)))
     kept = [one for one in refusals if one.is_full or one.is_waiting]
     known = _pools_that_serve(pod, context)
     if not kept or known == Serving((), ()):
@@ -144,7 +144,7 @@ def _by_pools(pod: Pod, found: Finding, context: Context) -> Finding:
     if lasts(found) is Permanence.PASSES or any(one.nodes for one in pools):
         return found
     if PoolGrowth.GROWS not in states and states != {PoolGrowth.FULL}:
-        acts = msgspec.structs.replace(found, permanence=Permanence.ACTS)
+        acts = replace(found, permanence=Permanence.ACTS)
         return followed(acts, "; {whose}, at 0 nodes, would take it", whose=whose)
     waits = 0.0 if pod.created_seconds is None else now - pod.created_seconds
     names: dict[str, object] = {"whose": whose, "minutes": int(waits / 60), "maximum": pools[0].maximum}
@@ -159,9 +159,9 @@ def _by_pools(pod: Pod, found: Finding, context: Context) -> Finding:
     return draft(
         cause,
         words,
-        names={key: names[key] for key in names if f"{{{key}}}" in words},
+        {key: names[key] for key in names if f"{{{key}}}" in words},
+        *found.evidence,
         sureness=Sureness.INFERRED,
-        evidence=found.evidence,
         funnel=found.funnel,
         since_seconds=found.since_seconds,
         also=(found.cause, *found.also),
@@ -231,7 +231,7 @@ def _grows_in_vain(pool: str, pod: Pod, context: Context) -> bool:
 
 
 def _with(found: Finding, cause: str, words: str, names: dict[str, str], *said: Event | Evidence) -> Finding:
-    return msgspec.structs.replace(
+    return replace(
         followed(found, f"; {words}", _IN_SHORT[cause], **names),
         cause=cause,
         sureness=Sureness.SAID if said else Sureness.INFERRED,
@@ -240,11 +240,6 @@ def _with(found: Finding, cause: str, words: str, names: dict[str, str], *said: 
         evidence=(*(one if isinstance(one, Evidence) else of_event(one) for one in said), *found.evidence),
         also=(found.cause, *found.also),
     )
-
-
-def _is_news(event: Event, context: Context) -> bool:
-    last, now = event.last_seconds, context.now_seconds
-    return last is not None and now is not None and now - last <= NEWS_SECONDS
 
 
 def _given_up(nominated: str, context: Context) -> tuple[Machine, PoolFailure] | None:
@@ -307,23 +302,24 @@ def _without_gpus_yet(found: Finding, sifted: Sifted, context: Context) -> Findi
     what = "waits for the GPU driver on {node}"
     if nodes[0].ready != "True":
         what = "waits for node {node} to get ready" if len(nodes) == 1 else "waits for {node} to get ready"
+    no_gpus = (
+        Evidence(f"Node {node.name}", "allocatable", "no GPU yet", node.created_seconds)
+        for node in nodes[:_MOST_NODES]
+    )
     each = dict(sifted.shape.requests)[resource]
     whom = nodes[0].name if len(nodes) == 1 else f"{len(nodes)} new nodes"
     ends = datetime.fromtimestamp(max(until for until, _ in waiting), UTC).strftime("%H:%M")
     return draft(
         Cause.NODE_COMING,
         f"needs {{asked}}: {what}, until {{until}} UTC at most",
-        names={"asked": amount_words(resource, each), "node": whom, "until": ends},
+        {"asked": amount_words(resource, each), "node": whom, "until": ends},
+        *no_gpus,
+        *found.evidence,
         sureness=Sureness.INFERRED,
-        evidence=(*(_no_gpu_yet(node) for node in nodes[:_MOST_NODES]), *found.evidence),
         funnel=found.funnel,
         since_seconds=found.since_seconds,
         also=(found.cause, *(one for one in found.also if one != Cause.GPU_STACK_DOWN)),
     )
-
-
-def _no_gpu_yet(node: Node) -> Evidence:
-    return Evidence(f"Node {node.name}", "allocatable", "no GPU yet", node.created_seconds)
 
 
 # ---- nodes whose GPUs are lost
@@ -335,7 +331,7 @@ def _on_lost_gpus(found: Finding, sifted: Sifted, context: Context) -> Finding |
     if not resource or now is None or not is_a(found.cause, Trait.LOST_GPUS):
         return None
     each = dict(sifted.shape.requests)[resource]
-    if any(_offered(node, resource) >= each for node in _selected(sifted)):
+    if any(amount(node, resource) >= each for node in _selected(sifted)):
         return None
     lost = [
         (node, trouble)
@@ -347,7 +343,7 @@ def _on_lost_gpus(found: Finding, sifted: Sifted, context: Context) -> Finding |
     if not lost:
         return None
     node, trouble = lost[0]
-    trouble = msgspec.structs.replace(trouble, words=trouble.words.removesuffix(WAITS))  # the node tells it
+    trouble = replace(trouble, words=trouble.words.removesuffix(WAITS))  # the node tells it
     if len(lost) > 1:
         told = joined(trouble, "{count} nodes as {node}: ", count=len(lost), node=node.name)
     else:
@@ -356,7 +352,7 @@ def _on_lost_gpus(found: Finding, sifted: Sifted, context: Context) -> Finding |
     looks = [look for look in sifted.dropped.get("offers", ()) if look.node.name in names]
     is_tainted = any(block.kind == "taint" for look in looks for block in look.blocks)
     also = (found.cause, *found.also, *((Cause.TAINT,) if is_tainted else ()))
-    return msgspec.structs.replace(
+    return replace(
         told,
         facts=(("asked", amount_words(resource, each)), ("node", node.name), *trouble.facts),
         evidence=(*trouble.evidence, *found.evidence),
@@ -374,10 +370,6 @@ def _selected(sifted: Sifted) -> Iterator[Node]:
             yield from (look.node for look in looks)
     if "gpus" not in sifted.dropped:
         yield from (room.look.node for room in sifted.rooms)
-
-
-def _offered(node: Node, resource: str) -> int:
-    return node.gpu_allocatable or 0 if not node.allocatable else dict(node.allocatable).get(resource, 0)
 
 
 def _may_offer(node: Node, resource: str, each: int, store: StoreReader) -> bool:
@@ -411,9 +403,12 @@ def node_to_come(node: Node, snapshot: ClusterSnapshot) -> Node | None:
     if promise is None or not offered:
         return None
     offered[promise.resource] = max(offered.get(promise.resource, 0), promise.gpus or 1)
-    return msgspec.structs.replace(
+    devices = (
+        {} if like is None else {key: value for key, value in like.labels if key.startswith(_OF_DEVICES)}
+    )
+    return replace(
         node,
-        labels=_labels(node, like),
+        labels=tuple(sorted((devices | dict(node.labels)).items())),
         taints=_taints(node, like),
         conditions=(Condition("Ready", "True"),),
         allocatable=tuple(sorted(offered.items())),
@@ -421,12 +416,6 @@ def node_to_come(node: Node, snapshot: ClusterSnapshot) -> Node | None:
         gpu_capacity=promise.gpus or 1,
         gpu_allocatable=promise.gpus or 1,
     )
-
-
-def _labels(node: Node, like: Node | None) -> Labels:
-    own = dict(node.labels)
-    more = {} if like is None else {key: value for key, value in like.labels if key.startswith(_OF_DEVICES)}
-    return tuple(sorted({**more, **own}.items()))
 
 
 def _taints(node: Node, like: Node | None) -> tuple[Taint, ...]:

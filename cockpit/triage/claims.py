@@ -1,20 +1,18 @@
 """What a pod claims, volumes and devices: absent, not bound, elsewhere, too few."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, Permanence
 from cockpit.fit.scheduling_context import Surroundings
 from cockpit.fit.shape import Shape
-from cockpit.gangs.draft import draft
+from cockpit.gangs.draft import draft, tell
 from cockpit.model.claim import DeviceClaim
 from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.listing import Complete, listing
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted
@@ -30,33 +28,22 @@ def absent(pod: Pod, context: Context) -> Iterator[Finding]:
         yield from missing(named.object, pod.traits.claims, context.around, pod.created_seconds)
     for event in context.store.events_of(pod.uid):
         if event.reason == "FailedResourceClaimCreation":
-            from_text = _claim_failure(event.message, pod)
-            yield draft(
-                Cause.DEVICE_CLAIM_MISSING,
-                from_text[0],
-                names=from_text[1],
-                evidence=(of_event(event),),
-            )
-    for claim in pod.traits.wishes.device_claims:
-        own = listing(context.store, Kind.DEVICE_CLAIM, pod.namespace)
-        is_gone = isinstance(own, Complete) and own.lacks(f"{pod.namespace}/{claim}")
-        if is_gone or context.lacks("ResourceClaim", pod.namespace, claim):
-            yield draft(
-                Cause.DEVICE_CLAIM_MISSING,
-                "device claim {claim} does not exist",
-                names={"claim": claim},
-                sureness=Sureness.PROVED,
-                evidence=(Evidence(named.object, "spec.resourceClaims", claim, pod.created_seconds),),
-            )
-    for template in pod.traits.wishes.claim_templates:
-        if context.lacks("ResourceClaimTemplate", pod.namespace, template):
-            yield draft(
-                Cause.DEVICE_CLAIM_MISSING,
-                "device claim template {template} does not exist",
-                names={"template": template},
-                sureness=Sureness.PROVED,
-                evidence=(Evidence(named.object, "spec.resourceClaims", template, pod.created_seconds),),
-            )
+            yield draft(Cause.DEVICE_CLAIM_MISSING, *_claim_failure(event.message, pod), of_event(event))
+    own, wishes = listing(context.store, Kind.DEVICE_CLAIM, pod.namespace), pod.traits.wishes
+    gone = [
+        ("claim", name)
+        for name in wishes.device_claims
+        if (isinstance(own, Complete) and own.lacks(f"{pod.namespace}/{name}"))
+        or context.lacks("ResourceClaim", pod.namespace, name)
+    ]
+    templates = wishes.claim_templates
+    gone += [("template", x) for x in templates if context.lacks("ResourceClaimTemplate", pod.namespace, x)]
+    for what, name in gone:
+        words = "device claim {claim} does not exist"
+        if what == "template":
+            words = "device claim template {template} does not exist"
+        said = Evidence(named.object, "spec.resourceClaims", name, pod.created_seconds)
+        yield draft(Cause.DEVICE_CLAIM_MISSING, words, {what: name}, said, sureness=Sureness.PROVED)
 
 
 def missing(
@@ -67,12 +54,8 @@ def missing(
         return
     for name in names:
         if name not in around.claims:
-            yield draft(
-                Cause.CLAIM_MISSING,
-                "volume claim {claim} does not exist",
-                names={"claim": name},
-                sureness=Sureness.PROVED,
-                evidence=(Evidence(object_, "spec.volumes", name, since_seconds),),
+            yield tell(
+                Cause.CLAIM_MISSING, {"claim": name}, Evidence(object_, "spec.volumes", name, since_seconds)
             )
 
 
@@ -96,33 +79,21 @@ def unbound(pod: Pod, context: Context, said: Evidence) -> Finding:
     waiting = [name for name in pod.traits.claims if claims and name in claims and not claims[name].is_bound]
     name = waiting[0] if waiting else ", ".join(pod.traits.claims) or "its claim"
     names: dict[str, object] = {"claim": name}
-    if claims and name in claims:
-        own = claims[name].storage_class
-        if own:
-            names["storage_class"] = own
-        if own and classes is not None and own not in classes:
-            return draft(
-                Cause.CLAIM_UNBOUND,
-                "volume claim {claim} is not bound: StorageClass {storage_class} does not exist",
-                names=names,
-                sureness=Sureness.PROVED,
-                evidence=(said, _claim_evidence(pod, name, f"storageClassName {own}")),
-            )
-        if own and classes is not None and not classes[own].provisions:
-            return draft(
-                Cause.CLAIM_UNBOUND,
-                "volume claim {claim} is not bound: no free volume of class {storage_class}",
-                names=names,
-                evidence=(said, _claim_evidence(pod, name, f"storageClassName {own}")),
-            )
-        if not own:
-            return draft(
-                Cause.CLAIM_UNBOUND,
-                "volume claim {claim} is not bound: it names no StorageClass and no volume suits it",
-                names=names,
-                evidence=(said, _claim_evidence(pod, name, "no storageClassName")),
-            )
-    return draft(Cause.CLAIM_UNBOUND, "volume claim {claim} is not bound yet", names=names, evidence=(said,))
+    if not claims or name not in claims:
+        return tell(Cause.CLAIM_UNBOUND, names, said)
+    own, text = claims[name].storage_class, "volume claim {claim} is not bound"
+    sureness, shown = Sureness.SAID, f"storageClassName {own}" if own else "no storageClassName"
+    if own:
+        names["storage_class"] = own
+    if not own:
+        text += ": it names no StorageClass and no volume suits it"
+    elif classes is not None and own not in classes:
+        text, sureness = text + ": StorageClass {storage_class} does not exist", Sureness.PROVED
+    elif classes is not None and not classes[own].provisions:
+        text += ": no free volume of class {storage_class}"
+    else:
+        return draft(Cause.CLAIM_UNBOUND, text + " yet", names, said)
+    return draft(Cause.CLAIM_UNBOUND, text, names, said, _claim_evidence(pod, name, shown), sureness=sureness)
 
 
 def for_one_pod(namespace: str, names: Iterable[str], context: Context) -> Finding | None:
@@ -133,14 +104,11 @@ def for_one_pod(namespace: str, names: Iterable[str], context: Context) -> Findi
         has = [name for name in alone if name in holder.traits.claims]
         if has and holder.namespace == namespace and holder.node and not holder.is_finished:
             name = has[0]
-            return draft(
+            return tell(
                 Cause.VOLUME_NOT_ATTACHABLE,
-                "volume claim {claim} is for one pod only and in use by {holder}",
-                names={"claim": name, "holder": holder.name},
-                evidence=(
-                    of_pod(holder, "spec.volumes", name),
-                    _claim_evidence(holder, name, "ReadWriteOncePod"),
-                ),
+                {"claim": name, "holder": holder.name},
+                of_pod(holder, "spec.volumes", name),
+                _claim_evidence(holder, name, "ReadWriteOncePod"),
                 root=Subject("pod", holder.namespace, holder.name),
             )
     return None
@@ -167,20 +135,17 @@ def elsewhere(pod: Pod, context: Context, said: Evidence, sifted: Sifted) -> Fin
         ]
         where = ", ".join(dict.fromkeys(values))
         if where:
-            return draft(
+            return tell(
                 Cause.VOLUME_ELSEWHERE,
-                "volume claim {claim} lies in {zone}; no node there takes the pod",
-                names={"claim": name, "zone": where},
-                evidence=(
-                    said,
-                    Evidence(f"PersistentVolume {volume.name}", "spec.nodeAffinity", where),
-                    *_zones_of_pools(sifted),
-                ),
+                {"claim": name, "zone": where},
+                said,
+                Evidence(f"PersistentVolume {volume.name}", "spec.nodeAffinity", where),
+                *_zones_of_pools(sifted),
+                says="zone",
                 funnel=sifted.funnel,
             )
     names: dict[str, object] = {"claim": ", ".join(pod.traits.claims) or "of the pod"}
-    text = "the volume of claim {claim} cannot be reached from any node that suits the pod"
-    return draft(Cause.VOLUME_ELSEWHERE, text, names=names, evidence=(said,), funnel=sifted.funnel)
+    return tell(Cause.VOLUME_ELSEWHERE, names, said, says="out of reach", funnel=sifted.funnel)
 
 
 def _zones_of_pools(sifted: Sifted) -> Iterator[Evidence]:
@@ -203,13 +168,12 @@ def devices(pod: Pod, context: Context, said: Evidence, cause: str) -> Finding:
             node = "" if known is None else known.where
             words = "device claim {claim} is allocated on {node}, where the pod cannot go"
             if node:
-                return draft(cause, words, names={"claim": name, "node": node}, evidence=(said,))
-            return draft(
-                cause, "device claim {claim} is allocated elsewhere", names={"claim": name}, evidence=(said,)
-            )
+                return draft(cause, words, {"claim": name, "node": node}, said)
+            return draft(cause, "device claim {claim} is allocated elsewhere", {"claim": name}, said)
     asked = _devices_asked(pod, context)
-    most = max((len(context.store.devices_on(one.name)) for one in _nodes(context.store)), default=0)
-    free = max((_free_devices(context.store, one.name) for one in _nodes(context.store)), default=0)
+    offered = [context.store.devices_on(node.name) for node in context.store.records(Kind.NODE).values()]
+    most = max(map(len, offered), default=0)
+    free = max((sum(not one.pods for one in some) for some in offered), default=0)
     if cause == Cause.DEVICES_SHORT and asked and most:
         words = "asks for {asked} devices on one node, no node has more than {largest}"
         names: dict[str, object] = {"asked": asked, "largest": most}
@@ -217,16 +181,8 @@ def devices(pod: Pod, context: Context, said: Evidence, cause: str) -> Finding:
         if asked <= most:
             words = "asks for {asked} devices on one node, the best has {free} free"
             names = {"asked": asked, "free": free}
-        return draft(Cause.DEVICES_SHORT, words, names=names, evidence=(said,), permanence=permanence)
-    return draft(cause, "no node can serve all its device claims", evidence=(said,))
-
-
-def _nodes(store: StoreReader) -> list[Any]:
-    return list(store.records(Kind.NODE).values())
-
-
-def _free_devices(store: StoreReader, node: str) -> int:
-    return sum(1 for one in store.devices_on(node) if not one.pods)
+        return draft(Cause.DEVICES_SHORT, words, names, said, permanence=permanence)
+    return draft(cause, "no node can serve all its device claims", {}, said)
 
 
 def _devices_asked(pod: Pod, context: Context) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
@@ -29,6 +30,16 @@ metadata only."""
 NO_TREES: Trees = {}
 
 
+def tree_in(value: object) -> Tree:
+    """A part of an object that nobody decoded, {} where it is something else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def trees_in(value: object) -> Sequence[Tree]:
+    """A list of such parts, without what is something else."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What a subject is judged by. `now_seconds` None: causes that take time are not told yet. `last_lines`
     are the last lines that crashed containers wrote, by the pod's uid. `waiting` counts the members of a
@@ -52,7 +63,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         if not self.knows_nodes:
             return Sifted(Funnel(nodes=0), "", {}, (), shape, {})
         if (shape.near or shape.spreads) and not listing(self.store, Kind.POD).has_all:
-            shape = msgspec.structs.replace(shape, near=(), spreads=())  # who is there is not known
+            shape = replace(shape, near=(), spreads=())  # who is there is not known
         if self.sift is not None:
             return self.sift(shape)
         return sift(self.store, shape, self.around)
@@ -68,6 +79,11 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     def lacks(self, kind: str, namespace: str, name: str) -> bool:
         """True where all objects of the kind were read and it is not among them."""
         return (kind, namespace) in self.trees and self.tree(kind, namespace, name) is None
+
+    def is_within(self, last_seconds: float | None, seconds: float) -> bool:
+        """Whether what came last then came so lately; False where that is not known."""
+        now = self.now_seconds
+        return now is not None and last_seconds is not None and now - last_seconds <= seconds
 
     def is_older(self, created_seconds: float | None, seconds: float) -> bool:
         """Whether what was made then is there for that long; False where that is not known."""

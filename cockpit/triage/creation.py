@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from cockpit.catalogue import ListOf, Permanence, TextPlace, lists_behind, understand
+from cockpit.catalogue import ListOf, Permanence, TextPlace, row_of, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
-from cockpit.gangs.draft import draft, joined, not_understood
+from cockpit.gangs.draft import draft, joined, not_understood, tell
 from cockpit.gangs.engine_of_job import admitted_by, needed_by
 from cockpit.gangs.standing import GangStanding
 from cockpit.k8s.field_errors import field_error_words
@@ -23,7 +23,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage import composed, operators
+from cockpit.triage import controllers
 from cockpit.triage.context import Walk
 from cockpit.triage.judgement import gaps, is_up, judged, of_event, with_gaps
 from cockpit.triage.recurrence import Attempts, of_attempts
@@ -78,18 +78,16 @@ def _of_refusal(event: Event) -> Finding | None:
         return draft(
             Cause.REFUSED_BY_OPERATOR,
             "{why}",
-            names=given,
+            given,
+            *evidence,
             facts=facts,
-            evidence=evidence,
             since_seconds=event.first_seconds,
         )
     if found.cause == Cause.REFUSED_BY_POD_SECURITY and (
         words := forbidden_words(found.names.get("what", ""))
     ):
         names["what"] = words
-    return draft(
-        found.cause, found.wording.words, names=names, evidence=evidence, since_seconds=event.first_seconds
-    )
+    return draft(found.cause, found.wording.words, names, *evidence, since_seconds=event.first_seconds)
 
 
 def _quota(names: Mapping[str, str], event: Event) -> Finding:
@@ -105,13 +103,8 @@ def _quota(names: Mapping[str, str], event: Event) -> Finding:
         "used": used.get(resource, "?"),
         "limit": limited.get(resource, "?"),
     }
-    text = "quota {quota} of {resource}: asks {asked}, {used} of {limit} used"
-    return draft(
-        Cause.NAMESPACE_QUOTA_USED_UP,
-        text,
-        names=given,
-        evidence=(of_event(event),),
-        since_seconds=event.first_seconds,
+    return tell(
+        Cause.NAMESPACE_QUOTA_USED_UP, given, of_event(event), says="used", since_seconds=event.first_seconds
     )
 
 
@@ -130,8 +123,8 @@ def not_made(walk: Walk) -> Finding:
     found = _refused_since(walk)
     if found is not None:
         return found
-    found = without_launcher(walk) or composed.waits(job, store)
-    found = found or composed.refused(job.namespace, job.name, walk)
+    found = without_launcher(walk) or controllers.waits(job, store)
+    found = found or controllers.refused(job.namespace, job.name, walk)
     if found is None and not walk.pods:
         found = of_events(_of_unknown_children(job, store))
     if found is None:
@@ -198,16 +191,15 @@ def without_launcher(walk: Walk) -> Finding | None:
     late = [pod for pod in pods if not is_up(pod)]
     if not late:
         made = Finding(cause="", sentence="waits for its launcher to be made")
-        return with_gaps(made, gaps(walk.store, lists_behind(Cause.LAUNCHER_NOT_MADE), job.namespace))
+        return with_gaps(made, gaps(walk.store, row_of(Cause.LAUNCHER_NOT_MADE).rests_on, job.namespace))
     first = next((pod for pod in late if pod.node), late[0])
     also = (Cause.NOT_READY,) if first.node and first.phase == "Running" else ()
     name = first.name
-    return draft(
+    return tell(
         Cause.LAUNCHER_NOT_MADE,
-        "no launcher yet: worker {worker} is not ready",
-        names={"worker": name},
-        sureness=Sureness.INFERRED,
-        evidence=(Evidence(f"Pod {first.key}", "condition Ready", "False"),),
+        {"worker": name},
+        Evidence(f"Pod {first.key}", "condition Ready", "False"),
+        says="worker",
         also=also,
     )
 
@@ -225,15 +217,13 @@ def counts_its_launcher(walk: Walk, gang: GangStanding) -> Finding | None:
     if policy != _WAITS_FOR_WORKERS and not (tree is None and walk.is_older(job.created_seconds, 30.0)):
         return None
     wanted = gang.why.fact("all") or "?"
-    return draft(
+    return tell(
         Cause.LAUNCHER_NOT_MADE,
-        "no launcher before its {workers} workers run; their group waits for {wanted} pods: deadlock",
-        names={"workers": workers, "wanted": wanted},
+        {"workers": workers, "wanted": wanted},
+        Evidence(f"{job.kind} {job.namespace}/{job.name}", "launcherCreationPolicy", str(policy or "")),
+        Evidence(f"PodGroup {job.namespace}/{gang.why.fact('group')}", "minimum", wanted),
+        says="deadlock",
         sureness=Sureness.INFERRED if tree is None else Sureness.PROVED,
-        evidence=(
-            Evidence(f"{job.kind} {job.namespace}/{job.name}", "launcherCreationPolicy", str(policy or "")),
-            Evidence(f"PodGroup {job.namespace}/{gang.why.fact('group')}", "minimum", wanted),
-        ),
         also=(Cause.GANG_MEMBERS_MISSING,),
     )
 
@@ -246,12 +236,7 @@ def _untouched(walk: Walk) -> Finding:
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "status", "", job.created_seconds)
     manager = _manager(tree)
     if manager and not (tree or {}).get("status"):
-        return draft(
-            Cause.NO_CONTROLLER,
-            "left to {manager} (managedBy), which does nothing",
-            names={"manager": manager},
-            evidence=(said,),
-        )
+        return tell(Cause.NO_CONTROLLER, {"manager": manager}, said, says="manager")
     if not pods and (held := _suspended_below(job, store)) is not None:
         return held
     if isinstance(object_, JobObject) and object_.failed and not object_.active:
@@ -261,26 +246,18 @@ def _untouched(walk: Walk) -> Finding:
         return draft(
             "",
             "waiting for {missing} of {wanted} members to be made",
-            names={"missing": missing, "wanted": job.wanted or 0},
-            evidence=(said,),
+            {"missing": missing, "wanted": job.wanted or 0},
+            said,
         )
     has_status = isinstance(object_, JobObject) and bool(object_.conditions or object_.started_seconds)
     is_old = walk.is_older(job.created_seconds, UNTOUCHED_SECONDS)
     if not has_status and is_old:
-        down = operators.not_up(operators.of_kind(job.api_version, job.kind), walk)
+        down = controllers.not_up(controllers.of_kind(job.api_version, job.kind), walk)
         if down is not None:
             return joined(down, "no pod yet: ")
     if is_old and not has_status and isinstance(object_, JobObject):
-        return draft(
-            Cause.NO_CONTROLLER,
-            "no controller acts on this {kind}: is its operator running?",
-            names={"kind": job.kind},
-            sureness=Sureness.INFERRED,
-            evidence=(said,),
-        )
-    return draft(
-        "", "no pod yet: waits for its {kind} controller", names={"kind": _controller(job)}, evidence=(said,)
-    )
+        return tell(Cause.NO_CONTROLLER, {"kind": job.kind}, said, says="no operator")
+    return draft("", "no pod yet: waits for its {kind} controller", {"kind": _controller(job)}, said)
 
 
 def _suspended_below(job: Job, store: StoreReader) -> Finding | None:
@@ -296,12 +273,10 @@ def _suspended_below(job: Job, store: StoreReader) -> Finding | None:
     first = min(made, key=lambda one: one.name)
     names = {"kind": first.kind, "part": first.name}
     said = Evidence(f"{first.kind} {first.key}", "spec.suspend", "true", first.created_seconds)
-    found = draft(
+    found = tell(
         Cause.PART_SUSPENDED,
-        "its {kind} {part} is suspended although the {own} is not",
-        names={**names, "own": job.kind},
-        sureness=Sureness.PROVED,
-        evidence=(said,),
+        {**names, "own": job.kind},
+        said,
         root=Subject(first.kind, first.namespace, first.name),
     )
     for workload in store.workloads_of(first.uid):
@@ -350,18 +325,16 @@ def between_attempts(
         names["span"] = again.came.span
         text = text.replace("{failed} failed attempts", "{failed} failed attempts in {span}")
     lasts = None if again is None else Permanence.ACTS  # one more attempt ends as the last ones did
-    return draft(Cause.BETWEEN_ATTEMPTS, text, names=names, evidence=(said,), permanence=lasts)
+    return draft(Cause.BETWEEN_ATTEMPTS, text, names, said, permanence=lasts)
 
 
 def _finished_early(walk: Walk, said: Evidence) -> Finding | None:
     """No engine starts a job whose workload is declared finished."""
     job, store = walk.job, walk.store
-    workload = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    workload = registry.workload_of(job, store)
     if not job.workload_uid and walk.is_older(job.created_seconds, 30.0):
         workload = _finished_of_its_name(job, store)
-    if not isinstance(workload, Workload):
-        return None
-    found = registry.admits_of(workload).finished_early(workload)
+    found = None if workload is None else registry.admits_of(workload).finished_early(workload)
     return None if found is None else replace(found, evidence=(*found.evidence, said))
 
 
@@ -400,33 +373,23 @@ def suspended(walk: Walk) -> Finding:
             )
         kind, _, needed = ("" if object_ is None else needed_by(object_.labels)).partition(" ")
         if needed and walk.lacks(kind, "", needed):
-            return draft(
+            return tell(
                 Cause.NOT_TAKEN_BY_QUEUE,
-                "{kind} {priority_class} does not exist",
-                names={"kind": kind, "priority_class": needed},
-                sureness=Sureness.PROVED,
-                evidence=(Evidence(said.object, "its label", needed),),
+                {"kind": kind, "priority_class": needed},
+                Evidence(said.object, "its label", needed),
             )
         names: dict[str, object] = {"engine": queue.name, "queue": queue.queue}
         signs = registry.engine_named(queue.name).controller.pods
-        if (down := operators.not_up(signs, walk)) is not None:
+        if (down := controllers.not_up(signs, walk)) is not None:
             return joined(down, "{engine} has not taken it: ", engine=queue.name)
         if walk.is_older(job.created_seconds, 30.0):
             text = "{engine} has not taken it into queue {queue}"
             if needed:
                 text += ": does {kind} {priority_class} exist?"
                 names |= {"kind": kind, "priority_class": needed}
-            return draft(Cause.NOT_TAKEN_BY_QUEUE, text, names=names, evidence=(said,))
-        return draft(
-            Cause.NOT_ADMITTED_YET,
-            "waits for {engine} to take it into queue {queue}",
-            names=names,
-            evidence=(said,),
-        )
+            return draft(Cause.NOT_TAKEN_BY_QUEUE, text, names, said)
+        return tell(Cause.NOT_ADMITTED_YET, names, said)
     mark = condition(object_.conditions, "Suspended") if isinstance(object_, JobObject) else None
-    return draft(
-        Cause.SUSPENDED_BY_HAND,
-        "suspended: it starts once it is resumed",
-        evidence=(said,),
-        since_seconds=None if mark is None else mark.changed_seconds,
+    return tell(
+        Cause.SUSPENDED_BY_HAND, {}, said, since_seconds=None if mark is None else mark.changed_seconds
     )

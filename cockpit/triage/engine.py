@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-from msgspec import structs
+from msgspec.structs import replace
 
 from cockpit.catalogue import ListOf
 from cockpit.fit.shape import Part
@@ -16,7 +15,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage import claims, composed, creation, filters, job_walk, node_walk, starting, wanted
+from cockpit.triage import claims, controllers, creation, filters, job_walk, node_walk, starting, wanted
 from cockpit.triage.context import ClusterView, Walk
 from cockpit.triage.gang_walk import standing
 from cockpit.triage.idle_jobs import idle_words, mark_words
@@ -40,14 +39,14 @@ def of_templates(walk: Walk, view: ClusterView) -> list[Finding]:
         whose = f"{job.kind} {job.namespace}/{job.name}"
         absent = list(claims.missing(whose, part.shape.claims, view.around))
         found += absent
-        found += _of_part(structs.replace(part, shape=claims.without(part.shape, absent)), view)
+        found += _of_part(replace(part, shape=claims.without(part.shape, absent)), view)
     return found
 
 
 def _of_part(part: Part, view: ClusterView) -> Sequence[Finding]:
     if view.told is not None:
         return view.told(part.shape, part.count, view.now_seconds)
-    return list(filters.of_pods(part.shape, part.count, structs.replace(view, waiting=part.count)))
+    return list(filters.of_pods(part.shape, part.count, replace(view, waiting=part.count)))
 
 
 def _parts_unmade(walk: Walk, view: ClusterView) -> Sequence[Part]:
@@ -68,15 +67,6 @@ def explain(subject: Subject, view: ClusterView) -> Finding:
             subject=subject, sentence=f"nothing can be told of a {subject.kind}", sureness=Sureness.UNKNOWN
         )
     return made(subject, view)
-
-
-def problems(view: ClusterView) -> tuple[Finding, ...]:
-    """A verdict for each root cause: what is only a consequence of another object's trouble is not told
-    again."""
-    found = [of_job(one, view) for one in view.jobs.jobs.values()]
-    found += node_walk.troubles(view)
-    roots = {one.subject for one in found if one.is_trouble}
-    return tuple(one for one in found if one.is_trouble and (one.root is None or one.root not in roots))
 
 
 def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Finding:
@@ -139,7 +129,7 @@ def _verdict(
     if found is None:
         return Finding(subject=subject, sureness=Sureness.SAID, state=state, gpus=gpus)
     made = finished(qualified(found, store, subject.namespace), subject, state=state, gpus=gpus)
-    return msgspec.structs.replace(made, since_seconds=since)
+    return replace(made, since_seconds=since)
 
 
 def job_behind(subject: Subject, view: ClusterView) -> Job | None:
@@ -175,13 +165,13 @@ def _job(subject: Subject, view: ClusterView) -> Finding:
         return of_job(job, view, subject)
     below = _events_below(subject, view)
     found = creation.of_events(below)
-    found = found or composed.refused(subject.namespace, subject.name, view)
+    found = found or controllers.refused(subject.namespace, subject.name, view)
     if found is not None:  # its controller could not make the pods by which it would be a row
         return finished(found, subject)
     pod = _pod_without_row(subject, view)
     if pod is not None:  # no row: as it is written it asks for no GPU
         of_pod = _pod(Subject("pod", pod.namespace, pod.name), view)
-        return msgspec.structs.replace(of_pod, subject=subject)
+        return replace(of_pod, subject=subject)
     return not_found(subject, view.store, (Kind.POD, *registry.controller_tables()))
 
 
@@ -215,7 +205,7 @@ def _pod(subject: Subject, view: ClusterView) -> Finding:
         job = view.jobs.job_of_pod(pod)
         members = () if job is None else view.jobs.members(job.key)
         waiting = sum(1 for one in members if not one.node and not one.is_finished and one.gpus)
-        found = unplaced(pod, msgspec.structs.replace(view, waiting=max(1, waiting)))
+        found = unplaced(pod, replace(view, waiting=max(1, waiting)))
     since = None if found is None else pod_since(pod, found)
     made = _verdict(found, subject, view.store, state="", gpus=pod.gpus, since=since)
     return with_root(made, view.store)

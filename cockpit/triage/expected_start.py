@@ -12,12 +12,12 @@ from random import Random
 from statistics import median
 from typing import Final, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from cockpit.fit.gang import FitAnswer
 from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Expected, Subject
-from cockpit.model.gang import ClusterQueue, QuotaRow
+from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -28,7 +28,7 @@ from cockpit.pools.index import pools_of
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage.context import ClusterView
 from cockpit.triage.expected import InLine, Moment, RunHistory, RunningJob, estimate
-from cockpit.triage.wanted import Demand, Holdup, Wanted, local_queue
+from cockpit.triage.wanted import Demand, Holdup, Wanted
 
 _NUMBER: Final = re.compile(r"[-_.]?[0-9a-f]*[0-9][0-9a-f]*$")
 
@@ -44,15 +44,13 @@ def shape_of(wanted: Wanted) -> str:
     return shape_name(wanted.namespace, name, max(one.shape.gpus for one in wanted.parts))
 
 
-def turn_of(job: Job) -> tuple[float, float, str]:
+Turn = tuple[float, float, str]
+
+
+def turn_of(job: Job) -> Turn:
     """By its place in the queue where that is known, then by age."""
     place = float("inf") if job.position is None else float(job.position)
     return (place, job.created_seconds or 0.0, job.key)
-
-
-def is_ahead(turn: tuple[float, float, str], wanted: Wanted) -> bool:
-    """Whether somebody with that turn starts before what is wanted."""
-    return wanted.job is not None and turn < turn_of(wanted.job)
 
 
 def elapsed(pods: Sequence[Pod], now_seconds: float) -> float:
@@ -165,7 +163,7 @@ def quota_moment(wanted: Wanted, view: ClusterView) -> Moment | str:
         return f"it asks for {counted(wanted.gpus, 'GPU')}, its queue can hold {quota.most} at most{borrowed}"
     sharers = {one.name for one in every if one is mine or _lends(one, mine, resource)}
     holders: list[RunningJob] = []
-    waiting: list[tuple[tuple[float, float, str], InLine]] = []
+    waiting: list[tuple[Turn, InLine]] = []
     for job in view.jobs.jobs.values():
         behind = _queue_of(view, job.namespace, job.queue) if job.queue else None
         if behind is None or behind.name not in sharers or job is wanted.job:
@@ -174,30 +172,31 @@ def quota_moment(wanted: Wanted, view: ClusterView) -> Moment | str:
         if job.state in (JobState.QUEUED, JobState.PENDING):
             waiting.append((turn_of(job), InLine(shape, 1, job.gpus_wanted or 0)))
         elif job.gpus_allocated:
-            holders.append(_holder(job, shape, view))
-    waiting.sort(key=lambda pair: pair[0])
-    ahead = [entry for turn, entry in waiting if is_ahead(turn, wanted)]
-    entry = InLine(shape_of(wanted), 1, wanted.gpus)
+            since = elapsed(view.jobs.members(job.key), view.now_seconds)
+            seats = ((0, job.gpus_allocated),)
+            holders.append(RunningJob(shape, seats, since, view.progress.get(job.key)))
+    line, at = _line(waiting, InLine(shape_of(wanted), 1, wanted.gpus), wanted)
     return Moment(
         now_seconds=view.now_seconds,
         free=(quota.free,),
         holders=tuple(holders),
-        line=(*ahead, entry, *(entry for turn, entry in waiting if not is_ahead(turn, wanted))),
-        at=len(ahead),
+        line=line,
+        at=at,
         node_gpus=quota.most,
     )
 
 
-def _holder(job: Job, shape: str, view: ClusterView) -> RunningJob:
-    since = elapsed(view.jobs.members(job.key), view.now_seconds)
-    return RunningJob(shape, ((0, job.gpus_allocated),), since, view.progress.get(job.key))
+def _line(waiting: list[tuple[Turn, InLine]], mine: InLine, wanted: Wanted) -> tuple[tuple[InLine, ...], int]:
+    """Who waits, in its order, and the place of the subject."""
+    waiting.sort(key=lambda pair: pair[0])
+    at = sum(wanted.job is not None and turn < turn_of(wanted.job) for turn, _ in waiting)
+    line = [entry for _, entry in waiting]
+    return (*line[:at], mine, *line[at:]), at
 
 
 def _queue_of(view: ClusterView, namespace: str, name: str) -> ClusterQueue | None:
-    local = local_queue(view, namespace, name)
-    if local is None or not local.cluster_queue:
-        return None
-    found: ClusterQueue | None = view.store.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
+    local: LocalQueue | None = view.store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{name}")
+    found: ClusterQueue | None = view.store.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue if local else "")
     return found
 
 
@@ -226,7 +225,7 @@ def quota_of(mine: ClusterQueue, every: Sequence[ClusterQueue], resource: str) -
         beyond = max(0, used - kept)
         lent = sum(one.nominal - _kept(one) for one in shared)
         unused = lent - sum(max(0, (have or 0) - _kept(one)) for one, have in zip(shared, taken, strict=True))
-        limit = _limit(row, is_alone=len(cohort) == 1)
+        limit = 0 if len(cohort) == 1 else row.borrowing_limit  # None: without bound
         may = lent if limit is None else min(lent, row.nominal - kept + limit)
         free += max(0, kept - used) + max(0, min(unused, may - beyond))
         most += kept + may
@@ -244,11 +243,6 @@ def _used(row: QuotaRow) -> int | None:
 def _kept(row: QuotaRow) -> int:
     """What it never lends. Without a limit everything is lent."""
     return 0 if row.lending_limit is None else max(0, row.nominal - row.lending_limit)
-
-
-def _limit(row: QuotaRow, *, is_alone: bool) -> int | None:
-    """What it may borrow; None: without bound."""
-    return 0 if is_alone else row.borrowing_limit
 
 
 def _lends(one: ClusterQueue, mine: ClusterQueue, resource: str) -> bool:
@@ -286,7 +280,7 @@ def expected_start(
         return Expected(None, None, "unknown: no node would take it")
     if why:
         return Expected(None, None, f"unknown: {why}")
-    grown = msgspec.structs.replace(history, growths=growths)
+    grown = replace(history, growths=growths)
     seated = estimate(moment, grown, Random(_SEED))
     if wanted.holdup is not Holdup.QUEUE:
         return seated
@@ -323,7 +317,7 @@ def _moment(wanted: Wanted, answer: FitAnswer, view: ClusterView) -> tuple[Momen
     coming = machines_coming(view.store, {node.pool for node in nodes}, view.now_seconds)
     index = {node.name: at for at, node in enumerate(nodes)}
     holders: list[RunningJob] = []
-    waiting: list[tuple[tuple[float, float, str], InLine]] = []
+    waiting: list[tuple[Turn, InLine]] = []
     for job in view.jobs.jobs.values():
         if wanted.job is not None and job.key == wanted.job.key:
             continue
@@ -333,23 +327,19 @@ def _moment(wanted: Wanted, answer: FitAnswer, view: ClusterView) -> tuple[Momen
         elif job.gpus_allocated:
             holders += _holders(job, index, view)
     mine = InLine(shape_of(wanted), part.count, part.shape.gpus)
-    waiting.sort(key=lambda pair: pair[0])
-    ahead = [entry for turn, entry in waiting if is_ahead(turn, wanted)]
-    behind = [entry for turn, entry in waiting if not is_ahead(turn, wanted)]
+    line, at = _line(waiting, mine, wanted)
     moment = Moment(
         now_seconds=view.now_seconds,
-        free=tuple(_free(node, view) for node in nodes),
+        free=tuple(
+            max(0, (one.gpu_allocatable or 0) - view.store.requests_on(one.name).gpus) for one in nodes
+        ),
         holders=tuple(holders),
-        line=(*ahead, mine, *behind),
-        at=len(ahead),
+        line=line,
+        at=at,
         coming=coming.ages if coming.growths else (),
         node_gpus=max(node.gpu_allocatable or 0 for node in nodes),
     )
     return moment, coming.growths
-
-
-def _free(node: Node, view: ClusterView) -> int:
-    return max(0, (node.gpu_allocatable or 0) - view.store.requests_on(node.name).gpus)
 
 
 def _in_line(job: Job) -> InLine | None:

@@ -63,7 +63,7 @@ def of_pods(shape: Shape, count: int, context: Context) -> Iterator[Finding]:
         words = "needs {asked} " + resource_word(shape.gpu_resource, 2) + " in all, the nodes "
         words += "that suit it have {offered}" if 0 < len(nodes) < len(every) else "have {offered}"
         names = {"asked": asked, "offered": offered}
-        yield draft(Cause.GPUS_SHORT, words, names=names, sureness=Sureness.INFERRED)
+        yield draft(Cause.GPUS_SHORT, words, names, sureness=Sureness.INFERRED)
 
 
 def _may_grow_to(shape: Shape, context: Context) -> bool:

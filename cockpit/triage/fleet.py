@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from cockpit.k8s import labels as well_known
 from cockpit.k8s.gpu_resources import is_gpu_resource
@@ -85,9 +86,6 @@ class FleetUse(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `are_nodes_known` the same of nodes. `idle` are those of jobs that are idle, `unsure` those that may be so
     or not, for no card of theirs works; None: no card is measured."""
 
-    nodes: int
-    needed: int
-    at_least: int
     models: tuple[ModelFleet, ...]
     idle: tuple[IdleGpus, ...] | None
     unsure: tuple[IdleGpus, ...] | None
@@ -99,21 +97,31 @@ class FleetUse(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """GPUs of jobs that have done nothing for so short a time that nobody can say anything yet."""
 
     @property
+    def nodes(self) -> int:
+        """Of all models."""
+        return sum(one.nodes for one in self.models)
+
+    @property
+    def needed(self) -> int:
+        """The fewest nodes that are known to hold the load."""
+        return sum(one.packing.nodes for one in self.models)
+
+    @property
+    def at_least(self) -> int:
+        """Fewer nodes cannot hold the load."""
+        return sum(one.packing.at_least for one in self.models)
+
+    @property
     def idle_gpu_hours(self) -> float | None:
         """Of all owners together."""
         return None if self.idle is None else sum(one.gpu_hours for one in self.idle)
 
 
 class FleetLoad(NamedTuple):
-    """What `fleet_use` answers from: the numbers that need no packing, and the question of each model."""
+    """The fleet before anything is packed, and the question of each of its models."""
 
-    models: tuple[tuple[ModelFleet, _Question], ...]
-    idle: tuple[IdleGpus, ...] | None
-    unsure: tuple[IdleGpus, ...] | None
-    is_use_known: bool
-    are_nodes_known: bool = True
-    unmeasured: tuple[tuple[TelemetryGap, int], ...] = ()
-    resting: int = 0
+    use: FleetUse
+    questions: tuple[_Question, ...]
 
 
 def fleet_load(store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds: float) -> FleetLoad:
@@ -124,7 +132,7 @@ def fleet_load(store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds
         if node.ready == "True" and node.gpu_allocatable and node.deleting_seconds is None:
             by_model[node.gpu_model, node.gpu_resource].append(node)
     load = _Load(store)
-    models = tuple(_of_model(key, nodes, store, load) for key, nodes in sorted(by_model.items()))
+    found = [_of_model(key, nodes, store, load) for key, nodes in sorted(by_model.items())]
     idle = unsure = None
     if store.records(Kind.GPU):
         idle, unsure = _at_rest(store, jobs, known, now_seconds)
@@ -135,30 +143,26 @@ def fleet_load(store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds
         resting += job.gpus_allocated * known.is_open(job, store, now_seconds)
     if idle is None and not gaps and (gap := gpu_gap(store)) is not None:
         gaps[gap] = 0
-    seen = listing(store, Kind.POD).has_all, listing(store, Kind.NODE).has_all
-    return FleetLoad(models, idle, unsure, *seen, tuple(sorted(gaps.items())), resting)
+    use = FleetUse(
+        models=tuple(model for model, _ in found),
+        idle=idle,
+        unsure=unsure,
+        is_use_known=listing(store, Kind.POD).has_all,
+        are_nodes_known=listing(store, Kind.NODE).has_all,
+        unmeasured=tuple(sorted(gaps.items())),
+        resting=resting,
+    )
+    return FleetLoad(use, tuple(question for _, question in found))
 
 
 def fleet_use(load: FleetLoad) -> FleetUse:
     """The fewest nodes for it."""
-    models = tuple(_packed(model, question) for model, question in load.models)
-    return FleetUse(
-        nodes=sum(one.nodes for one in models),
-        needed=sum(one.packing.nodes for one in models),
-        at_least=sum(one.packing.at_least for one in models),
-        models=models,
-        idle=load.idle,
-        unsure=load.unsure,
-        is_use_known=load.is_use_known,
-        are_nodes_known=load.are_nodes_known,
-        unmeasured=load.unmeasured,
-        resting=load.resting,
-    )
+    return replace(load.use, models=tuple(map(_packed, load.use.models, load.questions)))
 
 
 def _packed(model: ModelFleet, question: _Question) -> ModelFleet:
     nodes, pods, waiting, fixed, in_use = question
-    return msgspec.structs.replace(
+    return replace(
         model,
         packing=_at_most(_plus(_pack(nodes, pods), fixed), in_use),
         with_waiting=_plus(_pack(nodes, (*pods, *waiting)), fixed) if waiting else None,
@@ -381,41 +385,32 @@ def _at_rest(
     store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds: float
 ) -> tuple[tuple[IdleGpus, ...], tuple[IdleGpus, ...]]:
     """By owner, whoever wastes most first: of jobs that are idle, and of those of which nobody can say."""
-    idle: dict[tuple[str, str], list[_Rest]] = defaultdict(list)
-    unsure: dict[tuple[str, str], list[_Rest]] = defaultdict(list)
+    idle: list[IdleGpus] = []
+    unsure: list[IdleGpus] = []
     for job in jobs.jobs.values():
         found = known.at_rest(job, store, now_seconds)
         if found is not None:
             hours = job.gpus_allocated * (now_seconds - found.since_seconds) / 3_600
-            into = unsure if found.judged is None else idle
             is_at_least = found.judged is None or found.judged.last is None
-            name, missing = f"{job.namespace}/{job.name}", found.missing_words
-            rest = _Rest(name, job.gpus_allocated, hours, is_at_least, missing)
-            into[job.owner or job.namespace, job.namespace].append(rest)
+            whose = (job.owner or job.namespace, job.namespace, job.gpus_allocated, hours)
+            rest = IdleGpus(*whose, (f"{job.namespace}/{job.name}",), is_at_least, found.missing_words)
+            (unsure if found.judged is None else idle).append(rest)
     return _by_owner(idle), _by_owner(unsure)
 
 
-class _Rest(NamedTuple):
-    """A job whose cards do nothing."""
-
-    name: str
-    gpus: int
-    gpu_hours: float
-    is_at_least: bool
-    missing: str
-
-
-def _by_owner(found: Mapping[tuple[str, str], list[_Rest]]) -> tuple[IdleGpus, ...]:
+def _by_owner(found: Iterable[IdleGpus]) -> tuple[IdleGpus, ...]:
+    by_owner: dict[tuple[str, str], list[IdleGpus]] = defaultdict(list)
+    for one in found:
+        by_owner[one.owner, one.namespace].append(one)
     made = [
         IdleGpus(
-            owner,
-            space,
+            *owner,
             sum(one.gpus for one in some),
             sum(one.gpu_hours for one in some),
-            tuple(sorted({one.name for one in some})),
+            tuple(sorted({name for one in some for name in one.jobs})),
             any(one.is_at_least for one in some),
             "; ".join(sorted({one.missing for one in some if one.missing})),
         )
-        for (owner, space), some in found.items()
+        for owner, some in by_owner.items()
     ]
     return tuple(sorted(made, key=lambda one: (-one.gpu_hours, one.owner, one.namespace)))

@@ -4,13 +4,12 @@ two that hold what the other waits for; one that runs with fewer pods than it as
 import math
 from collections.abc import Iterator, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
-from cockpit.catalogue import Gate, TextPlace, gate_of, understand
+from cockpit.catalogue import Gate, TextPlace, row_of, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import pod_group, registry, scheduler
-from cockpit.gangs.draft import draft, joined
+from cockpit.gangs.draft import joined, tell
 from cockpit.gangs.pod_group import SET_ASIDE, refused_why
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted
 from cockpit.gangs.standing import GangStanding
@@ -19,14 +18,13 @@ from cockpit.jobs.row import SliceGrowth
 from cockpit.k8s.evictions import PREEMPTED_BY
 from cockpit.model.batch import Phase
 from cockpit.model.finding import Finding, Subject
-from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
+from cockpit.model.gang import PodGroup, SchedulerQueue
 from cockpit.model.job import Job, JobObject
 from cockpit.model.listing import Complete, listing
 from cockpit.model.pod import Pod
-from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage import composed, creation
+from cockpit.triage import controllers, creation
 from cockpit.triage.context import Context, Walk
 from cockpit.triage.judgement import judged, of_event, of_pod
 from cockpit.triage.placing import unplaced
@@ -36,7 +34,7 @@ from cockpit.triage.wanted import shape_of_pod
 def standing(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> GangStanding | None:
     """By the job's engine, None where none holds it or there is none."""
     queued = None
-    workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    workload = registry.workload_of(job, store)
     if workload is not None:
         told = {} if job.position is None else {workload.uid: job.position}
         admits = registry.admits_of(workload)
@@ -100,13 +98,11 @@ def held_by_gang(walk: Walk, gang: GangStanding) -> list[Finding]:
 
 def _counts_a_later_part(walk: Walk, gang: GangStanding) -> Finding | None:
     """A JobSet's group counts a part that is made only once another one, which the group holds, has come."""
-    found = composed.waits(walk.job, walk.store)
+    found = controllers.waits(walk.job, walk.store)
     if found is None:
         return None
     made = joined(found, "", "; their group waits for {all} pods: deadlock", all=gang.why.fact("all"))
-    return msgspec.structs.replace(
-        made, facts=(*found.facts, *gang.why.facts), also=(Cause.GANG_MEMBERS_MISSING,)
-    )
+    return replace(made, facts=(*found.facts, *gang.why.facts), also=(Cause.GANG_MEMBERS_MISSING,))
 
 
 _OF_MEMBERS = (Cause.GANG_FINDS_NO_ROOM, Cause.GANG_NOT_PLACED)
@@ -118,21 +114,19 @@ _SILENT = ("", Cause.NO_SUCH_SCHEDULER, Cause.NOT_LOOKED_AT)
 def _of_members(walk: Walk, gang: GangStanding) -> Finding | None:
     """The member that finds no node, or what the group's own message says of one."""
     found = unplaced_member(walk)
-    if found is None or found.cause in _SILENT or gate_of(found.cause) is Gate.QUEUE:
+    if found is None or found.cause in _SILENT or row_of(found.cause).gate is Gate.QUEUE:
         found = _by_message(walk, gang) or found
     if found is None or gang.why.cause not in _OF_MEMBERS:
         return found
-    if found.cause in _SILENT or gate_of(found.cause) is Gate.QUEUE:
+    if found.cause in _SILENT or row_of(found.cause).gate is Gate.QUEUE:
         return None
     then = tuple(one for one in found.then if one.cause not in _SILENT)  # its scheduler has looked at it
-    found = msgspec.structs.replace(found, then=then)
+    found = replace(found, then=then)
     if gang.why.cause == Cause.GANG_FINDS_NO_ROOM:
-        return msgspec.structs.replace(found, also=(*found.also, Cause.GANG_FINDS_NO_ROOM))
+        return replace(found, also=(*found.also, Cause.GANG_FINDS_NO_ROOM))
     made = _for_its_group(found, gang.why.fact("all") or "?")
     also = (found.cause, *(one for one in found.also if one != gang.why.cause))
-    return msgspec.structs.replace(
-        made, cause=gang.why.cause, also=also, facts=(*found.facts, *gang.why.facts)
-    )
+    return replace(made, cause=gang.why.cause, also=also, facts=(*found.facts, *gang.why.facts))
 
 
 _OF_A_GROUP = ("; its group of {} is placed whole or not at all", "; group of {}: all or none", "")
@@ -152,15 +146,8 @@ def _by_message(walk: Walk, gang: GangStanding) -> Finding | None:
     if not waiting or not said:
         return None
     first = next((pod for pod in waiting if pod.gpus), waiting[0])
-    known = msgspec.structs.replace(first, scheduled_message=said, scheduled_reason="Unschedulable")
-    return unplaced(known, msgspec.structs.replace(walk, waiting=sum(1 for pod in waiting if pod.gpus)))
-
-
-def _again(walk: Walk, gang: GangStanding) -> int | None:
-    """Minutes until it is tried again, None where no time was told or it has come."""
-    if gang.again_seconds is None or walk.now_seconds is None or gang.again_seconds <= walk.now_seconds:
-        return None
-    return math.ceil((gang.again_seconds - walk.now_seconds) / 60)
+    known = replace(first, scheduled_message=said, scheduled_reason="Unschedulable")
+    return unplaced(known, replace(walk, waiting=sum(1 for pod in waiting if pod.gpus)))
 
 
 def _as_told(walk: Walk, gang: GangStanding) -> Finding:
@@ -172,11 +159,11 @@ def _as_told(walk: Walk, gang: GangStanding) -> Finding:
     if found.cause == Cause.GANG_MEMBERS_MISSING and not any(pod.scheduled_message for pod in walk.pods):
         also = (*also, Cause.HELD_BEFORE_QUEUE)
     if not found.sentence:
-        found = msgspec.structs.replace(found, sentence=_WORDLESS.get(found.cause, "waits for its queue"))
-    minutes = _again(walk, gang)
-    if minutes is not None:
-        found = joined(found, "", " (in {minutes} min)", minutes=minutes)
-    return msgspec.structs.replace(found, also=also)
+        found = replace(found, sentence=_WORDLESS.get(found.cause, "waits for its queue"))
+    again, now = gang.again_seconds, walk.now_seconds
+    if again is not None and now is not None and again > now:
+        found = joined(found, "", " (in {minutes} min)", minutes=math.ceil((again - now) / 60))
+    return replace(found, also=also)
 
 
 _WORDLESS: dict[str, str] = {Cause.GANG_NOT_PLACED: "its group cannot be placed as a whole"}
@@ -187,7 +174,7 @@ def unplaced_member(walk: Walk) -> Finding | None:
     waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
     if not waiting:
         return None
-    context = msgspec.structs.replace(walk, waiting=sum(1 for pod in waiting if pod.gpus))
+    context = replace(walk, waiting=sum(1 for pod in waiting if pod.gpus))
     told = [pod for pod in waiting if pod.scheduled_message and pod.scheduled_reason != "SchedulingGated"]
     causes = [pod for pod in told if not scheduler.is_consequence(pod.scheduled_message)]
     if causes:
@@ -198,11 +185,11 @@ def unplaced_member(walk: Walk) -> Finding | None:
         for event in walk.store.events_of(pod.uid):
             if event.reason == "FailedScheduling" and not scheduler.is_consequence(event.message):
                 aside = any(registry.is_set_aside(one.scheduled_message) for one in told)
-                known = msgspec.structs.replace(pod, scheduled_message=event.message)
-                older = msgspec.structs.replace(unplaced(known, context), also=(Cause.GANG_REFUSED,))
+                known = replace(pod, scheduled_message=event.message)
+                older = replace(unplaced(known, context), also=(Cause.GANG_REFUSED,))
                 if aside:
                     older = joined(older, "", f"; {SET_ASIDE}")
-                return msgspec.structs.replace(older, evidence=(of_event(event), *older.evidence[1:]))
+                return replace(older, evidence=(of_event(event), *older.evidence[1:]))
     if told and all(registry.is_set_aside(pod.scheduled_message) for pod in told):
         return _set_aside(told, waiting)
     return judged([unplaced(pod, context) for pod in _unlike(told or waiting)])
@@ -220,9 +207,9 @@ def _unlike(pods: Sequence[Pod]) -> list[Pod]:
 def _with_consequences(found: Finding, told: list[Pod]) -> Finding:
     """Beside the cause of one member what the others are told, who only wait for it."""
     waits = any(scheduler.is_consequence(pod.scheduled_message) for pod in told)
-    if not waits or gate_of(found.cause) is not Gate.PLACEMENT:
+    if not waits or row_of(found.cause).gate is not Gate.PLACEMENT:
         return found
-    return msgspec.structs.replace(found, also=tuple(dict.fromkeys((*found.also, Cause.GANG_REFUSED))))
+    return replace(found, also=tuple(dict.fromkeys((*found.also, Cause.GANG_REFUSED))))
 
 
 def _set_aside(told: list[Pod], waiting: list[Pod]) -> Finding:
@@ -308,14 +295,10 @@ def _others(walk: Walk, resource: str) -> Iterator[tuple[str, list[Pod], list[Po
 
 def _drafted(name: str, held: Sequence[Pod], unbound: Sequence[Pod], other: str) -> Finding:
     gpus = sum(pod.gpus_allocated for pod in held)
-    return draft(
+    return tell(
         Cause.HALF_PLACED,
-        "half placed, holds {gpus} for nothing: it and {other} wait for each other's GPUs",
-        names={"gpus": counted(gpus, "GPU"), "other": other},
-        sureness=Sureness.PROVED,
-        evidence=tuple(
-            of_pod(pod, "PodScheduled", pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2]
-        ),
+        {"gpus": counted(gpus, "GPU"), "other": other},
+        *(of_pod(pod, "PodScheduled", pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2]),
         also=(Cause.GPUS_SHORT,),
         root=Subject("jobs", "", " and ".join(sorted((name, other)))),
     )

@@ -137,10 +137,12 @@ class IdleJobs:
 
     def of(self, job: Job, now_seconds: float) -> Judged | None:
         """What was judged of the job with these pods lately; None where nothing was."""
+        kept = self._of_its_pods(job)
+        return None if kept is None or now_seconds - kept.at_seconds > KEPT_SECONDS else kept.judged
+
+    def _of_its_pods(self, job: Job) -> _Kept | None:
         kept = self._kept.get(job.key)
-        if kept is None or kept.pod_uids != job.pod_uids or now_seconds - kept.at_seconds > KEPT_SECONDS:
-            return None
-        return kept.judged
+        return kept if kept is not None and kept.pod_uids == job.pod_uids else None
 
     def idle(self, job: Job, store: StoreReader, now_seconds: float) -> Judged | None:
         """What was judged where the job is idle, and its newest samples do not say otherwise; else None.
@@ -191,23 +193,14 @@ class IdleJobs:
     def due(self, jobs: Iterable[Job], store: StoreReader, now_seconds: float) -> tuple[Job, ...]:
         """Jobs that look idle and were not judged just now: those that never were first, then those whose
         judgement is the oldest, of alike ones those with the most GPUs."""
-        open_ = [one for one in jobs if self._is_due(one, now_seconds) and quiet(one, store) is not None]
-        open_.sort(key=lambda one: (self._judged_seconds(one), -one.gpus_allocated, one.key))
-        return tuple(open_)
-
-    def _judged_seconds(self, job: Job) -> float:
-        kept = self._kept.get(job.key)
-        return float("-inf") if kept is None or kept.pod_uids != job.pod_uids else kept.at_seconds
-
-    def _is_due(self, job: Job, now_seconds: float) -> bool:
-        if job.state != JobState.RUNNING or not job.gpus_allocated:
-            return False
-        kept = self._kept.get(job.key)
-        return (
-            kept is None
-            or kept.pod_uids != job.pod_uids
-            or not 0.0 <= now_seconds - kept.at_seconds < AGAIN_SECONDS
-        )
+        found: list[tuple[float, int, str, Job]] = []
+        for job in jobs:
+            kept = self._of_its_pods(job) if job.state == JobState.RUNNING and job.gpus_allocated else None
+            at = float("-inf") if kept is None else kept.at_seconds
+            is_due = job.state == JobState.RUNNING and not 0.0 <= now_seconds - at < AGAIN_SECONDS
+            if is_due and quiet(job, store) is not None:
+                found.append((at, -job.gpus_allocated, job.key, job))
+        return tuple(job for *_, job in sorted(found, key=lambda one: one[:3]))
 
     def take(
         self, job: Job, judged: Judged | None, now_seconds: float, gap: TelemetryGap | None = None

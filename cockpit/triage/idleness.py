@@ -114,7 +114,7 @@ class Shown(msgspec.Struct, frozen=True, gc=False):
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """What a trace tells. `since_seconds` is since when nothing has shown work, None where that is not known;
     `needed_seconds` how long that has to last; `pause_seconds` the longest pause it made before; `missing`
-    the quantities that nobody collects. The last numbers are of now: unknown where None."""
+    the quantities that nobody collects."""
 
     standing: IdleStanding
     since_seconds: float | None = None
@@ -123,11 +123,6 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     pause_seconds: float = 0.0
     missing: tuple[str, ...] = ()
     coming: int = 0
-    has_worked: bool = False
-    memory_bytes: float | None = None
-    cpu_cores: float | None = None
-    network_bytes: float | None = None
-    disk_bytes: float | None = None
 
 
 def judge(trace: Trace, idle_for_seconds: float) -> Judged:
@@ -165,11 +160,6 @@ def _quiet(trace: Trace, last: Shown | None, needed: float) -> Judged:
         last=last,
         pause_seconds=pause,
         coming=trace.coming,
-        has_worked=bool(worked),
-        memory_bytes=sum(_newest(card.memory_bytes) for card in trace.cards),
-        cpu_cores=sum(_newest(pod.cpu_cores) for pod in trace.pods),
-        network_bytes=sum(_newest(pod.receive) + _newest(pod.transmit) for pod in trace.pods),
-        disk_bytes=sum(_newest(pod.disk_read) + _newest(pod.disk_write) for pod in trace.pods),
     )
 
 

@@ -1,10 +1,10 @@
 """A job from gate to gate: the first one that holds it is the cause."""
 
-import msgspec
+from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, TextPlace, Trait, is_a, understand
 from cockpit.gangs import registry
-from cockpit.gangs.draft import draft, followed, joined
+from cockpit.gangs.draft import draft, followed, joined, tell
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.standing import GangStanding
 from cockpit.gangs.wording import say
@@ -13,7 +13,6 @@ from cockpit.jobs.row import growth_of
 from cockpit.k8s.evictions import PREEMPTED_BY
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.finding import Evidence, Finding, Subject
-from cockpit.model.gang import Workload
 from cockpit.model.job import JobObject, JobState
 from cockpit.model.listing import Complete, listing
 from cockpit.model.pod import Pod
@@ -25,12 +24,6 @@ from cockpit.triage.context import Walk
 from cockpit.triage.gang_walk import half_placed, held_by_gang, unplaced_member, why_not_grown
 from cockpit.triage.judgement import is_up, judged, of_pod
 from cockpit.triage.recurrence import of_attempts
-
-
-def sentence(walk: Walk) -> str:
-    """The verdict's sentence, "" where nothing holds the job."""
-    found = judge(walk)
-    return "" if found is None else found.sentence
 
 
 def judge(walk: Walk) -> Finding | None:
@@ -86,9 +79,9 @@ def _lingering(walk: Walk, found: Finding | None) -> Finding | None:
             kept = ", ".join(one for one in pod.finalizers if one != _TRACKING)
             tail = "; its pod cannot go: finalizer {kept}" if kept else "; its pod {pod} does not end"
             if whom := found.fact("preemptor"):  # the quota that follows from it has no room beside both
-                found = joined(msgspec.structs.replace(found, words=_TAKEN, names=(("preemptor", whom),)), "")
+                found = joined(replace(found, words=_TAKEN, names=(("preemptor", whom),)), "")
             made = followed(found, tail, pod=pod.name, kept=kept)
-            return msgspec.structs.replace(made, evidence=evidence, also=also)
+            return replace(made, evidence=evidence, also=also)
     return found
 
 
@@ -122,7 +115,7 @@ def _ended(walk: Walk) -> Finding | None:
     found = _failed(walk)
     if left is None or (not found.cause and not _failed_pods(walk)):
         return left or found
-    return msgspec.structs.replace(found, also=(*found.also, left.cause))
+    return replace(found, also=(*found.also, left.cause))
 
 
 def _left_running(walk: Walk) -> Finding | None:
@@ -134,9 +127,9 @@ def _left_running(walk: Walk) -> Finding | None:
     return draft(
         Cause.WORKERS_LEFT,
         "ended, but {pods} still " + ("runs" if len(idle) == 1 else "run") + " with {gpus}",
-        names={"pods": counted(len(idle), "pod"), "gpus": counted(held, "GPU")},
+        {"pods": counted(len(idle), "pod"), "gpus": counted(held, "GPU")},
+        *(of_pod(pod, "status.phase", pod.phase) for pod in idle[:3]),
         sureness=Sureness.PROVED,
-        evidence=tuple(of_pod(pod, "status.phase", pod.phase) for pod in idle[:3]),
         facts=(("gpus", str(held)),),
     )
 
@@ -153,11 +146,11 @@ def _failed(walk: Walk) -> Finding:
                 said = Evidence(
                     f"{object_.kind} {object_.key}", "condition Failed", f"{one.reason}: {one.message}"
                 )
-                return draft(
+                return tell(
                     Cause.DEADLINE,
-                    "ran into its deadline: {why}",
-                    names={"why": one.message or "activeDeadlineSeconds"},
-                    evidence=(said,),
+                    {"why": one.message or "activeDeadlineSeconds"},
+                    said,
+                    says="job",
                     since_seconds=one.changed_seconds,
                 )
     failed = _failed_pods(walk)
@@ -172,26 +165,20 @@ def _failed(walk: Walk) -> Finding:
         if not told and isinstance(known, JobObject):
             mark = condition(known.conditions, "Failed")
             told = "" if mark is None else mark.message or mark.reason
-    found = draft("", "{why}", names={"why": told or "failed"}, sureness=Sureness.UNKNOWN)
+    found = draft("", "{why}", {"why": told or "failed"}, sureness=Sureness.UNKNOWN)
     return _fought_over(walk, found)
 
 
 def _fought_over(walk: Walk, found: Finding) -> Finding:
     """What two controllers go on doing to a job that has ended, and the remedy."""
     object_ = walk.object_
-    workload = _workload(walk)
+    workload = registry.workload_of(walk.job, walk.store)
     if workload is None or not isinstance(object_, JobObject):
         return found
     words = registry.admits_of(workload).quarrel(object_, workload, walk.store)
     if not words:
         return found
-    return msgspec.structs.replace(found, sentence=say("{why}; " + words, why=found.sentence))
-
-
-def _workload(walk: Walk) -> Workload | None:
-    uid = walk.job.workload_uid
-    found: Workload | None = walk.store.get(Kind.WORKLOAD, uid) if uid else None
-    return found
+    return replace(found, sentence=say("{why}; " + words, why=found.sentence))
 
 
 def _jobs_below(walk: Walk) -> list[JobObject]:
@@ -240,7 +227,7 @@ def _of_pods(walk: Walk) -> Finding | None:
     if unbound:
         placed = unplaced_member(walk)
         if placed is not None and any(pod.disruption_reason == PREEMPTED_BY for pod in pods):
-            placed = msgspec.structs.replace(placed, also=(*placed.also, Cause.PREEMPTED))
+            placed = replace(placed, also=(*placed.also, Cause.PREEMPTED))
         blockers += [placed, half_placed(walk, unbound)]
     late = [
         pod for pod in alive if pod.node and (not is_up(pod) or starting.crashes_on(pod, walk.now_seconds))
@@ -271,12 +258,7 @@ def _fails_again(walk: Walk) -> Finding | None:
     if found.cause not in (Cause.CRASHES, ""):
         return followed(found, "; failed {times}", times=came.words)
     said = of_pod(pod, "state.terminated", end_words(pod))
-    return draft(
-        Cause.CRASHES,
-        "failed {times}: {end}",
-        names={"times": came.words, "end": end_words(pod)},
-        evidence=(said,),
-    )
+    return tell(Cause.CRASHES, {"times": came.words, "end": end_words(pod)}, said)
 
 
 def _between(walk: Walk, failed: list[Pod]) -> Finding:
@@ -291,11 +273,11 @@ def _between(walk: Walk, failed: list[Pod]) -> Finding:
 def _tried_again(walk: Walk, found: Finding, attempts: JobObject) -> Finding:
     """The controller waits before it makes the pod again; a cause that the pod tells says more than that."""
     if found.cause not in (Cause.CRASHES, ""):
-        return msgspec.structs.replace(found, also=(*found.also, Cause.BETWEEN_ATTEMPTS))
+        return replace(found, also=(*found.also, Cause.BETWEEN_ATTEMPTS))
     said = Evidence(f"{attempts.kind} {attempts.key}", "status.failed", str(attempts.failed))
     again = of_attempts(walk.pods, walk.store, walk.now_seconds)
     waits = creation.between_attempts(walk.pods, attempts, said, again)
-    return msgspec.structs.replace(waits, evidence=(*waits.evidence, *found.evidence), also=(Cause.CRASHES,))
+    return replace(waits, evidence=(*waits.evidence, *found.evidence), also=(Cause.CRASHES,))
 
 
 def _has_failed(attempts: JobObject) -> bool:
@@ -310,7 +292,7 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> Finding:
     pod = _first_failed(failed)
     found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
     if is_a(found.cause, Trait.ENDS_MEMBER):
-        return msgspec.structs.replace(_member(walk, pod, failed), also=(*found.also, Cause.WORKER_FAILED))
+        return replace(_member(walk, pod, failed), also=(*found.also, Cause.WORKER_FAILED))
     attempts = walk.store.get(Kind.JOB, pod.owner_uid) if pod.role in LEADERS else None
     if isinstance(attempts, JobObject) and len(failed) == 1 and not _has_failed(attempts):
         return _tried_again(walk, _prefixed(found, pod, walk), attempts)
@@ -351,12 +333,8 @@ def _late(walk: Walk, late: list[Pod]) -> Finding:
     if _is_launcher(pod) and pod.waiting_reason == "CrashLoopBackOff" and top.cause == Cause.CRASHES:
         worker = next((one for one in late if not _is_launcher(one)), None)
         if worker is not None:
-            return draft(
-                Cause.LAUNCHER_TOO_EARLY,
-                "launcher crashes ({end}) before worker {worker} is ready",
-                names={"end": end_words(pod), "worker": worker.name},
-                sureness=Sureness.INFERRED,
-                evidence=top.evidence,
+            return tell(
+                Cause.LAUNCHER_TOO_EARLY, {"end": end_words(pod), "worker": worker.name}, *top.evidence
             )
     more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
     return _prefixed(top, pod, walk, more)
@@ -393,10 +371,7 @@ def _training(walk: Walk) -> Finding | None:
             if found is not None and is_a(found.cause, Trait.HANGS):
                 names = dict.fromkeys(found.names, "?") | {k: v for k, v in found.names.items() if v}
                 made = draft(
-                    found.cause,
-                    found.wording.words,
-                    names=names,
-                    evidence=(Evidence(f"Pod {pod.key}", "last log line", one),),
+                    found.cause, found.wording.words, names, Evidence(f"Pod {pod.key}", "last log line", one)
                 )
                 return _prefixed(made, pod, walk)
     return _hangs(walk)
@@ -419,11 +394,9 @@ def _hangs(walk: Walk) -> Finding | None:
         return None
     low, pod = min(means, key=lambda pair: (pair[0], pair[1].name))
     if low <= STALLED_RATIO and max(means, key=lambda pair: pair[0])[0] >= SPINNING_RATIO:
-        return draft(
+        return tell(
             Cause.RING_HANGS,
-            "ring hangs: {member} is at {low} while the others spin at 100 %",
-            names={"member": pod.name, "low": f"{low:.0%}"},
-            sureness=Sureness.INFERRED,
-            evidence=tuple(of_pod(one, "GPU duty", f"{mean:.0%}") for mean, one in means[:4]),
+            {"member": pod.name, "low": f"{low:.0%}"},
+            *(of_pod(one, "GPU duty", f"{mean:.0%}") for mean, one in means[:4]),
         )
     return None

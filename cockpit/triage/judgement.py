@@ -3,10 +3,9 @@ said of what is not there. Pure."""
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
-from cockpit.catalogue import ListOf, Permanence, is_story, lasts, lists_behind, yields
+from cockpit.catalogue import ListOf, Permanence, lasts, row_of, yields
 from cockpit.gangs.draft import joined
 from cockpit.gangs.sentence import SENTENCE_LIMIT, one_line
 from cockpit.gangs.wording import fits
@@ -23,7 +22,7 @@ from cockpit.model.sureness import Sureness
 
 def finished(found: Finding, subject: Subject, *, state: str = "", gpus: int = 0) -> Finding:
     """The verdict about a subject."""
-    return msgspec.structs.replace(
+    return replace(
         found,
         subject=subject,
         root=found.root if found.root != subject else None,
@@ -73,13 +72,13 @@ def judged(blockers: Sequence[Finding | None]) -> Finding | None:
         return found[0] if found else None
     ordered = sorted(found, key=lambda one: _rank(one, found))
     first, *others = ordered
-    return msgspec.structs.replace(first, then=(*first.then, *others))
+    return replace(first, then=(*first.then, *others))
 
 
 def _rank(one: Finding, among: list[Finding]) -> tuple[int, Permanence, bool, int]:
     says_less = any(other is not one and yields(one.cause, other.cause) for other in among)
     generality = 2 if not one.cause else 1 if says_less else 0
-    return generality, lasts(one), is_story(one.cause), _SURE.index(one.sureness)
+    return generality, lasts(one), row_of(one.cause).is_story, _SURE.index(one.sureness)
 
 
 def _each_once(blockers: Iterable[Finding]) -> Iterable[Finding]:
@@ -103,7 +102,7 @@ def qualified(found: Finding, store: StoreReader, namespace: str = "") -> Findin
 
     What a component said of the subject stands by itself where lists are only old.
     """
-    unsure = gaps(store, lists_behind(found.cause), namespace)
+    unsure = gaps(store, row_of(found.cause).rests_on, namespace)
     then = tuple(qualified(one, store, namespace) for one in found.then)
     is_said = found.sureness in (Sureness.SAID, Sureness.UNKNOWN)
     if is_said:

@@ -92,9 +92,9 @@ def _of_removal(node: Node, store: StoreReader, now_seconds: float) -> Finding |
     return draft(
         "",
         "a removal of it was begun and did not go on; it left {left}",
-        names={"left": left},
+        {"left": left},
+        Evidence(f"Node {node.name}", field, left, since),
         facts=(("sign", LEFT),),
-        evidence=(Evidence(f"Node {node.name}", field, left, since),),
         since_seconds=since,
     )
 
@@ -118,9 +118,9 @@ def _of_drain(node: Node, store: StoreReader, ended_drains: frozenset[str]) -> F
     return draft(
         "",
         "its drain, begun {by}, ended with the cockpit that ran it: {pods} left, cordoned",
-        names={"by": mark.begun or "earlier", "pods": counted(len(left), "pod")},
+        {"by": mark.begun or "earlier", "pods": counted(len(left), "pod")},
+        Evidence(f"Node {node.name}", "metadata.annotations", mark.id),
         facts=(("sign", LEFT),),
-        evidence=(Evidence(f"Node {node.name}", "metadata.annotations", mark.id),),
     )
 
 

@@ -4,7 +4,7 @@ cards are slowed down or have fallen silent. No row of the catalogue: none of it
 from collections.abc import Iterator
 from statistics import median
 
-from cockpit.catalogue.row import Mender
+from cockpit.catalogue import Mender
 from cockpit.fit.scheduling_context import Budget
 from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted
@@ -114,9 +114,9 @@ def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> Finding | N
     return draft(
         "",
         "the cloud takes the node back soon ({by})" + tail,
-        names={"by": by, "gpus": counted(held, "GPU")},
+        {"by": by, "gpus": counted(held, "GPU")},
+        said,
         facts=(("sign", RECLAIMED),),
-        evidence=(said,),
         since_seconds=said.since_seconds,
     )
 
@@ -129,9 +129,9 @@ def _blocked(node: Node, store: StoreReader, now_seconds: float) -> Finding | No
             return draft(
                 "",
                 "its drain is blocked: {why}",
-                names={"why": event.message or event.reason},
+                {"why": event.message or event.reason},
+                of_event(event),
                 facts=(("sign", BLOCKED),),
-                evidence=(of_event(event),),
                 since_seconds=event.first_seconds,
             )
     return None
@@ -153,10 +153,11 @@ def _kept(node: Node, store: StoreReader, budgets: Budgets) -> Finding | None:
         "",
         f"{'its drain' if is_going else 'cordoned, a drain'} is blocked: "
         "budget {budget} lets no pod go, {pods} left",
-        names={"budget": f"{first.namespace}/{first.name}", "pods": counted(len(left), "pod")},
+        {"budget": f"{first.namespace}/{first.name}", "pods": counted(len(left), "pod")},
+        said,
+        *(of_pod(pod, "spec.nodeName", node.name) for pod in left[:_MOST_PODS]),
         facts=(("sign", BLOCKED),),
         sureness=Sureness.PROVED,
-        evidence=(said, *(of_pod(pod, "spec.nodeName", node.name) for pod in left[:_MOST_PODS])),
     )
 
 
@@ -175,7 +176,7 @@ def _of_cards(cards: tuple[Gpu, ...], store: StoreReader) -> Finding | None:
     if (slow := _slowed(cards, store)) is not None:
         return slow
     if heat := _slow_by_heat(cards, store):
-        return draft("", "{heat}", names={"heat": heat}, facts=(("sign", HOT),))
+        return draft("", "{heat}", {"heat": heat}, facts=(("sign", HOT),))
     silent = [card for card in cards if card.duty_ratio is Absent.STALE]
     if not silent:
         return None
@@ -213,7 +214,7 @@ def _slowed(cards: tuple[Gpu, ...], store: StoreReader) -> Finding | None:
         return draft(
             "",
             f"GPU {card.index}{heat}: {{why}}, {{times}}",
-            names={"why": sentence_of(slow.bits), "times": came.words},
+            {"why": sentence_of(slow.bits), "times": came.words},
             facts=(("sign", HOT),),
             since_seconds=came.first_seconds,
         )

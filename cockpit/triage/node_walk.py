@@ -6,13 +6,12 @@ Sources: gpu-operator assets/state-*/ (names of DaemonSets; init containers `dri
 nvidia-driver-installer."""
 
 import enum
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, ListOf
-from cockpit.gangs.draft import draft, joined
+from cockpit.gangs.draft import draft, joined, tell
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.finding import Evidence, Finding, Subject
@@ -29,7 +28,7 @@ from cockpit.pools.stage import GPUS_LIMIT_SECONDS, NodeStage, node_stage
 from cockpit.triage import node_signs
 from cockpit.triage.context import ClusterView
 from cockpit.triage.judgement import finished, not_found, nothing_seen, of_pod, qualified
-from cockpit.triage.recurrence import Recurrence, of_readiness
+from cockpit.triage.recurrence import of_readiness
 
 
 class StackPart(enum.IntEnum):
@@ -96,12 +95,8 @@ def stack_trouble(node: Node, store: StoreReader) -> StackTrouble | None:
         return None
     down.sort(key=lambda pair: (not _fails(pair[1]), pair[0], pair[1].name))
     part, pod = down[0]
-    waiting = _above(part, pod, down)
+    waiting = tuple(one for above, one in down if one is not pod and above > part and not _fails(one))
     return StackTrouble(pod, _words(pod), _fails(pod), waiting)
-
-
-def _above(part: StackPart, pod: Pod, down: Iterable[tuple[StackPart, Pod]]) -> tuple[Pod, ...]:
-    return tuple(other for above, other in down if other is not pod and above > part and not _fails(other))
 
 
 def _fails(pod: Pod) -> bool:
@@ -150,27 +145,15 @@ def of_card(subject: Subject, view: ClusterView) -> Finding:
     found = of_node(Subject("node", "", name), view)
     if found.is_trouble:
         return by_node(found, subject, gpus=1)
-    return msgspec.structs.replace(found, subject=subject)
+    return replace(found, subject=subject)
 
 
 def by_node(found: Finding, subject: Subject, *, gpus: int) -> Finding:
     """The trouble of a node as that of what belongs to it: the sentence begins with the node's name."""
-    shorter = msgspec.structs.replace(found, words=found.words.removesuffix(WAITS))  # the node tells it
+    shorter = replace(found, words=found.words.removesuffix(WAITS))  # the node tells it
     told = joined(shorter, "node {node}: ", node=found.subject.name)
-    made = msgspec.structs.replace(told, root=found.subject, remedies=())
+    made = replace(told, root=found.subject, remedies=())
     return finished(made, subject, gpus=gpus)
-
-
-def troubles(view: ClusterView) -> list[Finding]:
-    """A verdict for each node with GPUs that is in trouble."""
-    return list(_troubles(view))
-
-
-def _troubles(view: ClusterView) -> Iterator[Finding]:
-    for node in view.store.records(Kind.NODE).values():
-        found = judge(node, view.store, view.now_seconds)
-        if found is not None and found.cause:
-            yield finished(found, Subject("node", "", node.name), gpus=gpus_expected(node, view.store))
 
 
 def judge(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
@@ -194,15 +177,16 @@ def _worst(node: Node, store: StoreReader, now_seconds: float) -> Finding | None
     if errors:
         return _of_xid(errors, node.name)
     if (flips := of_readiness(node, store, now_seconds)) is not None:
-        return _flips(node, flips)
+        said = Evidence(name, "event NodeNotReady", flips.words, flips.first_seconds)
+        names, since = {"times": flips.words}, flips.first_seconds
+        return tell(Cause.NODE_NOT_READY, names, said, says="flips", since_seconds=since)
     for one in node.conditions:
         if one.type in PRESSURE and one.status == "True":
             said = Evidence(name, f"condition {one.type}", one.message or one.reason, one.changed_seconds)
-            return draft(
+            return tell(
                 Cause.NODE_PRESSURE,
-                "short of {what}: {why}",
-                names={"what": PRESSURE[one.type], "why": one.message or one.reason},
-                evidence=(said,),
+                {"what": PRESSURE[one.type], "why": one.message or one.reason},
+                said,
                 since_seconds=one.changed_seconds,
             )
     return None
@@ -211,7 +195,7 @@ def _worst(node: Node, store: StoreReader, now_seconds: float) -> Finding | None
 def _of_xid(cards: list[Gpu], node: str) -> Finding:
     said = Evidence(f"Node {node}", "DCGM_FI_DEV_XID_ERRORS", ", ".join(str(one.xid) for one in cards))
     advice = xid_class(cards[0].xid or 0).value
-    return draft(Cause.GPUS_UNHEALTHY, f"{_error_words(cards)}: {advice}", evidence=(said,))
+    return draft(Cause.GPUS_UNHEALTHY, f"{_error_words(cards)}: {advice}", {}, said)
 
 
 def _error_words(cards: list[Gpu]) -> str:
@@ -246,21 +230,9 @@ def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> Finding | 
     return draft(
         Cause.NODE_NOT_READY,
         words,
-        names={"why": why, "times": flips.words if flips else "", "gpus": counted(held, "GPU")},
-        evidence=(said,),
+        {"why": why, "times": flips.words if flips else "", "gpus": counted(held, "GPU")},
+        said,
         since_seconds=flips.first_seconds if flips else since,
-    )
-
-
-def _flips(node: Node, flips: Recurrence) -> Finding:
-    """Ready now, and not for long."""
-    said = Evidence(f"Node {node.name}", "event NodeNotReady", flips.words, flips.first_seconds)
-    return draft(
-        Cause.NODE_NOT_READY,
-        "not ready {times}, ready now",
-        names={"times": flips.words},
-        evidence=(said,),
-        since_seconds=flips.first_seconds,
     )
 
 
@@ -276,7 +248,7 @@ def _fewer(node: Node, store: StoreReader, promise: GpuPromise, errors: list[Gpu
     elif which := _lost_cards(node, store, lost):
         names["which"] = which
         text += ": {which}"
-    return draft(Cause.GPUS_UNHEALTHY, text, names=names, sureness=Sureness.PROVED, evidence=(said,))
+    return draft(Cause.GPUS_UNHEALTHY, text, names, said, sureness=Sureness.PROVED)
 
 
 def _lost_cards(node: Node, store: StoreReader, lost: int) -> str:
@@ -320,7 +292,7 @@ def _dark(
     evidence.append(of_pod(stack.pod, "status", stack.words, stack.pod.created_seconds))
     evidence += [of_pod(pod, "status", "waits for it", pod.created_seconds) for pod in stack.waiting[:2]]
     found = _stack_down(text + WAITS * bool(names["waits"]), names, evidence, since)
-    return msgspec.structs.replace(found, facts=(*found.facts, ("pod", stack.pod.key)))
+    return replace(found, facts=(*found.facts, ("pod", stack.pod.key)))
 
 
 def stage_at(node: Node, store: StoreReader, now_seconds: float) -> str:
@@ -344,12 +316,7 @@ def _stack_down(
     text: str, names: dict[str, object], evidence: list[Evidence], since: float | None
 ) -> Finding:
     return draft(
-        Cause.GPU_STACK_DOWN,
-        text,
-        names=names,
-        sureness=Sureness.INFERRED,
-        evidence=tuple(evidence),
-        since_seconds=since,
+        Cause.GPU_STACK_DOWN, text, names, *tuple(evidence), sureness=Sureness.INFERRED, since_seconds=since
     )
 
 
@@ -359,7 +326,7 @@ def _all_unhealthy(node: Node, promise: GpuPromise, errors: list[Gpu]) -> Findin
     if errors:
         text += ": " + _error_words(errors)
     names: dict[str, object] = {"lost": promise.gpus, "expected": promise.gpus}
-    return draft(Cause.GPUS_UNHEALTHY, text, names=names, sureness=Sureness.PROVED, evidence=(said,))
+    return draft(Cause.GPUS_UNHEALTHY, text, names, said, sureness=Sureness.PROVED)
 
 
 def _of_machine(node: Node, store: StoreReader) -> list[Evidence]:

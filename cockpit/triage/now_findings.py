@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from msgspec import structs
 from msgspec.structs import replace
 
-from cockpit.catalogue import Gate, Permanence, gate_of, lasts
+from cockpit.catalogue import Gate, Permanence, lasts, row_of
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.sentence import counted, one_line
 from cockpit.model.finding import Finding, Subject
@@ -223,7 +222,7 @@ def _about(
 ) -> Finding:
     about = Subject("job", job.namespace, job.name)
     verdict = Finding(subject=about, sentence=said) if isinstance(said, str) else said
-    return structs.replace(
+    return replace(
         verdict,
         sentence=one_line(verdict.sentence or job.state),
         since_seconds=verdict.since_seconds if since is None else since,
@@ -271,7 +270,7 @@ def _crashes(job: Job, verdict: Finding, jobs: JobReader, now_seconds: float) ->
     """Its pods count as running, and what they run does not stay up."""
     since = verdict.since_seconds or job.started_seconds
     is_log = verdict.cause in TOLD_BY_LOG and crashed_member(jobs.members(job.key)) is not None
-    if not (gate_of(verdict.cause) is Gate.START or is_log) or waiting_cures(verdict):
+    if not (row_of(verdict.cause).gate is Gate.START or is_log) or waiting_cures(verdict):
         return None
     if since is None or now_seconds - since < BLOCKED_SECONDS:
         return None
@@ -280,7 +279,7 @@ def _crashes(job: Job, verdict: Finding, jobs: JobReader, now_seconds: float) ->
 
 def _hangs(job: Job, verdict: Finding, now_seconds: float) -> Finding | None:
     """It runs, and its members say that it does not train; for a while, for one sample is no trouble."""
-    if gate_of(verdict.cause) is not Gate.PROGRESS:
+    if row_of(verdict.cause).gate is not Gate.PROGRESS:
         return None
     since = verdict.since_seconds
     if since is None or now_seconds - since < HANGS_SECONDS:
@@ -361,7 +360,7 @@ def _finding(pod: Pod, view: ClusterView) -> Finding | None:
         return None
     if waiting_cures(verdict) and view.now_seconds - begun < WAITING_SECONDS:
         return None
-    return structs.replace(
+    return replace(
         verdict,
         finding="pod-waits",
         row=pod.key,

@@ -5,7 +5,7 @@ answered; the asking is elsewhere."""
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cockpit.catalogue import BY_CAUSE, ROWS, TextPlace, Unwatched
+from cockpit.catalogue import ROWS, TextPlace, Unwatched, row_of
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.scheduling_context import UNKNOWN, Budget, Surroundings
 from cockpit.model.broken_write import BrokenWrite, EndedDrain
@@ -17,11 +17,12 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.stage import is_going
-from cockpit.triage.composed import COMPOSED
 from cockpit.triage.context import NO_TREES, Trees
 from cockpit.triage.idle_jobs import IdleJobs
 from cockpit.triage.judgement import is_up
 
+COMPOSED = (("trainer.kubeflow.org/v1alpha1", "TrainJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
+"""apiVersion and kind, from the top down: a TrainJob makes a JobSet of its name."""
 MOST_LOGS = 20
 """So many logs are read at a time: a screen has about as many rows."""
 TOLD_BY_LOG = frozenset(
@@ -61,7 +62,7 @@ class ObjectsRead(NamedTuple):
 
 def need_of(found: Finding, job: Job) -> Need | None:
     """What has to be read before a page would say the same of the job as this verdict; None: nothing."""
-    what = BY_CAUSE[found.cause].unwatched if found.cause in BY_CAUSE else None
+    what = row_of(found.cause).unwatched
     is_coming = job.state in (JobState.PENDING, JobState.STARTING) and not found.cause
     if is_coming and any(job.kind == kind for _, kind in COMPOSED):
         what = Unwatched.OWN  # its object tells which part waits for which

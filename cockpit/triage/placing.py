@@ -3,16 +3,15 @@
 What both say is proved; where they disagree the scheduler's newest condition counts, for it has looked at
 more than is known here (reservations, nominated pods, devices of claims)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
-import msgspec
-from msgspec import structs
+from msgspec.structs import replace
 
-from cockpit.catalogue import Cause, Gate, TextPlace, Trait, Understood, gate_of, is_a, understand
+from cockpit.catalogue import Cause, Gate, TextPlace, Trait, Understood, is_a, row_of, understand
 from cockpit.fit.shape import Shape
 from cockpit.gangs import registry, scheduler
-from cockpit.gangs.draft import draft, joined, not_understood
+from cockpit.gangs.draft import draft, joined, not_understood, tell
 from cockpit.gangs.sentence import counted
 from cockpit.model.event import Event
 from cockpit.model.finding import Evidence, Finding
@@ -22,10 +21,11 @@ from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage import autoscaling, claims, filters, operators, shortage
+from cockpit.triage import autoscaling, claims, controllers, filters, shortage
 from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.judgement import judged, of_event, of_pod
+from cockpit.triage.shortage import SchedulerWord
 from cockpit.triage.wanted import shape_of_pod
 
 UNSEEN_SECONDS = 25.0
@@ -37,7 +37,7 @@ def unplaced(pod: Pod, context: Context) -> Finding:
     found = judged(_blockers(pod, context))
     assert found is not None  # each way ends with one
     if not context.knows_nodes:
-        found = structs.replace(found, funnel=None)
+        found = replace(found, funnel=None)
     if context.now_seconds is None:
         return found
     return took_its_place(found, pod, context.store)
@@ -60,14 +60,7 @@ def _blockers(pod: Pod, context: Context) -> list[Finding]:
             return [_by_scheduler(pod, Cause.NOT_LOOKED_AT, "not yet processed by scheduler {scheduler}")]
         return [*unheard, *_of_nodes(shape, context)]
     if pod.scheduled_reason == "SchedulerError":
-        return [
-            draft(
-                Cause.SCHEDULER_FAILED,
-                "the scheduler failed: {why}",
-                names={"why": message},
-                evidence=(said,),
-            )
-        ]
+        return [tell(Cause.SCHEDULER_FAILED, {"why": message}, said)]
     text = scheduler.parse(message)
     if not text.parts:
         return _whole(pod, text, message, said, context)
@@ -103,12 +96,10 @@ def _without_group(pod: Pod, store: StoreReader) -> Finding | None:
         or not groups.lacks(f"{pod.namespace}/{name}")
     ):
         return None
-    return draft(
+    return tell(
         Cause.GANG_MISSING,
-        "its pod group {group} does not exist",
-        names={"group": name},
-        sureness=Sureness.INFERRED,
-        evidence=(of_pod(pod, "its group", name, pod.created_seconds),),
+        {"group": name},
+        of_pod(pod, "its group", name, pod.created_seconds),
         since_seconds=pod.created_seconds,
         also=(Cause.HELD_BEFORE_QUEUE,),
     )
@@ -116,20 +107,14 @@ def _without_group(pod: Pod, store: StoreReader) -> Finding | None:
 
 def _newest(pod: Pod, store: StoreReader) -> tuple[str, Evidence]:
     """The scheduler's newest word: the condition, for it is current; an event only where there is none."""
-    if pod.scheduled_message:
-        since = _last_told(pod, store)
-        return pod.scheduled_message, of_pod(pod, "PodScheduled", pod.scheduled_message, since)
-    for event in store.events_of(pod.uid):
-        if event.reason == "FailedScheduling":
-            return event.message, of_event(event)
+    message = pod.scheduled_message
+    failed = [event for event in store.events_of(pod.uid) if event.reason == "FailedScheduling"]
+    if message:
+        first = (event.first_seconds for event in failed if event.message == message)
+        return message, of_pod(pod, "PodScheduled", message, next(first, pod.created_seconds))
+    if failed:
+        return failed[0].message, of_event(failed[0])
     return "", of_pod(pod, "PodScheduled", "")
-
-
-def _last_told(pod: Pod, store: StoreReader) -> float | None:
-    for event in store.events_of(pod.uid):
-        if event.reason == "FailedScheduling" and event.message == pod.scheduled_message:
-            return event.first_seconds
-    return pod.created_seconds
 
 
 def _gated(pod: Pod, context: Context) -> Finding:
@@ -137,20 +122,20 @@ def _gated(pod: Pod, context: Context) -> Finding:
     engine = next(filter(None, map(registry.engine_of_gate, pod.traits.wishes.gates)), None)
     if engine is not None and not any(map(context.store.workloads_of, (pod.uid, pod.owner_uid))):
         names = {"engine": engine.name, "queue": pod.queue}
-        if (down := operators.not_up(engine.controller.pods, context)) is not None:
+        if (down := controllers.not_up(engine.controller.pods, context)) is not None:
             return joined(down, "{engine} has not taken it: ", engine=engine.name)
         return draft(
             Cause.NOT_TAKEN_BY_QUEUE,
             "{engine} has not taken it into queue {queue}" if pod.queue else "{engine} has not taken it",
-            names=names,
-            evidence=(of_pod(pod, "spec.schedulingGates", gates, pod.created_seconds),),
+            names,
+            of_pod(pod, "spec.schedulingGates", gates, pod.created_seconds),
             since_seconds=pod.created_seconds,
         )
     return draft(
         Cause.SCHEDULING_GATE,
         "held by scheduling gate {gate}" if len(pod.traits.wishes.gates) == 1 else "held by gates {gate}",
-        names={"gate": gates},
-        evidence=(of_pod(pod, "spec.schedulingGates", gates, pod.created_seconds),),
+        {"gate": gates},
+        of_pod(pod, "spec.schedulingGates", gates, pod.created_seconds),
         since_seconds=pod.created_seconds,
     )
 
@@ -166,18 +151,16 @@ def _waits_for_victims(pod: Pod, store: StoreReader) -> Finding:
     return draft(
         Cause.VICTIMS_ENDING,
         "waits for {victim} to end on node {node}, which it preempts" + tail,
-        names=names,
-        evidence=(
-            of_pod(pod, "status.nominatedNodeName", pod.nominated_node),
-            *(of_pod(one, "metadata.deletionTimestamp", one.name, one.deleting_seconds) for one in going),
-        ),
+        names,
+        of_pod(pod, "status.nominatedNodeName", pod.nominated_node),
+        *(of_pod(one, "metadata.deletionTimestamp", one.name, one.deleting_seconds) for one in going),
         also=(Cause.GPUS_SHORT,),
     )
 
 
 def _unseen(pod: Pod, context: Context) -> Finding | None:
     """No condition and no event: its scheduler does not run, or there is none of that name."""
-    down = operators.not_up((pod.scheduler or "default-scheduler",), context)
+    down = controllers.not_up((pod.scheduler or "default-scheduler",), context)
     if down is not None:
         return joined(down, "not looked at: ")
     if not context.is_older(pod.created_seconds, UNSEEN_SECONDS) or pod.scheduler in DEFAULT_SCHEDULERS:
@@ -190,9 +173,9 @@ def _by_scheduler(pod: Pod, cause: str, words: str) -> Finding:
     return draft(
         cause,
         words,
-        names={"scheduler": who},
+        {"scheduler": who},
+        of_pod(pod, "spec.schedulerName", who, pod.created_seconds),
         sureness=Sureness.INFERRED,
-        evidence=(of_pod(pod, "spec.schedulerName", who, pod.created_seconds),),
         since_seconds=pod.created_seconds,
     )
 
@@ -203,29 +186,36 @@ def _whole(
     """A sentence about the whole pod: claims by name where the text has none."""
     found = understand(TextPlace.POD, text.rest) or understand(TextPlace.POD, message)
     if found is None:
-        short = _only_room(pod, text, said, context)
-        return [short if short is not None else not_understood(text.rest or message, said)]
+        if text.nodes is None or text.rest:
+            return [not_understood(text.rest or message, said)]
+        # `0/N nodes are available` and no reason at all
+        sifted = context.sifted(shape_of_pod(pod))
+        return [shortage.verdict(pod, sifted, context, SchedulerWord(said))]
     if found.cause == Cause.CLAIM_UNBOUND:
         return [claims.unbound(pod, context, said), *_without_claims(pod, context)]
     if found.cause == Cause.GPUS_SHORT:
         computed = _of_nodes(shape_of_pod(pod), context)
         if pod.gpu_share is None and computed:
-            return [structs.replace(computed[0], evidence=(said, *computed[0].evidence)), *computed[1:]]
+            return [replace(computed[0], evidence=(said, *computed[0].evidence)), *computed[1:]]
         if pod.gpu_share is not None:
             return [_share_short(pod.gpu_share, said)]
     words, names = _group_words(found, pod)
+    of_pods = context.store.events_of(pod.uid)
     made = Finding(
         cause=found.cause,
-        sentence=draft("", words, names=names).sentence,
+        sentence=draft("", words, names).sentence,
         facts=tuple((key, value) for key, value in found.names.items() if value),
-        evidence=(said, *_of_scaler(pod, context.store)),
+        evidence=(said, *[of_event(one) for one in of_pods if one.reason in _OF_SCALER][:1]),
         also=(Cause.HELD_BEFORE_QUEUE,) if pod.scheduled_reason == "NotReadyForScheduling" else (),
     )
     if made.cause == Cause.NO_NODES:
         return [autoscaling.said(pod, made, context)]
-    if gate_of(made.cause) is not Gate.PLACEMENT:
+    if row_of(made.cause).gate is not Gate.PLACEMENT:
         return [made]
     return [made, *_of_nodes(claims.without(shape_of_pod(pod), [made]), context)]
+
+
+_OF_SCALER = ("NotTriggerScaleUp", "TriggeredScaleUp", "Nominated")
 
 
 def _share_short(share: GpuShare, said: Evidence) -> Finding:
@@ -234,7 +224,7 @@ def _share_short(share: GpuShare, said: Evidence) -> Finding:
     amount = f"{share.fraction:g} of a GPU" if size is None else f"{size} MiB of GPU memory"
     each = f" on {share.devices} GPUs each" if share.devices > 1 else ""
     words = "no node has {amount} free" + each
-    return draft(Cause.GPUS_SHORT, words, names={"amount": amount}, evidence=(said,))
+    return draft(Cause.GPUS_SHORT, words, {"amount": amount}, said)
 
 
 def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
@@ -246,24 +236,10 @@ def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
     return found.wording.words, names
 
 
-def _only_room(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Context) -> Finding | None:
-    """`0/N nodes are available` and no reason at all."""
-    if text.nodes is None or text.rest:
-        return None
-    return shortage.verdict(pod, context.sifted(shape_of_pod(pod)), context, said, "", frozenset())
-
-
-def _of_scaler(pod: Pod, store: StoreReader) -> tuple[Evidence, ...]:
-    return tuple(of_event(one) for one in store.events_of(pod.uid) if _is_of_scaler(one))[:1]
-
-
-def _is_of_scaler(event: Event) -> bool:
-    return event.reason in ("NotTriggerScaleUp", "TriggeredScaleUp", "Nominated")
-
-
 def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Context) -> list[Finding]:
     """Counts of nodes: which filter is the one that matters is told by the nodes themselves."""
-    told = frozenset(shortage.id_of(reason) for _, reason in text.parts)
+    word = SchedulerWord(said, text.preemption, text.parts)
+    told = word.causes
     only = next(iter(told)) if len(told) == 1 else ""
     if Cause.CLAIM_UNBOUND in told:
         return [claims.unbound(pod, context, said), *_without_claims(pod, context)]
@@ -274,10 +250,10 @@ def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Co
     named = told & {Cause.TOPOLOGY_SPREAD, Cause.VOLUME_NOT_ATTACHABLE}
     if only in named or (named and sifted.stopped in ("", "gpus", "offers", "volume")):
         cause = Cause.TOPOLOGY_SPREAD if Cause.TOPOLOGY_SPREAD in told else Cause.VOLUME_NOT_ATTACHABLE
-        return [_named(pod, cause, text.parts, said, sifted, context), *_without_claims(pod, context)]
+        return [_named(pod, cause, word, sifted, context), *_without_claims(pod, context)]
     if Cause.VOLUME_ELSEWHERE in told:
         return [claims.elsewhere(pod, context, said, sifted), *_without_claims(pod, context)]
-    found = shortage.verdict(pod, sifted, context, said, text.preemption, told, text.parts)
+    found = shortage.verdict(pod, sifted, context, word)
     mended = filters.mended_by(sifted, found)
     if mended is None:
         return [found]
@@ -286,18 +262,12 @@ def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Co
 
 
 def _without_claims(pod: Pod, context: Context) -> list[Finding]:
-    return _of_nodes(structs.replace(shape_of_pod(pod), claims=()), context)
+    return _of_nodes(replace(shape_of_pod(pod), claims=()), context)
 
 
-def _named(  # noqa: PLR0917 - what was said, and what is there
-    pod: Pod,
-    cause: str,
-    parts: Sequence[tuple[int, str]],
-    said: Evidence,
-    sifted: Sifted,
-    context: Context,
-) -> Finding:
-    count = next(number for number, reason in parts if shortage.id_of(reason) == cause)
+def _named(pod: Pod, cause: str, word: SchedulerWord, sifted: Sifted, context: Context) -> Finding:
+    said, parts = word.said, word.parts
+    count, reason = next((number, reason) for number, reason in parts if shortage.id_of(reason) == cause)
     names: dict[str, object] = {"count": count, "nodes": counted(count, "node")}
     if cause == Cause.TOPOLOGY_SPREAD:
         spreads = pod.traits.wishes.spreads
@@ -309,11 +279,10 @@ def _named(  # noqa: PLR0917 - what was said, and what is there
             else "spread over {key} leaves no node: {count} would break it"
         )
         names |= {"lack": "lacks" if count == 1 else "lack", "key": key}
-        return draft(cause, words, names=names, evidence=(said,), funnel=sifted.funnel)
+        return draft(cause, words, names, said, funnel=sifted.funnel)
     if (taken := claims.for_one_pod(pod.namespace, pod.traits.claims, context)) is not None:
-        return structs.replace(taken, evidence=(said, *taken.evidence), funnel=sifted.funnel)
+        return replace(taken, evidence=(said, *taken.evidence), funnel=sifted.funnel)
     claim = ", ".join(pod.traits.claims) or "its claim"
-    reason = next(reason for _, reason in parts if shortage.id_of(reason) == cause)
     found = understand(TextPlace.NODES, reason)
     what = reason if found is None else found.wording.words if count == 1 else found.wording.many
     words = (
@@ -322,7 +291,7 @@ def _named(  # noqa: PLR0917 - what was said, and what is there
         else "volume claim {claim}: {nodes} " + what
     )
     names["claim"] = claim
-    return draft(cause, words, names=names, evidence=(said,), funnel=sifted.funnel)
+    return draft(cause, words, names, said, funnel=sifted.funnel)
 
 
 _Preemptions = Mapping[tuple[str, str], Event]
@@ -341,10 +310,10 @@ def took_its_place(found: Finding, pod: Pod, store: StoreReader) -> Finding:
     named = known.names["preemptor"]
     other: Pod | None = store.get(Kind.POD, named) or store.by_key(Kind.POD, named)
     if other is None or other.is_finished:
-        return msgspec.structs.replace(found, also=(*found.also, Cause.PREEMPTED))
+        return replace(found, also=(*found.also, Cause.PREEMPTED))
     whom = other.owner_name or other.name
     whom = whom if other.namespace == pod.namespace else f"{other.namespace}/{whom}"
-    return msgspec.structs.replace(
+    return replace(
         joined(found, "preempted by {preemptor}; ", preemptor=whom),
         cause=Cause.PREEMPTED,
         sureness=Sureness.SAID,

@@ -45,7 +45,7 @@ def of_pool(subject: Subject, view: ClusterView) -> Finding:
     if pool.maximum is not None and pool.nodes_now >= pool.maximum and (demand.only or demand.shared):
         said = Evidence(f"pool {pool.name}", "size", f"{pool.nodes_now} of at most {pool.maximum}")
         names: dict[str, object] = {"pool": pool.name, "now": pool.nodes_now, "maximum": pool.maximum}
-        found = draft(_FULL, "pool {pool} is at its maximum {now}/{maximum}", names=names, evidence=(said,))
+        found = draft(_FULL, "pool {pool} is at its maximum {now}/{maximum}", names, said)
         return finished(found, subject, gpus=pool.gpus_total)
     for name in pool.node_names:
         verdict = of_node(Subject("node", "", name), view)
@@ -69,9 +69,9 @@ def _failed(failure: PoolFailure, pool: Pool, subject: Subject) -> Finding:
     found = draft(
         cause,
         "{kind}: {failure}",
-        names={"kind": failure.kind.value, "failure": failure.sentence},
+        {"kind": failure.kind.value, "failure": failure.sentence},
+        evidence_of(failure, pool.name),
         facts=(("remedy", failure.remedy),),
-        evidence=(evidence_of(failure, pool.name),),
         since_seconds=failure.since_seconds,
     )
     return finished(found, subject, gpus=pool.gpus_total)
@@ -113,7 +113,7 @@ def jobs_waiting(subject: Subject, view: ClusterView) -> Iterator[Job]:
 
 def of_queue(subject: Subject, view: ClusterView) -> Finding:
     """What keeps a queue from admitting jobs."""
-    queue = _named(subject, view)
+    queue = registry.queue_of_key(view.store, subject.key)
     if queue is None:
         return not_found(subject, view.store, registry.queue_tables())
     engine = registry.engine_of_queue(queue)
@@ -131,11 +131,7 @@ def of_queue(subject: Subject, view: ClusterView) -> Finding:
     is_shut = state.state in ("stopped", "closed", "closing")
     cause = Cause.QUEUE_STOPPED if is_shut else Cause.QUEUE_UNUSABLE
     text = "{why}" + (f": {waits} jobs wait" if waits > 1 else ": 1 job waits" if waits else "")
-    return finished(draft(cause, text, names={"why": state.why}, evidence=(said,)), subject)
-
-
-def _named(subject: Subject, view: ClusterView) -> Queue | None:
-    return registry.queue_of_key(view.store, subject.key)
+    return finished(draft(cause, text, {"why": state.why}, said), subject)
 
 
 def queue_subject(queue: Queue) -> Subject:

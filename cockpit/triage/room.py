@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from cockpit.catalogue import Cause, Permanence
 from cockpit.fit.inter_pod_affinity import concerns
-from cockpit.gangs.draft import draft
+from cockpit.gangs.draft import draft, tell
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.finding import Finding, Subject
@@ -40,18 +40,13 @@ def of_others(sifted: Sifted, context: Context) -> Finding:
         if not largest and (unknown := _offered_by_nobody(context, resource)):
             return unknown
         if not largest:
-            return draft(
-                Cause.OTHER_RESOURCE_SHORT,
-                "needs {asked}: no node that suits it offers any",
-                names=names,
-                permanence=Permanence.NEVER,
-            )
+            return tell(Cause.OTHER_RESOURCE_SHORT, names)
         names["largest"] = amount_words(resource, largest)
         tail = f"; short of {', '.join(others)}, too" if others else ""
         return draft(
             Cause.OTHER_RESOURCE_SHORT,
             "needs {asked} on one node, no node has more than {largest}" + tail,
-            names=names,
+            names,
             permanence=Permanence.NEVER,
         )
     names["free"] = amount_words(resource, best.free[resource])
@@ -64,7 +59,7 @@ def of_others(sifted: Sifted, context: Context) -> Finding:
         text += f"; short of {', '.join(others)}, too" if others else ""
         names |= {"hog": hog.name, "held": amount_words(resource, held), "node": hog.node}
         root = Subject("pod", hog.namespace, hog.name)
-    return draft(Cause.OTHER_RESOURCE_SHORT, text, names=names, root=root)
+    return draft(Cause.OTHER_RESOURCE_SHORT, text, names, root=root)
 
 
 def _offered_by_nobody(context: Context, resource: str) -> Finding | None:
@@ -75,7 +70,7 @@ def _offered_by_nobody(context: Context, resource: str) -> Finding | None:
     vendor = f"{resource.partition('/')[0]}/"
     alike = sorted({one.gpu_resource for one in nodes if one.gpu_resource.startswith(vendor)})
     text = "no node offers {resource}; nodes offer {offered}" if alike else "no node offers {resource}"
-    return draft(Cause.RESOURCE_NOT_OFFERED, text, names={"resource": resource, "offered": ", ".join(alike)})
+    return draft(Cause.RESOURCE_NOT_OFFERED, text, {"resource": resource, "offered": ", ".join(alike)})
 
 
 def _hog(context: Context, rooms: Sequence[Room], resource: str) -> Pod | None:
@@ -114,16 +109,15 @@ def of_gpus(sifted: Sifted, context: Context) -> Finding:
     best = max(rooms, key=lambda one: one.free[resource])  # the first of these, as the funnel has it
     names |= {"free": free, "best": best.free[resource], "node": best.name}
     if free >= each * max(1, context.waiting):
-        text = "needs {asked} on one node: {free} free in pieces, best node {node} has {best}"
-        return draft(Cause.GPUS_IN_PIECES, text, names=names, also=(Cause.GPUS_SHORT,))
+        return tell(Cause.GPUS_IN_PIECES, names, also=(Cause.GPUS_SHORT,))
     if not free:
         total = sum(amount(one.look.node, resource) for one in rooms)
         names |= {"total": total, "nodes": counted(len(rooms), "node")}
         what = resource_word(resource, total)
         return draft(
-            Cause.GPUS_SHORT, "needs {asked}: all {total} " + what + " on {nodes} are allocated", names=names
+            Cause.GPUS_SHORT, "needs {asked}: all {total} " + what + " on {nodes} are allocated", names
         )
-    return draft(Cause.GPUS_SHORT, "needs {asked} on one node: best node {node} has {best} free", names=names)
+    return tell(Cause.GPUS_SHORT, names, says="best node")
 
 
 def too_few_seats(pod: Pod, sifted: Sifted, context: Context) -> Finding | None:
@@ -139,11 +133,7 @@ def too_few_seats(pod: Pod, sifted: Sifted, context: Context) -> Finding | None:
     if not 0 < seats < alike:
         return None
     names: dict[str, object] = {"pods": alike, "asked": amount_words(resource, each), "seats": seats}
-    return draft(
-        Cause.GPUS_SHORT,
-        "{pods} pods need {asked} each: the nodes have room for {seats} of them",
-        names=names,
-    )
+    return tell(Cause.GPUS_SHORT, names, says="seats")
 
 
 _ROOM = ("pods", "cpu_memory", "gpus")
@@ -154,25 +144,18 @@ def _terminating(rooms: Sequence[Room], context: Context, resource: str, each: i
     if context.now_seconds is None:
         return None
     for room in sorted(rooms, key=lambda one: (-one.free[resource], one.name)):
-        going = [
-            one
-            for one in context.store.pods_on(room.name)
-            if one.gpus_allocated
-            and one.deleting_seconds is not None
-            and context.now_seconds - one.deleting_seconds >= _GRACE_SECONDS
-        ]
+        going = _going([room], context)
         held = sum(one.gpus_allocated for one in going)
         if held and room.free[resource] + held >= each:
-            everywhere = _all_going(rooms, context)
+            everywhere = _going(rooms, context)
             first = going[0]
             minutes = int((context.now_seconds - (first.deleting_seconds or 0.0)) // 60)
             whom = first.name if len(everywhere) == 1 else counted(len(everywhere), "pod")
             sum_ = sum(one.gpus_allocated for one in everywhere)
-            return draft(
+            return tell(
                 Cause.HOLDERS_TERMINATING,
-                "{held} of the GPUs are occupied by {holder}, terminating for {minutes} min",
-                names={"held": sum_, "holder": whom, "minutes": minutes},
-                evidence=tuple(
+                {"held": sum_, "holder": whom, "minutes": minutes},
+                *(
                     of_pod(one, "metadata.deletionTimestamp", ", ".join(one.finalizers), one.deleting_seconds)
                     for one in everywhere
                 ),
@@ -182,15 +165,9 @@ def _terminating(rooms: Sequence[Room], context: Context, resource: str, each: i
     return None
 
 
-def _all_going(rooms: Sequence[Room], context: Context) -> list[Pod]:
-    return [
-        one
-        for room in rooms
-        for one in context.store.pods_on(room.name)
-        if one.gpus_allocated
-        and one.deleting_seconds is not None
-        and (context.now_seconds or 0.0) - one.deleting_seconds >= _GRACE_SECONDS
-    ]
+def _going(rooms: Sequence[Room], context: Context) -> list[Pod]:
+    pods = (pod for room in rooms for pod in context.store.pods_on(room.name) if pod.gpus_allocated)
+    return [pod for pod in pods if context.is_older(pod.deleting_seconds, _GRACE_SECONDS)]
 
 
 def of_company(sifted: Sifted, context: Context) -> Finding:
@@ -201,19 +178,17 @@ def of_company(sifted: Sifted, context: Context) -> Finding:
     count = counted(len(looks), "node")
     if "pod_affinity" in kinds and shape.near:
         words = f"{count} lack the pods that it wants beside it: {{term}}"
-        return draft(Cause.POD_AFFINITY, words, names={"term": _term_words(shape.near)})
+        return draft(Cause.POD_AFFINITY, words, {"term": _term_words(shape.near)})
     if "pod_anti_affinity" in kinds and shape.keeps_away:
         words = f"its anti-affinity to {{term}} leaves none of {count}"
-        return draft(Cause.POD_AFFINITY, words, names={"term": _term_words(shape.keeps_away)})
+        return draft(Cause.POD_AFFINITY, words, {"term": _term_words(shape.keeps_away)})
     labels = dict(shape.labels)
     for other in context.store.restrictive_pods():
         minded = [one for one in other.traits.keeps_away if concerns(one, shape.namespace, labels, {})]
         if minded and other.node and not other.is_finished:
             words = f"{{other}} and its like keep it off {count}: anti-affinity to {{term}}"
             names = {"other": other.name, "term": _term_words(minded)}
-            return draft(
-                Cause.POD_AFFINITY, words, names=names, root=Subject("pod", other.namespace, other.name)
-            )
+            return draft(Cause.POD_AFFINITY, words, names, root=Subject("pod", other.namespace, other.name))
     return draft(Cause.POD_AFFINITY, f"pods with anti-affinity keep it off {count}")
 
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import structs
+from msgspec.structs import replace
 
-from cockpit.catalogue import BY_CAUSE
-from cockpit.catalogue.row import RootFact, RootPlace
+from cockpit.catalogue import RootFact, RootPlace, row_of
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
 from cockpit.model.finding import Finding, Funnel, Subject
@@ -31,13 +30,12 @@ def with_root(verdict: Finding, store: StoreReader, queue: str = "") -> Finding:
     if verdict.root is not None:
         return verdict
     facts = dict(verdict.facts)
-    row = BY_CAUSE.get(verdict.cause)
-    for column in () if row is None else row.roots:
+    for column in row_of(verdict.cause).roots:
         if column.place is RootPlace.POOL and not _is_narrowed(verdict.funnel):
             continue  # the best node is of some pool, and any other would do as well
         root = _object(column, facts, verdict.subject.namespace, store, queue)
         if root is not None:
-            return verdict if root == verdict.subject else structs.replace(verdict, root=root)
+            return verdict if root == verdict.subject else replace(verdict, root=root)
     return verdict
 
 
@@ -217,11 +215,6 @@ class RootGroups:
         if not group.count:
             del self._groups[group.root]
 
-    def root_of(self, key: str) -> Root | None:
-        """The root of a row; None where there is no such row."""
-        row = self._rows.get(key)
-        return None if row is None else row.group.root
-
     def named(self, kind: str) -> frozenset[str]:
         """Names of the objects of a kind that other rows rest on."""
         return frozenset(
@@ -297,14 +290,14 @@ class RootGroups:
         told = [one.front for one in ([group] if is_itself else groups) if one.front is not None]
         key, first = min(told, key=lambda one: (self._rows[one[0]].since_seconds or 0.0, one[0]))
         if not is_itself:  # what several share is not mended at one of them
-            first = structs.replace(first, remedies=tuple(one for one in first.remedies if not one.is_write))
+            first = replace(first, remedies=tuple(one for one in first.remedies if not one.is_write))
         if sum(one.count for one in groups) == 1:
             return first
         count = sum(one.jobs for one in groups) - self._rows[key].is_job
         tail = _tail(group.root[0].kind, count, is_itself=is_itself)
         gpus = sum(one.gpus for one in groups)
         ages = [top[0] for one in groups if (top := self._top(one, one.dated)) is not None]
-        return structs.replace(
+        return replace(
             first,
             sentence=one_line(first.sentence, SENTENCE_LIMIT - len(tail)) + tail,
             is_bad=any(one.bad for one in groups),

@@ -1,13 +1,15 @@
 """Which filter keeps a pod off every node, with names and numbers: shortage is not fragmentation, *never
 fits* is not *no room now*, and GPUs of pods that are terminating are not in use."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
-from cockpit.catalogue import BY_CAUSE, Cause, Permanence, TextPlace, Trait, is_a, understand
+from cockpit.catalogue import BY_CAUSE, Cause, TextPlace, Trait, is_a, understand
 from cockpit.gangs import scheduler
-from cockpit.gangs.draft import draft, joined, not_understood
+from cockpit.gangs.draft import draft, joined, not_understood, tell
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.finding import Evidence, Finding, Funnel, Subject
@@ -49,36 +51,30 @@ def ruled_out(funnel: Funnel, cause: str) -> int | None:
     return None
 
 
-Parts = Sequence[tuple[int, str]]
+class SchedulerWord(NamedTuple):
+    """What the scheduler said of a pod: `parts` are counts of nodes, each with the reason."""
+
+    said: Evidence
+    preemption: str = ""
+    parts: Sequence[tuple[int, str]] = ()
+
+    @property
+    def causes(self) -> frozenset[str]:
+        """Causes that its parts name, "" for what is not understood."""
+        return frozenset(id_of(reason) for _, reason in self.parts)
 
 
-def verdict(  # noqa: PLR0917 - what was said, and what is there
-    pod: Pod,
-    sifted: Sifted,
-    context: Context,
-    said: Evidence,
-    preemption: str,
-    told: frozenset[str],
-    parts: Parts = (),
-) -> Finding:
-    """The cause that the nodes prove, where the scheduler's text (the causes `told`) does not speak against
-    it, and what an autoscaler does about it."""
-    found = _of_nodes(pod, sifted, context, said, preemption, told, parts)
-    return autoscaling.answered(pod, found, sifted, context)
+def verdict(pod: Pod, sifted: Sifted, context: Context, word: SchedulerWord) -> Finding:
+    """The cause that the nodes prove, where the scheduler's word does not speak against it, and what an
+    autoscaler does about it."""
+    return autoscaling.answered(pod, _of_nodes(pod, sifted, context, word), sifted, context)
 
 
-def _of_nodes(  # noqa: PLR0917 - as above
-    pod: Pod,
-    sifted: Sifted,
-    context: Context,
-    said: Evidence,
-    preemption: str,
-    told: frozenset[str],
-    parts: Parts,
-) -> Finding:
+def _of_nodes(pod: Pod, sifted: Sifted, context: Context, word: SchedulerWord) -> Finding:
+    said, told = word.said, word.causes
     never = _never(sifted)
     if never is not None and (not told or Cause.GPUS_SHORT in told):
-        return msgspec.structs.replace(
+        return replace(
             never,
             sureness=Sureness.PROVED if told else Sureness.INFERRED,
             evidence=(said,),
@@ -90,17 +86,15 @@ def _of_nodes(  # noqa: PLR0917 - as above
     if not computed or not _agrees(computed, told, sifted):
         few = too_few_seats(pod, sifted, context) if Cause.GPUS_SHORT in told else None
         if few is None:
-            return _as_told(pod, sifted, said, told, parts)
+            return _as_told(pod, sifted, word)
         also = tuple(sorted(_besides(told, sifted) - {Cause.GPUS_SHORT}))
         since = said.since_seconds
-        return msgspec.structs.replace(
-            few, evidence=(said,), funnel=sifted.funnel, since_seconds=since, also=also
-        )
+        return replace(few, evidence=(said,), funnel=sifted.funnel, since_seconds=since, also=also)
     made = _MADE[computed](sifted, context)
     sureness = Sureness.PROVED if told else Sureness.INFERRED
     also = tuple(dict.fromkeys((*made.also, *further(sifted, made.cause), *sorted(_besides(told, sifted)))))
     also = tuple(one for one in also if one != made.cause)
-    found = msgspec.structs.replace(
+    found = replace(
         made,
         sureness=sureness if made.sureness is Sureness.SAID else made.sureness,
         evidence=(said, *made.evidence),
@@ -108,7 +102,7 @@ def _of_nodes(  # noqa: PLR0917 - as above
         since_seconds=said.since_seconds,
         also=also,
     )
-    return _preempting(pod, found, preemption, said, sifted)
+    return _preempting(pod, found, word.preemption)
 
 
 def _never(sifted: Sifted) -> Finding | None:
@@ -121,8 +115,7 @@ def _never(sifted: Sifted) -> Finding | None:
     if not largest or largest >= each:
         return None
     names: dict[str, object] = {"asked": amount_words(resource, each), "largest": largest}
-    text = "needs {asked} on one node, no node has more than {largest}"
-    return draft(Cause.GPUS_SHORT, text, names=names, permanence=Permanence.NEVER)
+    return tell(Cause.GPUS_SHORT, names, says="too large")
 
 
 def _besides(told: frozenset[str], sifted: Sifted) -> frozenset[str]:
@@ -174,9 +167,9 @@ def computed(sifted: Sifted, context: Context) -> Finding | None:
         also = tuple(
             one for one in dict.fromkeys((*made.also, *further(sifted, made.cause))) if one != made.cause
         )
-        found = msgspec.structs.replace(made, also=also)
+        found = replace(made, also=also)
     sureness = Sureness.INFERRED if found.sureness is Sureness.SAID else found.sureness
-    return msgspec.structs.replace(found, sureness=sureness, funnel=sifted.funnel)
+    return replace(found, sureness=sureness, funnel=sifted.funnel)
 
 
 # ---- by filter
@@ -186,13 +179,9 @@ def _of_selector(sifted: Sifted, context: Context) -> Finding:
     nodes = [look.node for look in sifted.dropped.get("selector", ())]  # none where there is no node
     labels = [dict(node.labels) for node in nodes]
     if not nodes:
-        return draft(Cause.NO_NODES, "the cluster has no node at all")
+        return tell(Cause.NO_NODES)
     if sifted.shape.node_name:
-        return draft(
-            Cause.SELECTOR,
-            "node {node}, which it names, does not exist",
-            names={"node": sifted.shape.node_name},
-        )
+        return tell(Cause.SELECTOR, {"node": sifted.shape.node_name}, says="node name")
     for key, value in sifted.shape.node_selector:
         if not any(one.get(key) == value for one in labels):
             names: dict[str, object] = {"selector": f"{key}={value}"}
@@ -201,13 +190,13 @@ def _of_selector(sifted: Sifted, context: Context) -> Finding:
             if others:
                 names["others"] = ", ".join(others[:_MOST_NAMES])
                 tail = "; nodes have " + "{others}"
-            return draft(Cause.SELECTOR, "no node has label {selector}" + tail, names=names)
+            return draft(Cause.SELECTOR, "no node has label {selector}" + tail, names)
     if len(sifted.shape.node_selector) > 1 and sifted.shape.node_terms is None:
         both = ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector)
-        return draft(Cause.SELECTOR, "no node has all of the labels {selector}", names={"selector": both})
+        return tell(Cause.SELECTOR, {"selector": both}, says="labels together")
     terms = sifted.shape.node_terms or ()
     words = _terms_words(terms) or ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector)
-    return draft(Cause.SELECTOR, "no node matches its affinity {selector}", names={"selector": words})
+    return tell(Cause.SELECTOR, {"selector": words}, says="affinity")
 
 
 def _terms_words(terms: Sequence[NodeTerm]) -> str:
@@ -230,11 +219,11 @@ def _of_offers(sifted: Sifted, context: Context) -> Finding:
     if units and _is_other_unit(resource, units):
         names = {"resource": resource, "offered": ", ".join(units)}
         text = "asks for {resource}, nodes offer {offered}"
-        return draft(Cause.OTHER_GPU_UNIT, text, names=names, also=(Cause.RESOURCE_NOT_OFFERED,))
+        return draft(Cause.OTHER_GPU_UNIT, text, names, also=(Cause.RESOURCE_NOT_OFFERED,))
     if is_offered:
         labels = ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector) or "its affinity"
         names = {"selector": labels, "resource": resource}
-        return draft(Cause.SELECTOR, "none of the nodes with {selector} offers {resource}", names=names)
+        return tell(Cause.SELECTOR, names, says="no offer")
     offered = sorted({name for node in everywhere for name in _gpus(node)})
     names = {"resource": resource, "offered": ", ".join(offered)}
     if dark:
@@ -242,15 +231,13 @@ def _of_offers(sifted: Sifted, context: Context) -> Finding:
         return draft(
             Cause.RESOURCE_NOT_OFFERED,
             text,
-            names={"resource": resource, "node": _named(dark)},
+            {"resource": resource, "node": _named(dark)},
             also=(Cause.GPU_STACK_DOWN,),
             root=Subject("node", "", dark[0].name),
         )
     if offered:
-        return draft(
-            Cause.RESOURCE_NOT_OFFERED, "no node offers {resource}; nodes offer {offered}", names=names
-        )
-    return draft(Cause.RESOURCE_NOT_OFFERED, "no node offers {resource}", names={"resource": resource})
+        return tell(Cause.RESOURCE_NOT_OFFERED, names, says="others")
+    return tell(Cause.RESOURCE_NOT_OFFERED, {"resource": resource}, says="nothing")
 
 
 def _is_other_unit(resource: str, offered: Sequence[str]) -> bool:
@@ -300,7 +287,7 @@ def _of_ready(sifted: Sifted, context: Context) -> Finding:
     )
     facts = (("remedy", _OTHER_NODE),) if "being" in state else ()
     names = {"node": _named(most)}
-    return draft(Cause.NODES_NOT_READY, words, names=names, facts=facts, also=also, root=_root(most))
+    return draft(Cause.NODES_NOT_READY, words, names, facts=facts, also=also, root=_root(most))
 
 
 def _state(node: Node) -> str:
@@ -326,7 +313,7 @@ def _of_cordoned(sifted: Sifted, context: Context) -> Finding:
     nodes = [look.node for look in sifted.dropped["cordoned"]]
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} cordoned: " + "{node}"
     root = _root(nodes)
-    return draft(Cause.CORDONED, words, names={"node": _named(nodes)}, root=root)
+    return draft(Cause.CORDONED, words, {"node": _named(nodes)}, root=root)
 
 
 def _of_taints(sifted: Sifted, context: Context) -> Finding:
@@ -343,7 +330,7 @@ def _of_taints(sifted: Sifted, context: Context) -> Finding:
     words = f"{_all_of(nodes)} {has} taint {{taint}}, not tolerated"
     if len(nodes) < len(looks):
         words = f"{len(nodes)} of the {len(looks)} nodes that suit it {has} taint {{taint}}, not tolerated"
-    return draft(Cause.TAINT, words, names={"taint": taint, "node": _named(nodes)}, root=pool_of(nodes))
+    return draft(Cause.TAINT, words, {"taint": taint, "node": _named(nodes)}, root=pool_of(nodes))
 
 
 def _of_ports(sifted: Sifted, context: Context) -> Finding:
@@ -351,7 +338,7 @@ def _of_ports(sifted: Sifted, context: Context) -> Finding:
     ports = sorted({block.detail for look in looks for block in look.blocks if block.kind == "port"})
     names: dict[str, object] = {"port": ", ".join(ports)}
     words = f"host port {{port}} is taken on {counted(len(looks), 'node')}"
-    return draft(Cause.HOST_PORT, words, names=names)
+    return draft(Cause.HOST_PORT, words, names)
 
 
 def _of_volume(sifted: Sifted, context: Context) -> Finding:
@@ -359,16 +346,14 @@ def _of_volume(sifted: Sifted, context: Context) -> Finding:
     missing = [name for name in sifted.shape.claims if known is not None and name not in known]
     if missing:
         names: dict[str, object] = {"claim": missing[0]}
-        return draft(
-            Cause.CLAIM_MISSING, "volume claim {claim} does not exist", names=names, sureness=Sureness.PROVED
-        )
+        return tell(Cause.CLAIM_MISSING, names)
     if (taken := claims.for_one_pod(sifted.shape.namespace, sifted.shape.claims, context)) is not None:
         return taken
     details = [
         block.detail for look in sifted.dropped["volume"] for block in look.blocks if block.kind == "volume"
     ]
     names = {"claim": ", ".join(sifted.shape.claims), "why": details[0] if details else ""}
-    return draft(Cause.VOLUME_ELSEWHERE, "volume claim {claim}: {why}", names=names)
+    return tell(Cause.VOLUME_ELSEWHERE, names, says="by its filter")
 
 
 def _of_pods(sifted: Sifted, context: Context) -> Finding:
@@ -376,15 +361,7 @@ def _of_pods(sifted: Sifted, context: Context) -> Finding:
     limit = dict(nodes[0].allocatable).get("pods", 0)
     words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} full of pods: limit {{limit}} a node"
     names = {"limit": limit, "node": _named(nodes)}
-    return draft(Cause.POD_LIMIT, words, names=names, root=pool_of(nodes))
-
-
-def _of_others(sifted: Sifted, context: Context) -> Finding:
-    return of_others(sifted, context)
-
-
-def _of_gpus(sifted: Sifted, context: Context) -> Finding:
-    return of_gpus(sifted, context)
+    return draft(Cause.POD_LIMIT, words, names, root=pool_of(nodes))
 
 
 _MADE: dict[str, Callable[[Sifted, Context], Finding]] = {
@@ -397,13 +374,13 @@ _MADE: dict[str, Callable[[Sifted, Context], Finding]] = {
     Cause.HOST_PORT: _of_ports,
     Cause.POD_AFFINITY: of_company,
     Cause.POD_LIMIT: _of_pods,
-    Cause.OTHER_RESOURCE_SHORT: _of_others,
-    Cause.GPUS_SHORT: _of_gpus,
+    Cause.OTHER_RESOURCE_SHORT: of_others,
+    Cause.GPUS_SHORT: of_gpus,
     Cause.TOPOLOGY_SPREAD: of_company,
 }
 
 
-def _preempting(pod: Pod, found: Finding, preemption: str, said: Evidence, sifted: Sifted) -> Finding:
+def _preempting(pod: Pod, found: Finding, preemption: str) -> Finding:
     """What the scheduler says of preemption, where it would be the way out: room is all that misses."""
     if not is_a(found.cause, Trait.PREEMPTION_HELPS):
         return found
@@ -419,7 +396,7 @@ def _preempting(pod: Pod, found: Finding, preemption: str, said: Evidence, sifte
         cause = Cause.NO_VICTIMS
     else:
         return found
-    return msgspec.structs.replace(
+    return replace(
         joined(found, text, **names),
         cause=cause,
         facts=(*((key, str(value)) for key, value in names.items()), *found.facts),
@@ -435,40 +412,31 @@ def _finds_no_victims(preemption: str) -> bool:
     )
 
 
-def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], parts: Parts) -> Finding:
+def _as_told(pod: Pod, sifted: Sifted, word: SchedulerWord) -> Finding:
     """The scheduler's own word, where the nodes do not prove it: room may have come since, or something is
     not known here."""
-    counts: dict[str, int] = {}
-    for number, reason in parts:
-        id_ = id_of(reason)
-        counts[id_] = counts.get(id_, 0) + number
+    said, told, counts = word.said, word.causes, Counter[str]()
+    for number, reason in word.parts:
+        counts[id_of(reason)] += number
     rows = (BY_CAUSE[one] for one in told if one)
-    ranked = sorted(
-        (-counts.get(row.cause, 0), row.specificity, row.cause) for row in rows if row.specificity
-    )
+    ranked = sorted((-counts[row.cause], row.specificity, row.cause) for row in rows if row.specificity)
     known = [cause for *_, cause in ranked]
     if not known:
-        reasons = ", ".join(reason for _, reason in parts)
+        reasons = ", ".join(reason for _, reason in word.parts)
         return not_understood(reasons or said.value, said)
     cause = known[0]
     sentence = scheduler.plain(said.value, gpus=pod.gpus)
+    asked, resource = dict(sifted.shape.requests), sifted.resource
     return Finding(
         cause=cause,
         sentence=sentence,
         sureness=Sureness.SAID,
-        facts=_asked(sifted),
+        facts=(("asked", amount_words(resource, asked[resource])),) if resource else (),
         evidence=(said,),
         funnel=sifted.funnel,
         since_seconds=said.since_seconds,
         also=tuple(one for one in known[1:] if one in _besides(told, sifted)),
     )
-
-
-def _asked(sifted: Sifted) -> tuple[tuple[str, str], ...]:
-    """What every pod asks for of which the scheduler says the same."""
-    if not sifted.resource:
-        return ()
-    return (("asked", amount_words(sifted.resource, dict(sifted.shape.requests)[sifted.resource])),)
 
 
 def id_of(reason: str) -> str:

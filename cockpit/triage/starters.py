@@ -5,10 +5,8 @@ the next is tried, first on what is free now: whoever fits there starts without 
 scheduler can place (topology spread, devices by claim) is not judged.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
-
-import msgspec
 
 from cockpit.fit.gang import seats_for
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
@@ -20,7 +18,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.wanted import shape_of_pod
+from cockpit.triage.wanted import alike_parts, shape_of_pod, waits
 
 MOST_TRIED: Final = 60
 """So many of those that wait are tried; on more a person does not look before "yes"."""
@@ -65,7 +63,7 @@ def starters(
         if places is not None:
             begun.append(job)
             taken += sum(shape.gpus * count for shape, node, count in places if node in news)
-    every = sum(_gpus(one) for one in nodes)
+    every = sum(one.gpu_allocatable or 0 for one in nodes)
     left = len(found[MOST_TRIED:])
     return Starters(tuple(begun), taken, max(0, every - taken), held, unjudged + left)
 
@@ -77,10 +75,6 @@ def spaces_with_claims(store: StoreReader, jobs: Iterable[Job]) -> tuple[str, ..
     return tuple(dict.fromkeys(spaces))
 
 
-def _gpus(node: Node) -> int:
-    return node.gpu_allocatable or 0
-
-
 def _waiting(store: StoreReader, jobs: Iterable[Job]) -> tuple[list[tuple[Job, tuple[Pod, ...]]], int]:
     """Those whose pods have no node, in the scheduler's order; and how many are held by something else."""
     found: list[tuple[Job, tuple[Pod, ...]]] = []
@@ -88,44 +82,28 @@ def _waiting(store: StoreReader, jobs: Iterable[Job]) -> tuple[list[tuple[Job, t
     for job in jobs:
         if job.state in JobState.ENDED or job.state == JobState.FINISHING:
             continue
-        pods = tuple(_unbound(store, job))
+        members = (store.get(Kind.POD, uid) for uid in job.pod_uids)
+        pods = tuple(pod for pod in members if pod is not None and waits(pod))
         if not pods:
             held += job.state == JobState.QUEUED and not job.pod_uids
         elif any(one.is_gated for one in pods):
             held += 1
         elif any(one.asks_for_gpus for one in pods):
             found.append((job, pods))
-    found.sort(key=lambda pair: (-_priority(pair[1]), _since(pair[1]), pair[0].key))
-    return found, held
 
+    def turn(pair: tuple[Job, tuple[Pod, ...]]) -> tuple[int, float, str]:
+        priority = max(one.priority or 0 for one in pair[1])
+        return -priority, min(one.created_seconds or 0.0 for one in pair[1]), pair[0].key
 
-def _unbound(store: StoreReader, job: Job) -> Iterator[Pod]:
-    for uid in job.pod_uids:
-        pod: Pod | None = store.get(Kind.POD, uid)
-        if pod is not None and not pod.node and not pod.is_finished and pod.deleting_seconds is None:
-            yield pod
-
-
-def _priority(pods: Sequence[Pod]) -> int:
-    return max(one.priority or 0 for one in pods)
-
-
-def _since(pods: Sequence[Pod]) -> float:
-    return min(one.created_seconds or 0.0 for one in pods)
+    return sorted(found, key=turn), held
 
 
 def parts_of(pods: Sequence[Pod]) -> tuple[Part, ...] | None:
     """What pods without a node ask for together; None where only the scheduler can place one of them."""
-    counts: dict[tuple[str, object], int] = {}
     for pod in pods:
         wishes = pod.traits.wishes
         is_others = pod.scheduler not in DEFAULT_SCHEDULERS and pod.scheduled != "False"
         by_claim = wishes.device_claims or wishes.claim_templates or pod.has_unknown_gpus
         if wishes.spreads or by_claim or is_others:
             return None
-        shape = shape_of_pod(pod)
-        minds = shape.keeps_away or shape.near
-        alike = shape if minds else msgspec.structs.replace(shape, labels=())
-        key = (pod.role or "pod", alike)
-        counts[key] = counts.get(key, 0) + 1
-    return tuple(Part(role, count, shape) for (role, shape), count in counts.items())  # type: ignore[arg-type]
+    return alike_parts(pods, map(shape_of_pod, pods))

@@ -1,9 +1,9 @@
 """Why a pod that has a node does not run, or is not ready."""
 
-import msgspec
+from msgspec.structs import replace
 
-from cockpit.catalogue import Cause, Permanence, TextPlace, Trait, is_a, understand
-from cockpit.gangs.draft import draft, followed, not_understood
+from cockpit.catalogue import Cause, TextPlace, Trait, is_a, understand
+from cockpit.gangs.draft import draft, followed, not_understood, tell
 from cockpit.jobs.members import end_words
 from cockpit.k8s.evictions import EVICTED_BY, PREEMPTED_BY
 from cockpit.k8s.gpu_resources import resource_word
@@ -76,28 +76,22 @@ def lost_node(pod: Pod, store: StoreReader) -> Finding | None:
     node: Node | None = store.by_key(Kind.NODE, pod.node)
     if node is None or node.ready in ("True", ""):
         return None
-    return draft(
+    return tell(
         Cause.NODE_NOT_READY,
-        "node {node} is not ready",
-        names={"node": pod.node},
-        evidence=(Evidence(f"Node {pod.node}", "condition Ready", node.ready),),
+        {"node": pod.node},
+        Evidence(f"Node {pod.node}", "condition Ready", node.ready),
+        says="of a pod",
         root=Subject("node", "", pod.node),
     )
 
 
 def _texts(pod: Pod) -> dict[str, str]:
-    return {"image": _short_image(pod.image), "registry": _registry(pod.image), "node": pod.node}
-
-
-def _registry(image: str) -> str:
-    """The host in front of the repository; without one it is Docker Hub's."""
-    host = image.partition("/")[0]
-    return host if "/" in image and (host == "localhost" or "." in host or ":" in host) else "docker.io"
-
-
-def _short_image(image: str) -> str:
-    """Repository and tag: the registry and the folders in front say least."""
-    return image.rpartition("/")[2] or image
+    """Its image as repository and tag: the registry and the folders in front say least. Without a host the
+    registry is Docker Hub's."""
+    image, host = pod.image, pod.image.partition("/")[0]
+    is_host = "/" in image and (host == "localhost" or "." in host or ":" in host)
+    registry = host if is_host else "docker.io"
+    return {"image": image.rpartition("/")[2] or image, "registry": registry, "node": pod.node}
 
 
 def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> Finding:
@@ -105,14 +99,14 @@ def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> 
     found = understand(TextPlace.KUBELET, text)
     if found is None:
         if fallback:
-            return draft(fallback, "{text}", names={"text": text}, evidence=(evidence,))
+            return draft(fallback, "{text}", {"text": text}, evidence)
         return not_understood(text, evidence)
     names = {**_texts(pod), **found.names}
     if "resource" in names:
         names["resource"] = resource_word(names["resource"], 2)
     used = {key: value for key, value in names.items() if f"{{{key}" in found.wording.words}
     facts = (("whole_image", pod.image),) if "image" in used else ()  # images of one short name are many
-    return draft(found.cause, found.wording.words, names=used, facts=facts, evidence=(evidence,))
+    return draft(found.cause, found.wording.words, used, evidence, facts=facts)
 
 
 def _unpulled(pod: Pod, context: Context) -> Finding | None:
@@ -175,28 +169,19 @@ def ended(pod: Pod, line: str) -> Finding:
         if found is not None and is_a(found.cause, Trait.FINAL):
             return _understood(pod, text, of_pod(pod, "status", text, pod.finished_seconds))
         if reason == "DeadlineExceeded":
-            return draft(
-                Cause.DEADLINE,
-                "it ran into its deadline (activeDeadlineSeconds)",
-                evidence=(of_pod(pod, "status", text, pod.finished_seconds),),
-            )
+            return tell(Cause.DEADLINE, {}, of_pod(pod, "status", text, pod.finished_seconds), says="pod")
     if pod.disruption_reason == PREEMPTED_BY:
         return preempted(pod)
     if pod.disruption_reason in EVICTED_BY:
         text = f"Evicted: {pod.disruption_message or pod.disruption_reason}"
         evicted = _understood(pod, text, of_pod(pod, "DisruptionTarget", text, pod.finished_seconds))
-        return msgspec.structs.replace(evicted, facts=(("remedy", _MADE_AGAIN), *evicted.facts))
+        return replace(evicted, facts=(("remedy", _MADE_AGAIN), *evicted.facts))
     said = of_pod(pod, "state.terminated", end_words(pod), pod.finished_seconds)
     if pod.terminated_message:
         text = f"{pod.terminated_reason}: {pod.terminated_message}"
         return _understood(pod, text, of_pod(pod, "state.terminated", text, pod.finished_seconds))
     if pod.terminated_reason in START_FAILED:
-        return draft(
-            Cause.CANNOT_START,
-            "the container cannot start: {why}",
-            names={"why": end_words(pod)},
-            evidence=(said,),
-        )
+        return tell(Cause.CANNOT_START, {"why": end_words(pod)}, said)
     return _of_end(pod, line, said, f"failed: {end_words(pod)}")
 
 
@@ -206,12 +191,7 @@ _MADE_AGAIN = "Its controller recreates it on another node; without one submit i
 def preempted(pod: Pod) -> Finding:
     """Somebody of higher priority took its place."""
     said = of_pod(pod, "DisruptionTarget", f"{pod.disruption_reason}: {pod.disruption_message}")
-    return draft(
-        Cause.PREEMPTED,
-        "preempted on node {node}: {why}",
-        names={"node": pod.node, "why": pod.disruption_message},
-        evidence=(said,),
-    )
+    return tell(Cause.PREEMPTED, {"node": pod.node, "why": pod.disruption_message}, said)
 
 
 def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> Finding:
@@ -222,19 +202,14 @@ def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> Finding:
             return draft(
                 found.cause,
                 found.wording.words + " ({end})",
-                names={**{key: value for key, value in found.names.items() if value}, "end": end_words(pod)}
+                {**{key: value for key, value in found.names.items() if value}, "end": end_words(pod)}
                 if all(found.names.values())
                 else {**dict.fromkeys(found.names, "?"), **found.names, "end": end_words(pod)},
-                evidence=(said, Evidence(said.object, "last log line", one)),
+                said,
+                Evidence(said.object, "last log line", one),
             )
     if pod.exit_code == 135:
-        return draft(
-            Cause.SHARED_MEMORY,
-            "bus error (exit 135), {restarts} restarts: /dev/shm is too small",
-            names={"restarts": pod.restarts},
-            sureness=Sureness.INFERRED,
-            evidence=(said,),
-        )
+        return tell(Cause.SHARED_MEMORY, {"restarts": pod.restarts}, said)
     names: dict[str, object] = {"words": words}
     text = "{words}"
     evidence: tuple[Evidence, ...] = (said,)
@@ -242,10 +217,8 @@ def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> Finding:
         names["line"] = lines[-1]
         text = "{words}: {line}"
         evidence = (said, Evidence(said.object, "last log line", lines[-1]))
-    made = draft(Cause.CRASHES, text, names=names, evidence=evidence)
-    return msgspec.structs.replace(
-        made, facts=(("exit", str(pod.exit_code)), ("restarts", str(pod.restarts)))
-    )
+    made = draft(Cause.CRASHES, text, names, *evidence)
+    return replace(made, facts=(("exit", str(pod.exit_code)), ("restarts", str(pod.restarts))))
 
 
 def _starting(pod: Pod, context: Context) -> Finding:
@@ -257,23 +230,10 @@ def _starting(pod: Pod, context: Context) -> Finding:
             return _by_claim(found, pod, context)
     for name in pod.traits.wishes.config_maps:
         if context.lacks("ConfigMap", pod.namespace, name):
-            return draft(
-                Cause.VOLUME_NOT_MOUNTED,
-                "ConfigMap {object}, which it mounts, does not exist",
-                names={"object": name},
-                sureness=Sureness.PROVED,
-                evidence=(of_pod(pod, "spec.volumes", name),),
-                permanence=Permanence.ACTS,
-            )
+            return tell(Cause.VOLUME_NOT_MOUNTED, {"object": name}, of_pod(pod, "spec.volumes", name))
     pulling = _pulling(events)
     if pulling is not None:
-        return draft(
-            Cause.STARTING,
-            "image {image} is being pulled on node {node}",
-            names=_texts(pod),
-            evidence=(of_event(pulling),),
-            since_seconds=pulling.first_seconds,
-        )
+        return tell(Cause.STARTING, _texts(pod), of_event(pulling), since_seconds=pulling.first_seconds)
     if pod.waiting_reason == "PodInitializing":
         return _initialising(pod, events)
     said = of_pod(pod, "status.phase", pod.waiting_reason or pod.phase or "Pending", pod.started_seconds)
@@ -282,9 +242,7 @@ def _starting(pod: Pod, context: Context) -> Finding:
         if pod.waiting_reason
         else "node {node} has not started it yet"
     )
-    return draft(
-        Cause.STARTING, words, names={"node": pod.node}, sureness=Sureness.INFERRED, evidence=(said,)
-    )
+    return draft(Cause.STARTING, words, {"node": pod.node}, said, sureness=Sureness.INFERRED)
 
 
 def _by_claim(found: Finding, pod: Pod, context: Context) -> Finding:
@@ -304,8 +262,8 @@ def _by_claim(found: Finding, pod: Pod, context: Context) -> Finding:
         return found
     names = {**dict(found.facts), "volume": claim}
     words = _WITH_CLAIM if "why" in names else _ATTACHED
-    made = draft(found.cause, words, names={**names, "pv": volume}, evidence=found.evidence)
-    return msgspec.structs.replace(made, facts=(*found.facts, ("claim", claim)))
+    made = draft(found.cause, words, {**names, "pv": volume}, *found.evidence)
+    return replace(made, facts=(*found.facts, ("claim", claim)))
 
 
 _WITH_CLAIM = "volume {volume} cannot be mounted: {why} ({pv})"
@@ -328,13 +286,8 @@ def _initialising(pod: Pod, events: tuple[Event, ...]) -> Finding:
     containers = pod.traits.wishes.init_containers
     name = started if started in containers else ", ".join(containers)
     if not name:
-        return draft(Cause.INIT_CONTAINER, "its init container has not finished", evidence=(said,))
-    return draft(
-        Cause.INIT_CONTAINER,
-        "init container {container} has not finished",
-        names={"container": name},
-        evidence=(said,),
-    )
+        return tell(Cause.INIT_CONTAINER, {}, said, says="nameless")
+    return tell(Cause.INIT_CONTAINER, {"container": name}, said, says="by name")
 
 
 def _unready(pod: Pod, store: StoreReader) -> Finding:
@@ -343,7 +296,7 @@ def _unready(pod: Pod, store: StoreReader) -> Finding:
         if event.reason == "Unhealthy" and found is not None and found.cause == Cause.NOT_READY:
             return _understood(pod, f"Unhealthy: {event.message}", of_event(event), Cause.NOT_READY)
     said = of_pod(pod, "condition Ready", "False")
-    return draft(Cause.NOT_READY, "it runs, but is not ready", sureness=Sureness.INFERRED, evidence=(said,))
+    return tell(Cause.NOT_READY, {}, said)
 
 
 def stuck(pod: Pod, context: Context) -> Finding | None:
@@ -356,37 +309,38 @@ def _terminating(pod: Pod, context: Context) -> Finding:
     since, now_seconds = pod.deleting_seconds, context.now_seconds
     said = of_pod(pod, "metadata.deletionTimestamp", ", ".join(pod.finalizers), since)
     if pod.finalizers and (now_seconds is None or since is None or now_seconds - since >= STUCK_SECONDS):
-        return draft(
+        return tell(
             Cause.STUCK_TERMINATING,
-            "terminating: waits for finalizer {finalizer}",
-            names={"finalizer": ", ".join(pod.finalizers)},
-            evidence=(said,),
+            {"finalizer": ", ".join(pod.finalizers)},
+            said,
+            says="finalizer",
             since_seconds=since,
         )
     lost = lost_node(pod, context.store)
     if lost is not None:
-        return draft(
+        return tell(
             Cause.STUCK_TERMINATING,
-            "terminating: node {node} is not ready and cannot end it",
-            names={"node": pod.node},
-            evidence=(said, *lost.evidence),
+            {"node": pod.node},
+            said,
+            *lost.evidence,
+            says="node",
             since_seconds=since,
             root=lost.root,
             also=(Cause.NODE_NOT_READY,),
         )
     if now_seconds is not None and since is not None and now_seconds - since >= STUCK_SECONDS:
         minutes = int((now_seconds - since) // 60)
-        return draft(
+        return tell(
             Cause.STUCK_TERMINATING,
-            "stuck terminating for {minutes} min on node {node}",
-            names={"minutes": minutes, "node": pod.node},
-            evidence=(said,),
+            {"minutes": minutes, "node": pod.node},
+            said,
+            says="time",
             since_seconds=since,
         )
     how = "evicted" if pod.disruption_reason in EVICTED_BY else "deleted"
     why = "" if now_seconds is None else _node_goes(pod.node, context.store, now_seconds)
     words = f"is being {how}" + ("; node {node} {why}" if why else "")
-    return draft("", words, names={"node": pod.node, "why": why}, evidence=(said,), since_seconds=since)
+    return draft("", words, {"node": pod.node, "why": why}, said, since_seconds=since)
 
 
 def _node_goes(name: str, store: StoreReader, now_seconds: float) -> str:

@@ -8,6 +8,7 @@ its kind, then reads as resolved for a while.
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from cockpit.catalogue.cause import Cause
 from cockpit.model.finding import Finding
@@ -120,7 +121,7 @@ class Troubles:
         self._known = {one.key: one for one in known}
         for key, one in self._troubles.items():
             first = self._first(key, one.first_seconds)
-            self._troubles[key] = msgspec.structs.replace(one, first_seconds=first)
+            self._troubles[key] = replace(one, first_seconds=first)
 
     def acknowledge(self, known: Acknowledgement) -> None:
         self._known[known.key] = known
@@ -221,7 +222,7 @@ class Troubles:
         if is_over and not before.is_resolved:
             self._resolved[key] = _seen(before, gone)
             self._seen.pop(key, None)
-        self._troubles[key] = msgspec.structs.replace(before, gone_seconds=gone, is_resolved=is_over)
+        self._troubles[key] = replace(before, gone_seconds=gone, is_resolved=is_over)
 
     def _drop(self, key: ProblemKey, gone_seconds: float) -> None:
         """It is no row any more, not even a resolved one."""
@@ -256,7 +257,7 @@ class Troubles:
             if one.is_resolved:
                 resolved.append(one)
             elif (who := self._acknowledged(key, one, now_seconds)) is not None:
-                known.append(msgspec.structs.replace(one, acknowledged=who))
+                known.append(replace(one, acknowledged=who))
             else:
                 open_.append(one)
         resolved.sort(key=lambda one: -(one.gone_seconds or 0.0))

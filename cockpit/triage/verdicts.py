@@ -7,7 +7,7 @@ kept for all who ask: pods alike share it."""
 
 from typing import Final, NamedTuple
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.fit.shape import Shape
@@ -86,7 +86,7 @@ class Funnels:
             return shape
         if any(pod.traits.keeps_away for pod in self._store.restrictive_pods()):
             return shape
-        return structs.replace(shape, namespace="", labels=())
+        return replace(shape, namespace="", labels=())
 
 
 JOBS = 64
@@ -210,7 +210,7 @@ class Verdicts:
         need = need_of(found, job)
         read = None if need is None else self.on_demand.read_for(need, job)
         if read is not None:
-            found = of_job(job, structs.replace(view, trees=read.trees, around=read.around))
+            found = of_job(job, replace(view, trees=read.trees, around=read.around))
         room = self._store.room_revision if self._funnels.is_asked else _NOT_ON_ROOM
         self.cost += 1 if room == _NOT_ON_ROOM else _COST_ON_ROOM
         at_seconds = _LONG_AGO if self._funnels.is_owing else now_seconds

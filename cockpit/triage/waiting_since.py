@@ -4,12 +4,12 @@ for its row, its page, *Now* and the commands."""
 from collections.abc import Iterable
 from typing import Final
 
-from cockpit.catalogue import Gate, gate_of
+from cockpit.catalogue import Gate, row_of
+from cockpit.gangs import registry
 from cockpit.model.finding import Finding
-from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
-from cockpit.model.record import Kind, condition
+from cockpit.model.record import condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.judgement import is_up
 from cockpit.triage.on_demand import TOLD_BY_LOG
@@ -35,7 +35,7 @@ def job_since(job: Job, found: Finding, pods: Iterable[Pod], store: StoreReader)
         return min((one for one in going if one is not None), default=told or job.created_seconds)
     if job.state in JobState.ENDED and job.finished_seconds is not None:
         return job.finished_seconds
-    if job.state == JobState.RUNNING and gate_of(found.cause) is Gate.PROGRESS:
+    if job.state == JobState.RUNNING and row_of(found.cause).gate is Gate.PROGRESS:
         cards = (card for pod in pods for card in store.gpus_of_pod(pod.namespace, pod.name))
         idle = [since for card in cards if (since := store.idle_since(card.uuid)) is not None]
         return min(idle, default=told or job.created_seconds)
@@ -70,7 +70,7 @@ def wait_begun(job: Job, pods: Iterable[Pod], store: StoreReader) -> float | Non
 
 
 def _turn(job: Job, store: StoreReader) -> float | None:
-    workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    workload = registry.workload_of(job, store)
     if workload is None:
         return job.created_seconds
     evicted = condition(workload.conditions, "Evicted")

@@ -2,7 +2,8 @@
 `cockpit.fit` take it, members that have no node yet, and quota."""
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
@@ -10,9 +11,9 @@ from msgspec.structs import replace
 
 from cockpit.fit.gang import FitAnswer, fit
 from cockpit.fit.shape import Amounts, Part, Shape, shape_of
+from cockpit.gangs import registry
 from cockpit.jobs.planned import planned_gang
 from cockpit.model.finding import Subject
-from cockpit.model.gang import LocalQueue, Workload
 from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -145,13 +146,13 @@ def job_of(subject: Subject, view: ClusterView) -> Job | None:
 
 def _of_pod(subject: Subject, view: ClusterView) -> Wanted | None:
     pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
-    shapes = None if pod is None or not _waits(pod) else _shapes((pod,), view)
+    shapes = None if pod is None or not waits(pod) else _shapes((pod,), view)
     if pod is None or shapes is None:
         return None
     job = view.jobs.job_of_pod(pod)
     queue = _queue(job, view) if job is not None and pod.is_gated else ""
     holdup = _holdup(job, (pod,), queue)
-    parts = tuple(_grouped((pod,), shapes))
+    parts = alike_parts((pod,), shapes)
     tree = None if job is None else view.tree(job.kind, job.namespace, job.name)
     return Wanted(subject=subject, parts=parts, holdup=holdup, queue=queue, job=job, pods=(pod,), tree=tree)
 
@@ -159,11 +160,11 @@ def _of_pod(subject: Subject, view: ClusterView) -> Wanted | None:
 def _of_job(subject: Subject, job: Job, view: ClusterView) -> Wanted | None:
     tree = view.tree(job.kind, job.namespace, job.name)
     members = view.jobs.members(job.key)
-    waiting = tuple(pod for pod in members if _waits(pod))
+    waiting = tuple(pod for pod in members if waits(pod))
     parts: tuple[Part, ...] = ()
     if waiting:
         shapes = _shapes(waiting, view)
-        parts = () if shapes is None else tuple(_grouped(waiting, shapes))
+        parts = () if shapes is None else alike_parts(waiting, shapes)
     elif not any(pod.node and not pod.is_finished for pod in members):
         parts = _planned(job, tree, view)
     if not parts:
@@ -194,7 +195,8 @@ def _holdup(job: Job | None, pods: Sequence[Pod], queue: str) -> Holdup:
     return Holdup.QUEUE if queue else Holdup.MAKER
 
 
-def _waits(pod: Pod) -> bool:
+def waits(pod: Pod) -> bool:
+    """Whether it has no node and is to get one."""
     return not pod.node and not pod.is_finished and pod.deleting_seconds is None
 
 
@@ -219,23 +221,20 @@ def _shapes(pods: Sequence[Pod], view: ClusterView) -> list[Shape] | None:
     return found
 
 
-def _grouped(pods: Sequence[Pod], shapes: Sequence[Shape]) -> Iterator[Part]:
+def alike_parts(pods: Sequence[Pod], shapes: Iterable[Shape]) -> tuple[Part, ...]:
     """Pods that ask for the same, whatever labels tell them apart."""
-    counts: dict[tuple[str, Shape], int] = {}
+    counts: Counter[tuple[str, Shape]] = Counter()
     for pod, shape in zip(pods, shapes, strict=True):
         minds = shape.spreads or shape.keeps_away or shape.near
-        alike = shape if minds else msgspec.structs.replace(shape, labels=())
-        key = (pod.role or "pod", alike)
-        counts[key] = counts.get(key, 0) + 1
-    for (role, shape), count in counts.items():
-        yield Part(role, count, shape)
+        counts[pod.role or "pod", shape if minds else replace(shape, labels=())] += 1
+    return tuple(Part(role, count, shape) for (role, shape), count in counts.items())
 
 
 def _planned(job: Job, tree: Tree | None, view: ClusterView) -> tuple[Part, ...]:
     """From the job's own object, else from the pod templates of its Workload."""
     if tree is not None:
         return planned_gang(tree, job.namespace)
-    workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    workload = registry.workload_of(job, view.store)
     found = None if workload is None else view.tree("Workload", workload.namespace, workload.name)
     spec = {} if found is None else found.get("spec")
     sets = spec.get("podSets") if isinstance(spec, Mapping) else None
@@ -252,15 +251,7 @@ def _planned(job: Job, tree: Tree | None, view: ClusterView) -> tuple[Part, ...]
 
 def _queue(job: Job | None, view: ClusterView) -> str:
     """The LocalQueue that still has to admit the job, "" where it has, or where none is asked."""
-    if job is None:
-        return ""
-    workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    workload = registry.workload_of(job, view.store)
     if workload is not None:
         return "" if workload.cluster_queue else workload.queue
-    return "" if job.pod_uids or not job.queue else job.queue
-
-
-def local_queue(view: ClusterView, namespace: str, name: str) -> LocalQueue | None:
-    """The LocalQueue of that name."""
-    found: LocalQueue | None = view.store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{name}")
-    return found
+    return "" if job is None or job.pod_uids else job.queue

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from cockpit_widgets.types import Pair, Tone
 
+from cockpit.gangs import registry
 from cockpit.jobs.members import LEADERS, short_name
 from cockpit.jobs.owner_chain import owner_record
 from cockpit.jobs.progress import Progress
@@ -303,7 +304,7 @@ def way_of(job: Job, members: Sequence[Pod], store: StoreReader, run: Run) -> St
     """The same of a job, from what is known of it now."""
     if not members:
         return None
-    return way_to_first_step(steps(job, _workload(job, store), members, store, run), run)
+    return way_to_first_step(steps(job, registry.workload_of(job, store), members, store, run), run)
 
 
 def start_words(found: StartTime, past_seconds: Sequence[float]) -> str:
@@ -377,7 +378,7 @@ def facts(
     if run.last_words:
         pairs.append(Pair("last output", f"{run.whose}: {run.last_words}", "bad"))
     if members:
-        found = steps(job, _workload(job, store), members, store, run)
+        found = steps(job, registry.workload_of(job, store), members, store, run)
         start, later = way_to_first_step(found, run), _since_again(found, run)
         if start is not None or later:
             is_late = start is not None and start.seconds > GOAL_SECONDS
@@ -405,11 +406,6 @@ def _checkpoint(job: Job, now: Progress, told: Checkpoints) -> list[Pair]:
     if told.refused:
         words += f" · refused {told.refused}"
     return [Pair("checkpoint", words, "warn" if is_lost or told.refused else "")]
-
-
-def _workload(job: Job, store: StoreReader) -> Workload | None:
-    found = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
-    return found if isinstance(found, Workload) else None
 
 
 def merged(pairs: Sequence[Pair], more: Sequence[Pair]) -> tuple[Pair, ...]:

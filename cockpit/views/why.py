@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from cockpit_widgets.types import Cell, Column, ToneLine
 
-from cockpit.catalogue import BY_CAUSE, yields
-from cockpit.catalogue.row import Mender
+from cockpit.catalogue import BY_CAUSE, Mender, yields
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.waiting_reasons import waiting_reason
 from cockpit.model.finding import BETWEEN_COMMANDS, Change, Evidence, Expected, Finding, Funnel

@@ -6,10 +6,11 @@ from statistics import median
 
 from cockpit_widgets.types import Pair, ToneLine
 
+from cockpit.gangs import registry
 from cockpit.gangs.queue_line import waiting
 from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Finding, Subject
-from cockpit.model.gang import LocalQueue, SchedulerQueue, Workload
+from cockpit.model.gang import LocalQueue, SchedulerQueue
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -38,7 +39,7 @@ def stages(subject: Subject, job: Job | None, view: ClusterView) -> tuple[str, .
         return () if pod is None else (stages_line(_of_pod(pod, view), view.now_seconds),)
     if job is None:
         return ()
-    workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    workload = registry.workload_of(job, view.store)
     members = view.jobs.members(job.key)
     is_waiting = job.state in JobState.WAITING
     found = steps(job, workload, members, view.store, Run())

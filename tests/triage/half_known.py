@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from cockpit.catalogue import lists_behind
+from cockpit.catalogue import row_of
 from cockpit.gangs.sentence import SENTENCE_LIMIT
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
@@ -112,7 +112,7 @@ def faults(whole: Finding, half: Finding, cell: Cell) -> Iterator[str]:
     if len(half.sentence) > SENTENCE_LIMIT:
         yield f"{len(half.sentence)} characters"
     known = {whole.cause, *whole.also, *(one.cause for one in whole.then)} - {""}
-    rests = {one.kind for one in lists_behind(half.cause) if one.is_wide or cell.gap is not Gap.PARTIAL}
+    rests = {one.kind for one in row_of(half.cause).rests_on if one.is_wide or cell.gap is not Gap.PARTIAL}
     if half.sureness is Sureness.PROVED and (cell.kind in rests or half.cause not in known):
         yield "proved"
     if cell.kind == Kind.NODE and cell.gap in (Gap.DENIED, Gap.UNREAD) and half.funnel is not None:

@@ -6,7 +6,7 @@ import random
 import msgspec
 import pytest
 
-from cockpit.catalogue import Gate, gate_of, lists_behind
+from cockpit.catalogue import Gate, row_of
 from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.model.finding import Subject
 from cockpit.model.listing import Gap
@@ -47,11 +47,11 @@ def test_what_is_proved_names_the_lists_that_it_rests_on(cases: list[Case]) -> N
         verdict.cause
         for case in cases
         if (verdict := told(case, view_of(case))).sureness is Sureness.PROVED
-        if not lists_behind(verdict.cause)
+        if not row_of(verdict.cause).rests_on
     }
     assert bare <= {"claim-missing", "claim-unbound", "volume-not-mounted", "between-attempts"}
-    assert all(lists_behind(cause) for cause in ("gpus-short", "taint", "quota-in-use", "half-placed"))
-    assert gate_of("gpus-short") is Gate.PLACEMENT
+    assert all(row_of(cause).rests_on for cause in ("gpus-short", "taint", "quota-in-use", "half-placed"))
+    assert row_of("gpus-short").gate is Gate.PLACEMENT
 
 
 def test_a_check_sees_a_proof_a_silence_and_another_cause(cases: list[Case]) -> None:

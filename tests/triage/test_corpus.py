@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.catalogue import BY_CAUSE, Cause
-from cockpit.catalogue.row import Mender
+from cockpit.catalogue import BY_CAUSE, Cause, Mender
 from tests.triage.case import CASES, read_cases
 from tests.triage.hands import HANDS, all_hands
 from tests.triage.judge import (

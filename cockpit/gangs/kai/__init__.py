@@ -70,16 +70,16 @@ def _found(reason: str, message: str, queue: str) -> Finding:
     places = _PLACES.search(message)
     if places is not None:
         words = "nodes found for {some} of {all} pods of its group"
-        return draft(Cause.GANG_FINDS_NO_ROOM, words, names=places.groupdict())
+        return draft(Cause.GANG_FINDS_NO_ROOM, words, places.groupdict())
     if reason not in _WORDS:
         return Finding(sentence=message, sureness=Sureness.UNKNOWN)
     words, tail = _WORDS[reason]
     amounts = _AMOUNTS.search(message)
     if amounts is None:
-        return draft(Cause.QUEUE_OVER_LIMIT, words, names={"queue": queue})
+        return draft(Cause.QUEUE_OVER_LIMIT, words, {"queue": queue})
     text = "asks {asked} {resource}, the {bound} of queue {queue} is {most}" + tail
     names = {**amounts.groupdict(), "queue": queue or amounts["queue"]}
-    return draft(Cause.QUEUE_OVER_LIMIT, text, names=names)
+    return draft(Cause.QUEUE_OVER_LIMIT, text, names)
 
 
 KAI: Final = Engine(

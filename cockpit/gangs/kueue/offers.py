@@ -189,12 +189,12 @@ def unmet(case: QueueCase) -> Iterator[Finding]:
     ready = {one.name for one in (() if workload is None else workload.checks) if one.state == "Ready"}
     for name in names:
         if name not in ready:
-            yield draft(Cause.ADMISSION_CHECK, "admission check {check} decides then", names={"check": name})
+            yield draft(Cause.ADMISSION_CHECK, "admission check {check} decides then", {"check": name})
     rows = (one for group in spec.get("resourceGroups") or () for one in group.get("flavors") or ())
     for row in rows if (_FLAVOR, "") in case.trees else ():  # a queue that is stopped does not say so
         if row["name"] not in flavors(case.trees):
             text = "queue {queue} names ResourceFlavor {flavor}, which does not exist"
-            yield draft(Cause.QUEUE_UNUSABLE, text, names={"queue": queue.name, "flavor": row["name"]})
+            yield draft(Cause.QUEUE_UNUSABLE, text, {"queue": queue.name, "flavor": row["name"]})
     chosen = (spec.get("namespaceSelector") or {}).get("matchLabels") or {}
     if not chosen or ("Namespace", "") not in case.trees:
         return
@@ -202,7 +202,7 @@ def unmet(case: QueueCase) -> Iterator[Finding]:
     labels = (own.get("metadata") or {}).get("labels") or {}
     if any(labels.get(key) != value for key, value in chosen.items()):
         text = "queue {queue} does not take jobs of namespace {space}"
-        yield draft(Cause.QUEUE_UNUSABLE, text, names={"queue": queue.name, "space": case.namespace})
+        yield draft(Cause.QUEUE_UNUSABLE, text, {"queue": queue.name, "space": case.namespace})
 
 
 # ---- the Workload and the job

@@ -71,7 +71,7 @@ def _in_one_flavor(workload: Workload, store: StoreReader, cluster_queue: str, s
         return draft(
             Cause.QUOTA_IN_USE,
             f"needs {asks}{whose}: {more} more {noun} needed",
-            names=names,
+            names,
             facts=_needs(resource, needed),
         )
     free = max(0, row.nominal - row.used)
@@ -80,7 +80,7 @@ def _in_one_flavor(workload: Workload, store: StoreReader, cluster_queue: str, s
     has = f"quota {{queue}}/{{flavor}} has {figure(resource, free)} unused"
     if asked and free >= asked and not cohort:
         text = f"{has} now: starts at Kueue's next look"
-        return draft(Cause.QUOTA_IN_USE, text, names=names, sureness=Sureness.INFERRED)
+        return draft(Cause.QUOTA_IN_USE, text, names, sureness=Sureness.INFERRED)
     left = max(0, asked - needed)
     if asked and cohort and free > left:
         return _lent_out(asks, store, cohort, names, _Room(free, left, needed))
@@ -88,7 +88,7 @@ def _in_one_flavor(workload: Workload, store: StoreReader, cluster_queue: str, s
     return draft(
         Cause.QUOTA_IN_USE,
         f"needs {asks}, {has}: {more} more needed",
-        names=names,
+        names,
         sureness=sureness,
         facts=_needs(resource, needed),
     )
@@ -119,7 +119,7 @@ def _lent_out(asks: str, store: StoreReader, cohort: str, names: Mapping[str, st
     return draft(
         Cause.QUOTA_IN_USE,
         text,
-        names={**names, "borrower": loans[0].borrower if loans else f"cohort {cohort}"},
+        {**names, "borrower": loans[0].borrower if loans else f"cohort {cohort}"},
         sureness=Sureness.PROVED if loans else Sureness.INFERRED,
         facts=(("cohort", cohort), *lent_to, may, *_needs(resource, room.missing)),
     )
@@ -166,7 +166,7 @@ def too_large(store: StoreReader, cluster_queue: str, exceeds: re.Match[str]) ->
     return draft(
         Cause.ABOVE_QUOTA,
         text,
-        names={"queue": cluster_queue, "flavor": flavor, "resource": resource},
+        {"queue": cluster_queue, "flavor": flavor, "resource": resource},
         sureness=Sureness.PROVED if is_proved else Sureness.SAID,
     )
 
@@ -183,7 +183,7 @@ def not_offered(workload: Workload, store: StoreReader, cluster_queue: str) -> F
                 return draft(
                     Cause.NO_FLAVOR_FITS,
                     "ClusterQueue {queue} offers no {resource}",
-                    names={"queue": cluster_queue, "resource": resource},
+                    {"queue": cluster_queue, "resource": resource},
                     sureness=Sureness.INFERRED,
                 )
     return None
@@ -207,7 +207,7 @@ def beyond(workload: Workload, store: StoreReader, cluster_queue: str) -> Findin
                 Cause.ABOVE_QUOTA,
                 f"asks {asked} {plain(resource_word(resource, asked))}, queue {{queue}} can never give more"
                 f" than {most}",
-                names={"queue": cluster_queue, "resource": resource},
+                {"queue": cluster_queue, "resource": resource},
                 sureness=Sureness.PROVED,
             )
     return None

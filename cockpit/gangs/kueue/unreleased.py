@@ -70,7 +70,7 @@ def _drafted(text: str, holder: Workload, names: dict[str, str]) -> Finding:
     return draft(
         Cause.QUOTA_NOT_RELEASED,
         text,
-        names={key: value for key, value in used.items() if f"{{{key}}}" in text},
+        {key: value for key, value in used.items() if f"{{{key}}}" in text},
         facts=(("workload", holder.key),),
         sureness=Sureness.PROVED,
         root=Subject("Workload", holder.namespace, holder.name),

@@ -140,7 +140,7 @@ def _rejected(check: str, message: str) -> Finding:
     return draft(
         Cause.ADMISSION_CHECK,
         "admission check {check} rejected it" + tail,
-        names={"check": check},
+        {"check": check},
         permanence=Permanence.ACTS,
         facts=(("state", "Rejected"), ("message", message)),
     )
@@ -187,7 +187,7 @@ def _check_words(check: AdmissionCheck, count: int) -> Finding:
     return draft(
         Cause.ADMISSION_CHECK,
         f"admission check {{check}} {verb}{more}{tail}",
-        names={"check": check.name},
+        {"check": check.name},
         facts=(("state", check.state), ("message", check.message)),
     )
 
@@ -196,7 +196,7 @@ def _admitted(workload: Workload, state: str) -> Finding:
     """What is worth knowing of one that may run: a lost node, fewer pods than it asked for."""
     if workload.unhealthy_nodes:
         text = "node {node} is lost: Kueue looks for another place in the topology"
-        return draft(Cause.LOST_WITH_NODE, text, names={"node": ", ".join(workload.unhealthy_nodes)})
+        return draft(Cause.LOST_WITH_NODE, text, {"node": ", ".join(workload.unhealthy_nodes)})
     fewer = [part for part in workload.pod_sets if part.asked > part.count]
     if fewer:
         got, asked = sum(part.count for part in fewer), sum(part.asked for part in fewer)
@@ -250,12 +250,12 @@ def _past(evicted: Condition, store: StoreReader) -> Finding | None:
     if evicted.reason == "NodeFailures":
         lost = texts.LOST_NODES.search(evicted.message)
         if lost is not None:
-            return draft(Cause.LOST_WITH_NODE, texts.LOST_WORDS, names={"node": lost["node"]})
+            return draft(Cause.LOST_WITH_NODE, texts.LOST_WORDS, {"node": lost["node"]})
         return Finding(cause=Cause.LOST_WITH_NODE, sentence="put back after node failures")
     if evicted.reason != "Preempted":
         return None
     named = texts.PREEMPTED_BY.search(evicted.message)
     for other in store.workloads_of(named["uid"]) if named is not None else ():
         if other.owner is not None:
-            return draft(Cause.PREEMPTED, "preempted by {preemptor}", names={"preemptor": other.job_key})
+            return draft(Cause.PREEMPTED, "preempted by {preemptor}", {"preemptor": other.job_key})
     return Finding(cause=Cause.PREEMPTED, sentence="preempted by a job that goes first")

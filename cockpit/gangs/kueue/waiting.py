@@ -42,7 +42,7 @@ def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> Fi
     reserved = condition(workload.conditions, "QuotaReserved")
     is_gated = reserved is None or reserved.reason == "AdmissionGated"
     if workload.gated_by and is_gated:
-        return draft(Cause.ADMISSION_GATED, texts.GATED, names={"holder": workload.gated_by})
+        return draft(Cause.ADMISSION_GATED, texts.GATED, {"holder": workload.gated_by})
     if reserved is None or is_unheard(workload):
         return _by_others(workload, store, cluster_queue, reserved)
     own = _as_told(workload, store, cluster_queue, reserved)
@@ -86,7 +86,7 @@ def _from_table(workload: Workload, cluster_queue: str, reserved: Condition) -> 
                 said["taint"] = f"{said['taint']}={said.pop('value')}"
             words = text.words if selectors else text.words.replace("node selector {selector}", _OWN_SELECTOR)
             used = {key: value for key, value in {**names, **said}.items() if f"{{{key}}}" in words}
-            made = draft(text.id, words, names=used, permanence=text.permanence)
+            made = draft(text.id, words, used, permanence=text.permanence)
             return replace(made, facts=tuple({**dict(made.facts), **said}.items()))
     if reserved.message.strip():
         cause, _ = texts.REASON_WORDS.get(reserved.reason, ("", ""))
@@ -97,7 +97,7 @@ def _from_table(workload: Workload, cluster_queue: str, reserved: Condition) -> 
         return _unseen(workload, cluster_queue)
     sureness = Sureness.SAID if cause else Sureness.UNKNOWN
     used = {key: value for key, value in names.items() if f"{{{key}}}" in words}
-    return draft(cause, words, names=used, sureness=sureness)
+    return draft(cause, words, used, sureness=sureness)
 
 
 def _by_others(
@@ -124,7 +124,7 @@ def _unseen(workload: Workload, cluster_queue: str) -> Finding:
     if not queue:
         return _UNHEARD
     text = "waits for Kueue to look at it in queue {queue}"
-    return draft(Cause.NOT_ADMITTED_YET, text, names={"queue": queue}, sureness=Sureness.INFERRED)
+    return draft(Cause.NOT_ADMITTED_YET, text, {"queue": queue}, sureness=Sureness.INFERRED)
 
 
 def _like(
@@ -138,7 +138,7 @@ def _like(
         return draft(
             Cause.QUOTA_IN_USE,
             "waits its turn behind {twin}, which asks for the same",
-            names={"twin": twin.job_key},
+            {"twin": twin.job_key},
         )
     found = _as_told(workload, store, cluster_queue, told_of_twin)
     is_said = reserved is not None and texts.PASSED_OVER.search(reserved.message) is not None
@@ -158,13 +158,13 @@ def _behind_head(workload: Workload, store: StoreReader, cluster_queue: str) -> 
     reserved = condition(head.conditions, "QuotaReserved")
     of_head = _UNHEARD
     if head.gated_by and (reserved is None or reserved.reason == "AdmissionGated"):
-        of_head = draft(Cause.ADMISSION_GATED, texts.GATED, names={"holder": head.gated_by})
+        of_head = draft(Cause.ADMISSION_GATED, texts.GATED, {"holder": head.gated_by})
     elif reserved is not None:
         of_head = _as_told(head, store, cluster_queue_name(head, store), reserved)
     return draft(
         Cause.BEHIND_THE_HEAD,
         "behind {head} in StrictFIFO {queue}" + plain(_short_words(of_head)),
-        names={"head": head.job_key, "queue": cluster_queue},
+        {"head": head.job_key, "queue": cluster_queue},
         permanence=None if lasts(of_head) is Permanence.PASSES else Permanence.ACTS,
         sureness=Sureness.INFERRED,
         facts=(("head's cause", of_head.cause), ("head's reason", of_head.sentence)),
@@ -201,7 +201,7 @@ def _until_ready(store: StoreReader) -> Finding:
         return Finding(cause=Cause.OTHERS_NOT_READY, sentence=words)
     first: Workload = min(late, key=lambda one: (one.created_seconds or 0.0, one.key))
     text = "waits until the pods of {other} are ready: nothing is admitted before"
-    return draft(Cause.OTHERS_NOT_READY, text, names={"other": first.job_key})
+    return draft(Cause.OTHERS_NOT_READY, text, {"other": first.job_key})
 
 
 def _backs_off(workload: Workload) -> bool:
@@ -214,10 +214,10 @@ def _stopped(workload: Workload, store: StoreReader, cluster_queue: str) -> Find
     queue = local_queue_of(workload, store)
     if queue is not None and queue_state(queue).state in ("stopped", "ending"):
         why = queue_state(queue).why or "stopped"
-        return draft(Cause.QUEUE_STOPPED, f"queue {{queue}} is {plain(why)}", names={"queue": queue.name})
+        return draft(Cause.QUEUE_STOPPED, f"queue {{queue}} is {plain(why)}", {"queue": queue.name})
     target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, cluster_queue) if cluster_queue else None
     if target is not None and queue_state(target).state in ("stopped", "inactive", "ending"):
         state, why = queue_state(target)
         cause = Cause.QUEUE_UNUSABLE if state == "inactive" else Cause.QUEUE_STOPPED
-        return draft(cause, f"ClusterQueue {{queue}}: {plain(why)}", names={"queue": target.name})
+        return draft(cause, f"ClusterQueue {{queue}}: {plain(why)}", {"queue": target.name})
     return None

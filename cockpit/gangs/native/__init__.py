@@ -91,7 +91,7 @@ def _reason(group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
     if len(schedulers) > 1:
         names = {"schedulers": " and ".join(schedulers)}
         words = "pods of its group name several schedulers: {schedulers}"
-        return draft(Cause.SEVERAL_SCHEDULERS, words, names=names)
+        return draft(Cause.SEVERAL_SCHEDULERS, words, names)
     short = members_missing(group, pods)
     if short is not None:
         return short

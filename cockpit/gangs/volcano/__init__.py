@@ -153,7 +153,7 @@ def _reason(group: PodGroup, pods: tuple[Pod, ...]) -> Finding:
         return by_condition(group, mark, why)
     if group.phase in ("", "Pending"):
         names = {"queue": group.queue or "default"}
-        return draft(Cause.GROUP_NOT_LET_IN, "queue {queue} has not admitted it yet", names=names)
+        return draft(Cause.GROUP_NOT_LET_IN, "queue {queue} has not admitted it yet", names)
     return Finding(cause=Cause.GANG_FINDS_NO_ROOM, sentence="in its queue, waits for nodes")
 
 
@@ -165,18 +165,18 @@ def _reason_of_event(group: PodGroup, message: str) -> Finding | None:
     names = {"queue": group.queue or "default", **found.names}
     words = found.wording.words if found.names.get("why") else found.wording.words.partition(":")[0]
     used = {key: value for key, value in names.items() if f"{{{key}}}" in words}
-    return draft(Cause.GROUP_NOT_LET_IN, words, names=used)
+    return draft(Cause.GROUP_NOT_LET_IN, words, used)
 
 
 def _reason_of_queue(group: PodGroup, queue: SchedulerQueue | None) -> Finding | None:
     """Closed, gone, or short of what the group needs at least."""
     name = group.queue or "default"
     if queue is None:
-        return draft(Cause.GROUP_QUEUE_CLOSED, "queue {queue} does not exist", names={"queue": name})
+        return draft(Cause.GROUP_QUEUE_CLOSED, "queue {queue} does not exist", {"queue": name})
     if queue.phase not in ("", "Open"):
         text = "queue {queue} is {state}: it takes no jobs until it is opened"
         names = {"queue": name, "state": queue.phase.lower()}
-        return draft(Cause.GROUP_QUEUE_CLOSED, text, names=names)
+        return draft(Cause.GROUP_QUEUE_CLOSED, text, names)
     return _used_up(name, queue)
 
 
@@ -207,7 +207,7 @@ def _used_up(name: str, queue: SchedulerQueue) -> Finding | None:
             words = "queue {queue} has not admitted it: {used} of {limit} {resource} in use"
             noun = resource_word(share.resource, math.ceil(bound))
             names = {"queue": name, "used": f"{used:g}", "limit": f"{bound:g}", "resource": noun}
-            return draft(Cause.GROUP_NOT_LET_IN, words, names=names)
+            return draft(Cause.GROUP_NOT_LET_IN, words, names)
     return None
 
 

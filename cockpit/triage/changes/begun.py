@@ -1,7 +1,7 @@
 """Pods that have their node and do not run, or have ended: nothing but making what they name, or making them
 anew, helps."""
 
-import msgspec
+from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, Trait, is_a
 from cockpit.fit.what_if import WhatIf
@@ -104,10 +104,10 @@ def _recreated(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
         return (change,)
     wanted = Wanted(subject=verdict.subject, parts=parts, queue=job.queue, job=job, tree=written)
     desk = Desk(wanted, view, is_anew=True)
-    then = msgspec.structs.replace(desk.base, without=own_pods(desk))
+    then = replace(desk.base, without=own_pods(desk))
     left = next(left_after(desk, ChangeOffer(0, change, then, written), WaitingPods(desk)), None)
     leaves = "" if left is None else left.sentence
-    return (msgspec.structs.replace(change, is_checked=left is None, leaves=leaves),)
+    return (replace(change, is_checked=left is None, leaves=leaves),)
 
 
 def _later_deadline(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:

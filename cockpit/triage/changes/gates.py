@@ -4,15 +4,15 @@ passes. A change starts it where nothing is left; what a pod names and does not 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
-from cockpit.catalogue import Lift, lift_of
+from cockpit.catalogue import Lift, row_of
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.pod_sets import pod_sets
 from cockpit.fit.quota import Shortage
 from cockpit.fit.what_if import WhatIf, changed_store
 from cockpit.gangs import registry
-from cockpit.gangs.draft import draft
+from cockpit.gangs.draft import tell
 from cockpit.gangs.offers import QueueCase
 from cockpit.gangs.wording import short
 from cockpit.k8s.gpu_resources import resource_word
@@ -23,9 +23,9 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage import filters
 from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, store_after, turn_of
-from cockpit.triage.changes.namespace_quota import lacks
 from cockpit.triage.changes.offer import FREE, ChangeOffer, ChangeOffers, Desk, amount_text, made
-from cockpit.triage.context import ClusterView, Context, Tree, Trees
+from cockpit.triage.changes.refusal_offers import lacks
+from cockpit.triage.context import ClusterView, Context, Tree, Trees, tree_in, trees_in
 
 _WORDS: Final = {
     "ServiceAccount": ("service account", "serviceaccount"),
@@ -82,25 +82,17 @@ def named_by(spec: Mapping[str, Any]) -> Iterator[Named]:
     priority = spec.get("priorityClassName")
     if isinstance(priority, str) and priority and not priority.startswith("system-"):
         yield Named("PriorityClass", priority)
-    maps = [one.get("configMap") for one in _items(spec.get("volumes"))]
-    for volume in _items(spec.get("volumes")):
-        maps += [one.get("configMap") for one in _items(_tree(volume.get("projected")).get("sources"))]
-    for container in (*_items(spec.get("containers")), *_items(spec.get("initContainers"))):
-        maps += [one.get("configMapRef") for one in _items(container.get("envFrom"))]
-        values = (_tree(one.get("valueFrom")) for one in _items(container.get("env")))
+    maps = [one.get("configMap") for one in trees_in(spec.get("volumes"))]
+    for volume in trees_in(spec.get("volumes")):
+        maps += [one.get("configMap") for one in trees_in(tree_in(volume.get("projected")).get("sources"))]
+    for container in (*trees_in(spec.get("containers")), *trees_in(spec.get("initContainers"))):
+        maps += [one.get("configMapRef") for one in trees_in(container.get("envFrom"))]
+        values = (tree_in(one.get("valueFrom")) for one in trees_in(container.get("env")))
         maps += [one.get("configMapKeyRef") for one in values]
     for one in maps:
-        name = _tree(one).get("name")
-        if isinstance(name, str) and name and _tree(one).get("optional") is not True:
+        name = tree_in(one).get("name")
+        if isinstance(name, str) and name and tree_in(one).get("optional") is not True:
             yield Named("ConfigMap", name)
-
-
-def _tree(value: Any) -> Tree:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _items(value: Any) -> Sequence[Tree]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 def left_after(desk: Desk, offer: ChangeOffer, waiting: WaitingPods) -> Iterator[Finding]:
@@ -112,13 +104,13 @@ def left_after(desk: Desk, offer: ChangeOffer, waiting: WaitingPods) -> Iterator
     turn = turn_of(desk, offer.then, is_last=desk.is_anew or offer.is_anew)
     yield from _at_queue(desk, offer, turn, seen, trees)
     rivals = (*waiting.parts(offer.then.without), *turn.rivals)
-    yield from _at_placement(desk, msgspec.structs.replace(offer.then, parts=turn.parts, rivals=rivals), seen)
+    yield from _at_placement(desk, replace(offer.then, parts=turn.parts, rivals=rivals), seen)
 
 
 def still_told(desk: Desk, offer: ChangeOffer | None = None) -> Iterator[Finding]:
     """What components told of the subject and only they can take back."""
     for one in desk.blockers:
-        if lift_of(one.cause) is Lift.COMPONENT and (offer is None or one.cause != offer.mends):
+        if row_of(one.cause).lifted_by is Lift.COMPONENT and (offer is None or one.cause != offer.mends):
             yield one
 
 
@@ -134,7 +126,7 @@ def changed_trees(trees: Trees, made: Sequence[Tree]) -> Trees:
 
 def changed_view(desk: Desk, offer: ChangeOffer) -> ClusterView:
     """The cluster as it would be."""
-    return msgspec.structs.replace(
+    return replace(
         desk.view,
         store=store_after(desk.view.store, offer.then),
         around=offer.then.around,
@@ -153,31 +145,22 @@ def _at_creation(desk: Desk, offer: ChangeOffer, trees: Trees) -> Iterator[Findi
     space = desk.wanted.namespace
     specs = desk.pod_specs if offer.tree is None else [one.pod_spec for one in pod_sets(offer.tree)]
     for one in sorted(missing_of(specs, space, trees)):
-        yield draft(
-            Cause.NAMED_OBJECT_MISSING,
-            "{kind} {name} does not exist",
-            names={"kind": one.kind, "name": one.name},
-        )
+        yield tell(Cause.NAMED_OBJECT_MISSING, {"kind": one.kind, "name": one.name})
     told = {one.cause for one in desk.blockers}
     is_there = bool(desk.wanted.pods) and offer.tree is None
     for spec in () if is_there or Cause.SCHEDULING_GATE in told else specs:
         for gate in spec.get("schedulingGates") or ():
-            yield draft(
-                Cause.SCHEDULING_GATE, "held by scheduling gate {gate}", names={"gate": gate.get("name", "")}
-            )
+            yield tell(Cause.SCHEDULING_GATE, {"gate": gate.get("name", "")})
     for name in sorted({str(one.get("schedulerName") or "") for one in specs}):
         if not is_there and name and name not in (*DEFAULT_SCHEDULERS, *registry.schedulers()):
-            yield draft(
-                Cause.NO_SUCH_SCHEDULER, "nothing tells of a scheduler called {name}", names={"name": name}
-            )
+            yield tell(Cause.NO_SUCH_SCHEDULER, {"name": name})
     job = desk.wanted.job
     if job is None or job.pod_uids:
         return
     for lack in lacks(trees.get(("ResourceQuota", space), ()), offer.then.parts) or ():
-        text = "quota {quota} of the namespace is used up: asks {asked} {what}, {left} left"
         what = resource_word(lack.resource, lack.asked)
         names = {"quota": lack.quota, "asked": lack.asked, "what": what, "left": lack.left}
-        yield draft(Cause.NAMESPACE_QUOTA_USED_UP, text, names=names)
+        yield tell(Cause.NAMESPACE_QUOTA_USED_UP, names, says="left")
 
 
 # ---- its engine lets it in
@@ -194,22 +177,19 @@ def _at_queue(
         return
     local: LocalQueue | None = seen.by_key(Kind.LOCAL_QUEUE, f"{desk.wanted.namespace}/{offer.then.queue}")
     if local is None:
-        yield draft(Cause.QUEUE_UNUSABLE, "queue {queue} does not exist", names={"queue": offer.then.queue})
+        yield tell(Cause.QUEUE_UNUSABLE, {"queue": offer.then.queue}, says="absent")
         return
     queue: ClusterQueue | None = seen.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
     if queue is None:
         names = {"queue": local.name, "name": local.cluster_queue}
-        text = "queue {queue} leads to {name}, which does not exist"
-        yield draft(Cause.QUEUE_UNUSABLE, text, names=names)
+        yield tell(Cause.QUEUE_UNUSABLE, names, says="leads nowhere")
         return
     for one in (local, queue):
         state = registry.queue_state(one)
         if one.is_stopped:
-            yield draft(Cause.QUEUE_STOPPED, "queue {queue} is stopped", names={"queue": one.name})
+            yield tell(Cause.QUEUE_STOPPED, {"queue": one.name})
         elif state.state == "ending" or (state.state == "inactive" and one is queue):
-            yield draft(
-                Cause.QUEUE_UNUSABLE, "queue {queue}: {why}", names={"queue": one.name, "why": state.why}
-            )
+            yield tell(Cause.QUEUE_UNUSABLE, {"queue": one.name, "why": state.why}, says="by its state")
     for lack in turn.lacks:
         yield _shortage(lack, turn)
     offers = registry.engine_of_queue(queue).offers
@@ -218,9 +198,7 @@ def _at_queue(
     levels = registry.required_levels(offer.tree or desk.wanted.tree or {})
     if any(levels) and offer.mends != Cause.TOPOLOGY_FULL:
         level = next(filter(None, levels))
-        yield draft(
-            Cause.TOPOLOGY_FULL, "all its pods have to find room in one {level}", names={"level": level}
-        )
+        yield tell(Cause.TOPOLOGY_FULL, {"level": level})
 
 
 def _of_engine(workload: Workload, queue: str, seen: StoreReader) -> Iterator[Finding]:
@@ -229,39 +207,30 @@ def _of_engine(workload: Workload, queue: str, seen: StoreReader) -> Iterator[Fi
     if engine.is_in_line(workload):
         kept = tuple(one for one in workload.conditions if one.type != "QuotaReserved")
         others = [
-            (Kind.WORKLOAD, msgspec.structs.replace(one, conditions=()))
+            (Kind.WORKLOAD, replace(one, conditions=()))
             for one in seen.records(Kind.WORKLOAD).values()
             if one.uid != workload.uid and not one.cluster_queue and one.queue == workload.queue
         ]
         free = [
-            (Kind.CLUSTER_QUEUE, msgspec.structs.replace(one, strategy="", stop_policy=""))
+            (Kind.CLUSTER_QUEUE, replace(one, strategy="", stop_policy=""))
             for one in seen.records(Kind.CLUSTER_QUEUE).values()
         ]
-        workload = msgspec.structs.replace(workload, queue=queue or workload.queue, conditions=kept)
+        workload = replace(workload, queue=queue or workload.queue, conditions=kept)
         seen = changed_store(seen, [(Kind.WORKLOAD, workload), *others, *free])
     found = engine.admission(workload, seen, {}, False)
-    if found.is_waiting and found.why.cause and lift_of(found.why.cause) is Lift.COMPONENT:
+    if found.is_waiting and found.why.cause and row_of(found.why.cause).lifted_by is Lift.COMPONENT:
         yield found.why
 
 
 def _shortage(lack: Shortage, turn: QueueTurn) -> Finding:
     if turn.behind:
-        return draft(
-            Cause.BEHIND_THE_HEAD, "behind {job}, which does not get quota", names={"job": turn.behind}
-        )
+        return tell(Cause.BEHIND_THE_HEAD, {"job": turn.behind})
     if lack.words or not lack.flavor:
         words = lack.words or f"no quota of {lack.resource}"
-        return draft(
-            Cause.NO_FLAVOR_FITS, "queue {queue}: {words}", names={"queue": lack.queue, "words": words}
-        )
+        return tell(Cause.NO_FLAVOR_FITS, {"queue": lack.queue, "words": words})
     what = resource_word(lack.resource, lack.asked - lack.left)
-    text = "needs {more} more {what} of quota {queue}/{flavor}"
     more = amount_text(lack.resource, lack.asked - lack.left)
-    return draft(
-        Cause.QUOTA_IN_USE,
-        text,
-        names={"more": more, "what": what, "queue": lack.queue, "flavor": lack.flavor},
-    )
+    return tell(Cause.QUOTA_IN_USE, {"more": more, "what": what, "queue": lack.queue, "flavor": lack.flavor})
 
 
 # ---- the scheduler finds a seat for each pod
@@ -278,4 +247,4 @@ def _at_placement(desk: Desk, then: WhatIf, seen: StoreReader) -> Iterator[Findi
         if found is not None:
             yield found
             return
-    yield draft(Cause.GPUS_SHORT, "no room for all of its pods beside others that wait")
+    yield tell(Cause.GPUS_SHORT, says="beside others")

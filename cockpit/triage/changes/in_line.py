@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
-from cockpit.catalogue import Lift, lift_of
+from cockpit.catalogue import Lift, row_of
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.quota import Flavors, QuotaLedger, Shortage, asked_of
 from cockpit.fit.shape import Part, Shape
@@ -18,12 +18,11 @@ from cockpit.k8s.admission.admission_specs import STRICT
 from cockpit.k8s.tolerations import taint_of, tolerations_of, untolerated
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow, Workload
 from cockpit.model.job import JobState
-from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.scheduling import Toleration
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.offer import Desk
-from cockpit.triage.wanted import shape_of_pod
+from cockpit.triage.wanted import shape_of_pod, waits
 
 _HAVE_WAITING_PODS: Final = (JobState.PENDING, JobState.DEGRADED)
 _GOES_ANYWHERE: Final = (Toleration(operator="Exists"),)
@@ -89,11 +88,8 @@ def _with_freed(queue: ClusterQueue, freed: Counter[tuple[str, str, str]]) -> Cl
     def less(row: QuotaRow, amount: int | None) -> int | None:
         return None if amount is None else amount - freed[queue.name, row.flavor, row.resource]
 
-    rows = (
-        msgspec.structs.replace(row, used=less(row, row.used), reserved=less(row, row.reserved))
-        for row in queue.quotas
-    )
-    return msgspec.structs.replace(queue, quotas=tuple(rows))
+    rows = (replace(row, used=less(row, row.used), reserved=less(row, row.reserved)) for row in queue.quotas)
+    return replace(queue, quotas=tuple(rows))
 
 
 def _suits(desk: Desk, queue: ClusterQueue, parts: Iterable[Part], name: str) -> bool:
@@ -121,10 +117,8 @@ def _on_its_nodes(desk: Desk, part: Part, given: Flavors) -> Part:
         key: value for one in flavors for key, value in one.labels.items()
     }
     more = tuple(each for one in flavors for each in tolerations_of(list(one.tolerations)))
-    shape = msgspec.structs.replace(
-        part.shape,
-        node_selector=tuple(sorted(labels.items())),
-        tolerations=(*part.shape.tolerations, *more),
+    shape = replace(
+        part.shape, node_selector=tuple(sorted(labels.items())), tolerations=(*part.shape.tolerations, *more)
     )
     return Part(part.role, part.count, shape)
 
@@ -147,7 +141,7 @@ def ahead(desk: Desk, queue: ClusterQueue, seen: StoreReader, *, is_last: bool =
             continue
         cause = "" if queue.strategy == STRICT else engine.admission(one, seen, None, False).why.cause
         is_out = local.is_stopped or cause == Cause.BACKS_OFF
-        if not is_out and (not cause or lift_of(cause) is not Lift.COMPONENT):
+        if not is_out and (not cause or row_of(cause).lifted_by is not Lift.COMPONENT):
             found.append(one)
     return sorted(found, key=_order)
 
@@ -193,8 +187,11 @@ class WaitingPods:
             if job.state not in _HAVE_WAITING_PODS or (own is not None and job.key == own.key):
                 continue
             for pod in desk.view.jobs.members(job.key):
-                if _waits(pod) and (pod.priority or 0) >= least and pod.key != desk.wanted.subject.key:
-                    self._shapes[pod.uid] = _shape(pod)
+                is_rival = (pod.priority or 0) >= least and pod.key != desk.wanted.subject.key
+                if is_rival and waits(pod) and pod.scheduled_reason == "Unschedulable" and not pod.is_gated:
+                    # what it takes of a node, and which nodes it may go to; not which pods it minds
+                    bare = replace(shape_of_pod(pod), near=(), keeps_away=(), host_ports=(), claims=())
+                    self._shapes[pod.uid] = bare
         self._parts = _counted(self._shapes.values())
 
     def parts(self, gone: Collection[str]) -> tuple[Part, ...]:
@@ -206,13 +203,3 @@ class WaitingPods:
 
 def _counted(shapes: Iterable[Shape]) -> tuple[Part, ...]:
     return tuple(Part("pod", count, shape) for shape, count in Counter(shapes).items())
-
-
-def _waits(pod: Pod) -> bool:
-    is_there = not pod.node and not pod.is_finished and pod.deleting_seconds is None
-    return is_there and not pod.is_gated and pod.scheduled_reason == "Unschedulable"
-
-
-def _shape(pod: Pod) -> Shape:
-    """What it takes of a node, and which nodes it may go to; not which pods it minds."""
-    return msgspec.structs.replace(shape_of_pod(pod), near=(), keeps_away=(), host_ports=(), claims=())

@@ -4,21 +4,21 @@ recreated."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from cockpit.fit.quota import asked_of
 from cockpit.fit.shape import Part
+from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted
 from cockpit.jobs.clone import as_written
 from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.k8s.json_patch import Operation, Operations, edited, pointed
 from cockpit.model.finding import Subject
-from cockpit.model.gang import Workload
 from cockpit.model.job import Job
-from cockpit.model.record import Kind
 from cockpit.triage.changes.in_line import turn_of
 from cockpit.triage.changes.offer import OWN_SIZE, ChangeOffer, ChangeOffers, Desk, made, member_word
 from cockpit.triage.context import ClusterView, Tree
@@ -71,10 +71,8 @@ def own_object(desk: Desk) -> Tree | None:
 
 def authored(tree: Tree, job: Job | None, view: ClusterView) -> Tree:
     """What the author of a job's object wrote: that is what a job is recreated from."""
-    workload = (
-        view.store.get(Kind.WORKLOAD, job.workload_uid) if job is not None and job.workload_uid else None
-    )
-    if not isinstance(workload, Workload):
+    workload = registry.workload_of(job, view.store)
+    if workload is None:
         return as_written(tree)
     return as_written(tree, view.tree("Workload", workload.namespace, workload.name))
 
@@ -115,7 +113,7 @@ def edit_offer(  # noqa: PLR0917 - what an offer is, and of what
     offer = made(
         desk, cost, kind, words, command, target=target, tree=then_tree, parts=parts, without=own_pods(desk)
     )
-    yield offer._replace(change=msgspec.structs.replace(offer.change, verb=verb_of_edit(tree)))
+    yield offer._replace(change=replace(offer.change, verb=verb_of_edit(tree)))
 
 
 def in_each(desk: Desk, lines: Callable[[PodSpecPlace], Operations]) -> list[Operation]:
@@ -174,3 +172,106 @@ def smaller_for_quota(desk: Desk) -> ChangeOffers:
     count = min((each.left // one[each.resource] for each in lacks if each.flavor), default=0)
     if 0 < count < part.count:
         yield fewer_members(desk, part, Part(part.role, count, part.shape))
+
+
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def _remove(path: str) -> Operation:
+    return {"op": "remove", "path": path}
+
+
+def _add(path: str, value: Any) -> Operation:
+    return {"op": "add", "path": path, "value": value}
+
+
+def _selector(place: PodSpecPlace, detail: str) -> Iterator[Operation]:
+    key, _, value = detail.partition("=")
+    if (place.spec.get("nodeSelector") or {}).get(key) == value:
+        yield _remove(f"{place.pointer}/nodeSelector{pointed(key)}")
+
+
+def _affinity(place: PodSpecPlace, detail: str) -> Iterator[Operation]:
+    if _REQUIRED in ((place.spec.get("affinity") or {}).get("nodeAffinity") or {}):
+        yield _remove(f"{place.pointer}/affinity/nodeAffinity/{_REQUIRED}")
+
+
+def toleration(place: PodSpecPlace, detail: str) -> Iterator[Operation]:
+    """Of every taint with that key."""
+    wanted = {"key": detail.partition("=")[0], "operator": "Exists"}
+    if place.spec.get("tolerations"):
+        yield _add(f"{place.pointer}/tolerations/-", wanted)
+    else:
+        yield _add(f"{place.pointer}/tolerations", [wanted])
+
+
+def _node_name(place: PodSpecPlace, detail: str) -> Iterator[Operation]:
+    if place.spec.get("nodeName"):
+        yield _remove(f"{place.pointer}/nodeName")
+
+
+def _port(place: PodSpecPlace, detail: str) -> Iterator[Operation]:
+    for pointer, container in place.containers():
+        for at, one in enumerate(container.get("ports") or ()):
+            if str(one.get("hostPort", "")) == detail:
+                yield _remove(f"{pointer}/ports/{at}/hostPort")
+
+
+def _terms(kind: str, place: PodSpecPlace, detail: str) -> Iterator[Operation]:
+    """From the last on, so that the places of those before stay."""
+    held = ((place.spec.get("affinity") or {}).get(kind) or {}).get(_REQUIRED) or ()
+    for at, one in reversed(list(enumerate(held))):
+        if not detail or one.get("topologyKey") == detail:
+            yield _remove(f"{place.pointer}/affinity/{kind}/{_REQUIRED}/{at}")
+
+
+def _spread(place: PodSpecPlace, detail: str) -> Iterator[Operation]:
+    for at, one in enumerate(place.spec.get("topologySpreadConstraints") or ()):
+        if one.get("topologyKey") == detail and one.get("whenUnsatisfiable") == "DoNotSchedule":
+            path = f"{place.pointer}/topologySpreadConstraints/{at}/whenUnsatisfiable"
+            yield {"op": "replace", "path": path, "value": "ScheduleAnyway"}
+
+
+DROPS: Final[Mapping[str, Callable[[PodSpecPlace, str], Iterator[Operation]]]] = {
+    "drop_selector": _selector,
+    "drop_affinity": _affinity,
+    "tolerate": toleration,
+    "unpin": _node_name,
+    "drop_port": _port,
+    "drop_apart": partial(_terms, "podAntiAffinity"),
+    "drop_near": lambda place, _: _terms("podAffinity", place, ""),
+    "drop_spread": _spread,
+}
+"""By the kind of a remedy of the fit, whose `detail` says which line is meant."""
+
+
+def other_selector(place: PodSpecPlace, key: str, value: str) -> Iterator[Operation]:
+    """The same selector with another value."""
+    if key in (place.spec.get("nodeSelector") or {}):
+        yield {"op": "replace", "path": f"{place.pointer}/nodeSelector{pointed(key)}", "value": value}
+
+
+def other_request(place: PodSpecPlace, resource: str, amount: str) -> Iterator[Operation]:
+    """The container that asks for most of a resource asks for so much of it."""
+    for pointer, container in place.containers():
+        held = container.get("resources") or {}
+        for field in ("requests", "limits"):
+            if resource in (held.get(field) or {}):
+                path = f"{pointer}/resources/{field}{pointed(resource)}"
+                yield {"op": "replace", "path": path, "value": amount}
+
+
+def other_resource(place: PodSpecPlace, before: str, after: str, amount: str) -> Iterator[Operation]:
+    """Another resource in the place of one that is asked for."""
+    for pointer, container in place.containers():
+        held = container.get("resources") or {}
+        for field in ("requests", "limits"):
+            if before in (held.get(field) or {}):
+                yield _remove(f"{pointer}/resources/{field}{pointed(before)}")
+                yield _add(f"{pointer}/resources/{field}{pointed(after)}", amount)
+
+
+def field_removed(place: PodSpecPlace, field: str) -> Iterator[Operation]:
+    """Without a field of the pod spec."""
+    if field in place.spec:
+        yield _remove(f"{place.pointer}{pointed(field)}")

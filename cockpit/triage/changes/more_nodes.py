@@ -4,7 +4,7 @@ small."""
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from cockpit.fit.remedies import FitRemedy, another_node
 from cockpit.fit.shape import Part
@@ -43,7 +43,10 @@ def more_nodes(desk: Desk) -> ChangeOffers:
         count = len(nodes)
         pool = next((one for one in pools if way.detail in one.node_names), None)
         is_pool = pool is not None and pool.name != NO_POOL
-        change = _of_pool(desk, pool, count) if pool is not None and is_pool else _unowned(count, way.detail)
+        words = f"{counted(count, 'more node')} like {short(way.detail)}"
+        change: Change | None = Change(kind="more_nodes", words=words, target=node(way.detail))
+        if pool is not None and is_pool:
+            change = _of_pool(desk, pool, count)
         if change is not None:
             yield _with_nodes(desk, change, nodes)
 
@@ -51,7 +54,7 @@ def more_nodes(desk: Desk) -> ChangeOffers:
 def _with_nodes(desk: Desk, change: Change, nodes: Sequence[Node]) -> ChangeOffer:
     cost = MONEY + _A_NODE * len(nodes) + (0 if change.command else 1)
     records = tuple((Kind.NODE, one) for one in nodes)
-    return ChangeOffer(cost, change, msgspec.structs.replace(desk.base, records=records))
+    return ChangeOffer(cost, change, replace(desk.base, records=records))
 
 
 def _for_others_too(desk: Desk, way: FitRemedy, rivals: tuple[Part, ...]) -> tuple[Node, ...]:
@@ -61,7 +64,7 @@ def _for_others_too(desk: Desk, way: FitRemedy, rivals: tuple[Part, ...]) -> tup
     nodes = [*way.nodes]
     for number in range(len(nodes), len(nodes) + _MOST_FOR_OTHERS + 1):
         records = tuple((Kind.NODE, one) for one in nodes)
-        then: WhatIf = msgspec.structs.replace(desk.base, records=records, rivals=rivals)
+        then: WhatIf = replace(desk.base, records=records, rivals=rivals)
         if then.starts(desk.view.store, desk.answer):
             return tuple(nodes)
         nodes.append(another_node(snapshot, snapshot.nodes[way.detail], number))
@@ -96,11 +99,6 @@ def nodes_for(asked: Sequence[int], each: int) -> int:
     return len(rooms)
 
 
-def _unowned(count: int, like: str) -> Change:
-    words = f"{counted(count, 'more node')} like {short(like)}"
-    return Change(kind="more_nodes", words=words, target=node(like))
-
-
 def _of_pool(desk: Desk, pool: Pool, count: int) -> Change | None:
     """None where an autoscaler owns the size and may still grow the pool: nothing has to be changed for
     that."""
@@ -121,20 +119,18 @@ def _of_pool(desk: Desk, pool: Pool, count: int) -> Change | None:
     )
     if pool.maximum is not None and wanted > pool.maximum:
         most = f"raise the maximum of pool {name} from {pool.maximum} to {wanted}"
-        if not _may_limit(desk, pool, owner):
-            return Change(
-                kind="raise_maximum", words=f"{most}{_told((counted(count, 'node'), *facts))}", target=target
-            )
+        words = f"{most}{_told((counted(count, 'node'), *facts))}"
+        alone = Change(kind="raise_maximum", words=words, target=target)
+        owned = registry.ownership(owner, nodes_named(desk.view.store, pool), desk.view.store)
+        if owned.may_limit.may is not True:
+            return alone
         command = cockpit("pool.limit", pool.name, "--max", str(wanted))
-        alone = Change(
-            kind="raise_maximum",
-            words=f"{most}{_told((counted(count, 'node'), *facts))}",
-            verb="pool.limit",
-            command=command,
-            target=target,
-        )
-        # where somebody scales it, a higher maximum alone brings no node
-        return alone if pool.why_not else _both(alone, grow, f"{most}, then grow it{_told(facts)}")
+        alone = replace(alone, verb="pool.limit", command=command)
+        if pool.why_not:
+            return alone
+        # a higher maximum alone brings no node: the key does the first, then the second is offered
+        both = (*alone.command, "&&", *grow.command)
+        return replace(alone, words=f"{most}, then grow it{_told(facts)}", command=both, steps=(alone, grow))
     return None if pool.why_not else grow
 
 
@@ -156,17 +152,5 @@ def _asked_for(desk: Desk, pool: Pool, owner: PoolObject, count: int, each: int)
     )
 
 
-def _both(first: Change, second: Change, words: str) -> Change:
-    """The key does the first; once that is done the second is offered."""
-    return msgspec.structs.replace(
-        first, words=words, command=(*first.command, "&&", *second.command), steps=(first, second)
-    )
-
-
 def _told(facts: Sequence[str]) -> str:
     return f" ({', '.join(facts)})" if facts else ""
-
-
-def _may_limit(desk: Desk, pool: Pool, owner: PoolObject) -> bool:
-    nodes = nodes_named(desk.view.store, pool)
-    return registry.ownership(owner, nodes, desk.view.store).may_limit.may is True

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from cockpit.fit.gang import FitAnswer, fit
 from cockpit.fit.pod_sets import pod_sets
@@ -16,7 +16,7 @@ from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.record import Kind, Record
 from cockpit.triage.context import ClusterView, Tree
-from cockpit.triage.wanted import Wanted, local_queue
+from cockpit.triage.wanted import Wanted
 
 
 class ChangeOffer(NamedTuple):
@@ -86,28 +86,21 @@ class Desk:
     @cached_property
     def queue(self) -> ClusterQueue | None:
         """The ClusterQueue whose quota has yet to be had."""
-        local = self.local
-        found: ClusterQueue | None = (
-            None if local is None else self.view.store.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
-        )
+        name = "" if self.local is None else self.local.cluster_queue
+        found: ClusterQueue | None = self.view.store.by_key(Kind.CLUSTER_QUEUE, name)
         return found
 
     @cached_property
     def local(self) -> LocalQueue | None:
         """The LocalQueue that has yet to admit it."""
         one = self.wanted
-        return local_queue(self.view, one.namespace, one.queue) if one.queue else None
+        found: LocalQueue | None = self.view.store.by_key(Kind.LOCAL_QUEUE, f"{one.namespace}/{one.queue}")
+        return found
 
     @cached_property
     def workload(self) -> Workload | None:
         """By which its engine admits the job."""
-        job = self.wanted.job
-        found: Workload | None = (
-            None
-            if job is None or not job.workload_uid
-            else self.view.store.get(Kind.WORKLOAD, job.workload_uid)
-        )
-        return found
+        return registry.workload_of(self.wanted.job, self.view.store)
 
     @cached_property
     def cohorts(self) -> Cohorts:
@@ -159,7 +152,7 @@ def made(
     if verb:
         command = cockpit(verb, *command)
     change = Change(kind=kind, words=words, verb=verb, command=command, target=target or desk.wanted.subject)
-    after = msgspec.structs.replace(desk.base, **then) if then else desk.base
+    after = replace(desk.base, **then) if then else desk.base
     return ChangeOffer(cost, change, after, tree, trees)
 
 

@@ -3,16 +3,17 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from cockpit.fit.node_filters import NodeFit
 from cockpit.fit.snapshot import ClusterSnapshot
+from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.suspend_field import suspend_field
 from cockpit.gangs.wording import short
 from cockpit.k8s.kubectl import merge_patch
 from cockpit.model.finding import Subject
-from cockpit.model.gang import ClusterQueue, Workload
+from cockpit.model.gang import ClusterQueue
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -134,7 +135,8 @@ def _about(desk: Desk, holders: tuple[_Holder, ...]) -> ChangeOffers:
     if idle is not None:
         held = f" ({counted(gpus, 'GPU')} idle for {idle / 60:.0f} min)"
     cost = (OTHERS if idle is None else TIME - 10) + gpus
-    kind, more = ("suspend", 0) if all(_is_suspendable(one) for one in jobs) else ("kill", OTHERS)
+    can_suspend = all(one.workload_uid or suspend_field(one.api_version, one.kind) for one in jobs)
+    kind, more = ("suspend", 0) if can_suspend else ("kill", OTHERS)
     words = f"{kind} {names}{held}"
     yield made(desk, cost + more, kind, words, keys, verb=f"job.{kind}", target=target, **then)
 
@@ -145,10 +147,6 @@ def _may_be_ended(desk: Desk, holder: _Holder) -> bool:
     stated = [one.shape.priority for one in desk.wanted.parts if one.shape.priority is not None]
     priority = max([*own, *stated], default=0)
     return all((pod.priority or 0) <= priority for pod in holder.pods)
-
-
-def _is_suspendable(job: Job) -> bool:
-    return bool(suspend_field(job.api_version, job.kind)) or bool(job.workload_uid)
 
 
 def _idle_seconds(desk: Desk, holders: Iterable[_Holder]) -> float | None:
@@ -190,16 +188,9 @@ def _stuck(desk: Desk) -> ChangeOffers:
 # ---- quota
 
 
-def _workload(desk: Desk, job: Job) -> Workload | None:
-    found: Workload | None = (
-        desk.view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
-    )
-    return found
-
-
 def _frees_quota(desk: Desk, job: Job, lacked: Collection[str]) -> bool:
     """Whether the job holds quota of a resource and cohort that the subject lacks."""
-    workload, mine = _workload(desk, job), desk.queue
+    workload, mine = registry.workload_of(job, desk.view.store), desk.queue
     if workload is None or mine is None or not workload.cluster_queue:
         return False
     held: ClusterQueue | None = desk.view.store.by_key(Kind.CLUSTER_QUEUE, workload.cluster_queue)
@@ -210,9 +201,9 @@ def _frees_quota(desk: Desk, job: Job, lacked: Collection[str]) -> bool:
 
 def _without_quota(desk: Desk, jobs: Iterable[Job]) -> Records:
     """Workloads of these jobs as they read once they hold nothing and ask for nothing."""
-    found = (_workload(desk, job) for job in jobs if desk.wanted.queue)
+    found = (registry.workload_of(job, desk.view.store) for job in jobs if desk.wanted.queue)
     return tuple(
-        (Kind.WORKLOAD, msgspec.structs.replace(one, cluster_queue="", is_active=False))
+        (Kind.WORKLOAD, replace(one, cluster_queue="", is_active=False))
         for one in found
         if one is not None and one.cluster_queue
     )

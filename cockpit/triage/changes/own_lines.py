@@ -11,8 +11,14 @@ from cockpit.k8s.kubectl import json_patch
 from cockpit.model.finding import Subject
 from cockpit.model.record import Kind, label
 from cockpit.pools.stage import takes_away
-from cockpit.triage.changes.job_edits import edit_offer, fewer_gpus, fewer_members, in_each
-from cockpit.triage.changes.line_drops import DROPS, other_selector
+from cockpit.triage.changes.job_edits import (
+    DROPS,
+    edit_offer,
+    fewer_gpus,
+    fewer_members,
+    in_each,
+    other_selector,
+)
 from cockpit.triage.changes.offer import FREE, MONEY, OWN_LINE, ChangeOffers, Desk, made, node
 
 _OWN_LINES: Final = {

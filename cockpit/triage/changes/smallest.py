@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
-from cockpit.catalogue import Gate, Lift, ListOf, gate_of, lift_of, lists_behind
+from cockpit.catalogue import Gate, Lift, ListOf, row_of
 from cockpit.fit.gang import fit
 from cockpit.fit.scheduling_context import Claim, Volume
 from cockpit.fit.shape import Part, shape_of
@@ -24,10 +24,9 @@ from cockpit.triage.changes.in_line import WaitingPods, turn_of
 from cockpit.triage.changes.more_nodes import more_nodes
 from cockpit.triage.changes.offer import FREE, ChangeOffer, ChangeOffers, Desk, made
 from cockpit.triage.changes.other_jobs import other_jobs
-from cockpit.triage.changes.own_admission import ADMISSIONS
 from cockpit.triage.changes.own_lines import own_lines, partial_lines
-from cockpit.triage.changes.own_refusals import REFUSALS
-from cockpit.triage.changes.quotas import quotas
+from cockpit.triage.changes.queue_offers import ADMISSIONS, quotas
+from cockpit.triage.changes.refusal_offers import REFUSALS
 from cockpit.triage.context import ClusterView
 from cockpit.triage.judgement import gaps
 from cockpit.triage.wanted import Demand, Holdup, Wanted, job_of
@@ -75,7 +74,7 @@ def changes_for(
     waiting is the cure, or where what it asks for was not read. Where no change alone does, several that do
     together; where these do not either, what removes the first blocker, with what it leaves. None is checked
     where a list that it rests on is not complete. `demand`: the subject's, where it was worked out before."""
-    if lift_of(verdict.cause) is Lift.TIME:
+    if row_of(verdict.cause).lifted_by is Lift.TIME:
         return ()
     demand = demand or Demand(verdict.subject, view)
     return tuple(
@@ -98,7 +97,7 @@ def _changes(verdict: Finding, view: ClusterView, most: int, demand: Demand) -> 
         return ()
     desk = desk_of(verdict, view, demand)
     if not sees_all:
-        mending = [one for one in _mending(desk) if lift_of(one.mends) is Lift.COMPONENT]
+        mending = [one for one in _mending(desk) if row_of(one.mends).lifted_by is Lift.COMPONENT]
         return tuple(one.change for one in sorted(mending, key=_order)[:_MOST_FIRST])
     starting = [_together(route) for route in routes(desk, most)]
     return tuple(starting[:most]) or tuple(islice(_first_steps(desk), _MOST_FIRST))
@@ -106,7 +105,7 @@ def _changes(verdict: Finding, view: ClusterView, most: int, demand: Demand) -> 
 
 def _unless_unknown(change: Change, verdict: Finding, view: ClusterView, wanted: Wanted | None) -> Change:
     """The offer as it is where all lists that it rests on are complete, else not checked."""
-    rests = [*_SEATS, *(one for found in (verdict, *verdict.then) for one in lists_behind(found.cause))]
+    rests = [*_SEATS, *(one for found in (verdict, *verdict.then) for one in row_of(found.cause).rests_on)]
     if wanted is not None and (wanted.queue or (wanted.job is not None and wanted.job.queue)):
         rests += _QUOTA
     if any(one.target is not None and one.target.kind == "pool" for one in (change, *change.steps)):
@@ -114,7 +113,7 @@ def _unless_unknown(change: Change, verdict: Finding, view: ClusterView, wanted:
     unsure = dict.fromkeys(one.words for one in gaps(view.store, rests, verdict.subject.namespace))
     if not unsure:
         return change
-    return msgspec.structs.replace(change, is_checked=False, leaves="", unknown=", ".join(unsure))
+    return replace(change, is_checked=False, leaves="", unknown=", ".join(unsure))
 
 
 def desk_of(verdict: Finding, view: ClusterView, demand: Demand) -> Desk:
@@ -126,7 +125,7 @@ def desk_of(verdict: Finding, view: ClusterView, demand: Demand) -> Desk:
     parts = turn_of(desk, desk.base).parts
     if parts == wanted.parts:
         return desk
-    return Desk(msgspec.structs.replace(wanted, parts=parts), view, desk.blockers)
+    return Desk(replace(wanted, parts=parts), view, desk.blockers)
 
 
 def routes(desk: Desk, most: int = MOST_OFFERS) -> list[Route]:
@@ -237,7 +236,7 @@ def after(desk: Desk, offer: ChangeOffer) -> Desk:
     is_anew = desk.is_anew or offer.is_anew
     turn = turn_of(desk, offer.then, is_last=is_anew)
     view = changed_view(desk, offer)
-    wanted = msgspec.structs.replace(
+    wanted = replace(
         desk.wanted,
         parts=turn.parts,
         queue=offer.then.queue,
@@ -265,7 +264,7 @@ def _first_steps(desk: Desk) -> Iterator[Change]:
             and offer.change.kind not in kinds
         ):
             kinds.add(offer.change.kind)
-            yield msgspec.structs.replace(offer.change, leaves=left.sentence)
+            yield replace(offer.change, leaves=left.sentence)
 
 
 def _together(route: Route) -> Change:
@@ -276,13 +275,13 @@ def _together(route: Route) -> Change:
     def turn(one: ChangeOffer) -> int:
         if one.is_anew:
             return 1 if one.tree is not None else 4
-        if one.change.kind == "resume" or gate_of(one.mends) is Gate.CREATION:
+        if one.change.kind == "resume" or row_of(one.mends).gate is Gate.CREATION:
             return 0
         return 3 if one.change.kind == "other_queue" else 2  # no job is moved to a queue that is stopped
 
     steps = [one.change for one in sorted(route, key=turn)]
     if len(steps) == 1:
-        return msgspec.structs.replace(steps[0], is_checked=True)
+        return replace(steps[0], is_checked=True)
     commands = [one.command for one in steps if one.command]
     command = tuple(chain.from_iterable(("&&", *one) for one in commands))[1:]
     return Change(
@@ -310,10 +309,8 @@ def claims(desk: Desk) -> ChangeOffers:
         return
     bound = {name: Claim(name, volume=f"for {name}", is_bound=True) for name in names}
     volumes = {one.volume: Volume(one.volume) for one in bound.values()}
-    around = msgspec.structs.replace(
-        desk.view.around,
-        claims={**known, **bound},
-        volumes={**(desk.view.around.volumes or {}), **volumes},
+    around = replace(
+        desk.view.around, claims={**known, **bound}, volumes={**(desk.view.around.volumes or {}), **volumes}
     )
     words = " and ".join(short(name) for name in names)
     yield made(

@@ -9,7 +9,7 @@ import pytest
 
 from cockpit.local_state.redact_objects import Redaction
 from cockpit.model.finding import Subject
-from cockpit.triage import operators
+from cockpit.triage import controllers
 from cockpit.triage.engine import explain
 from tests.triage.case import CASES, Case, read_case
 from tests.triage.world import view_of
@@ -19,7 +19,7 @@ ALL = sorted(CASES.glob("*/case.json"))
 
 
 def redacted(case: Case) -> tuple[Case, Redaction]:
-    hidden = Redaction(PUBLIC, operators.known())
+    hidden = Redaction(PUBLIC, controllers.known())
     objects = hidden.objects(case.objects)
     asked = case.file.subject
     subject = Subject(asked.kind, hidden.name(asked.namespace), hidden.name(asked.name))

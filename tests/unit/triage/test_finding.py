@@ -102,7 +102,7 @@ def test_no_wording_of_the_catalogue_loses_a_name(wording: tuple[str, str], data
     numbers = {key: "12" for key in keys if re.search(rf"\(\?P<{key}>(?:\[1-9\])?\\d", pattern)}
     known = {**SHORT, **numbers}
     names = {key: data.draw(NAMES, label=key) for key in sorted(keys - set(known))}
-    single = draft("gpus-short", words, names={**known, **names})
+    single = draft("gpus-short", words, {**known, **names})
     found = joined(single, "{member}: ", " (and 12 more)", member="worker-107")
     assert len(found.sentence) <= 100
     assert found.sentence.startswith("worker-107: ")
@@ -115,7 +115,7 @@ def test_numbers_stay_when_two_sentences_become_one(one: str, other: str, free: 
     room = draft(
         "gpus-short",
         "needs {asked} GPUs: best node {node} has {free}",
-        names={"asked": asked, "node": one, "free": free},
+        {"asked": asked, "node": one, "free": free},
     )
     found = joined(room, "PriorityClass {priority} may not preempt; ", priority=other)
     assert len(found.sentence) <= 100
