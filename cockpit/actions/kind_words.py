@@ -26,7 +26,7 @@ _SHORT: Final = {
     **{"lws": "leaderworkersets", "wf": "workflows", "cwf": "cronworkflows", "aw": "appwrappers"},
     **{"sparkapp": "sparkapplications", "vj": "jobs", "vcjob": "jobs"},
     **{"wl": "workloads", "lq": "localqueues", "cq": "clusterqueues", "pg": "podgroups", "q": "queues"},
-    **{"np": "nodepools"},
+    **{"np": "nodepools", "pgs": "podgroups"},
 }
 """Short names by their plural: those of the server are asked for besides, but it may not be asked."""
 _OTHERS: Final = (
@@ -61,7 +61,7 @@ def kind_named(word: str, served: Iterable[ServedResource] = ()) -> NamedKind:
         return NamedKind(_OWN_WORDS[low], "", "", is_known=True)
     bare, _, group = low.partition(".")
     group = _VERSION.sub("", f"{group}.").removesuffix(".") if group else ""
-    watched = _subject_of(_SHORT.get(bare, bare), group)
+    watched = _subject_of(_plural(bare), group)
     if watched is not None:
         return NamedKind(*watched, group, is_known=True)
     for one in served:
@@ -70,7 +70,17 @@ def kind_named(word: str, served: Iterable[ServedResource] = ()) -> NamedKind:
         if bare in names and group in ("", resource.group):
             known = _subject_of(resource.plural, resource.group)
             return NamedKind("" if known is None else known[0], resource.kind.lower(), group, is_known=True)
-    return NamedKind("", singular(_SHORT.get(bare, bare)), group, is_known=False)
+    return NamedKind("", singular(_plural(bare)), group, is_known=False)
+
+
+def _plural(word: str) -> str:
+    """What a short name stands for; any other word as it is."""
+    return _SHORT.get(word) or _owners_short().get(word, word)
+
+
+@cache
+def _owners_short() -> dict[str, str]:
+    return {one.short_name: one.plural for one in pool_owners.watched() if one.short_name}
 
 
 def known_words(served: Iterable[ServedResource] = ()) -> list[str]:

@@ -26,3 +26,4 @@ class Watched(msgspec.Struct, frozen=True):
     name: str = ""  # of one object that is read by its name and not watched, "" for all of them
     record: Callable[[Mapping[str, Any]], Record | None] | None = None
     roles: Callable[[Mapping[str, Any]], tuple[ReplicaSpec, ...]] | None = None  # of a job, by its templates
+    short_name: str = ""  # by which its CRD lets people call it

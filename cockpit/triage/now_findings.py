@@ -362,8 +362,17 @@ def _finding(pod: Pod, view: ClusterView) -> Finding | None:
         return None
     return replace(
         verdict,
+        root=verdict.root or _node_without_gpus(pod, view),
         finding="pod-waits",
         row=pod.key,
         is_bad=True,
         remedies=(WHY, LOGS) if verdict.cause in TOLD_BY_LOG else (WHY,),
     )
+
+
+def _node_without_gpus(pod: Pod, view: ClusterView) -> Subject | None:
+    """The node whose trouble names the pod, a part of its GPU stack: one row tells both."""
+    node: Node | None = view.store.by_key(Kind.NODE, pod.node) if node_walk.part_of(pod) else None
+    found = None if node is None else node_walk.judge(node, view.store, view.now_seconds)
+    is_named = found is not None and found.cause == Cause.GPU_STACK_DOWN
+    return Subject("node", "", pod.node) if is_named else None

@@ -47,3 +47,14 @@ def test_the_first_line_names_what_is_wrong_and_nothing_leads_astray(name: str, 
 def test_a_node_without_the_cards_that_it_should_have_is_on_now(node: str) -> None:
     rows = Night((), reports(1_800_000_000.0)).rows()
     assert [row for row in rows if row.title.endswith(node)], [row.title for row in rows]
+
+
+def test_what_rests_on_one_object_is_one_row_that_offers_nothing_for_one_victim() -> None:
+    """An operator that crashes and its jobs; pods of the GPU stack and the node that lacks its GPUs."""
+    rows = {row.title: row for row in Night((), reports(1_800_000_000.0)).rows()}
+    assert not [title for title in rows if "gpu-operator/" in title or "resnet-fit" in title], list(rows)
+    operator = next(row for title, row in rows.items() if "kubeflow/training-operator" in title)
+    assert operator.sentence.endswith("; 1 job waits for it") and "crashed 12 times" in operator.sentence
+    assert not any(key.is_write for key in operator.remedies)
+    node = next(row for title, row in rows.items() if title.endswith("rack-gpuop"))
+    assert "nvidia-container-toolkit fails" in node.sentence and node.sentence.endswith("1 job on it")

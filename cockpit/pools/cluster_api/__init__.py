@@ -71,7 +71,12 @@ _ANNOTATION = "annotation of the cluster autoscaler"
 
 
 def _pool(plural: str, kind: str) -> Watched:
-    return Watched(Kind.POOL, GROUP, plural, api_kind=kind)
+    return Watched(Kind.POOL, GROUP, plural, api_kind=kind, short_name=_short(kind))
+
+
+def _short(kind: str) -> str:
+    """`md` of MachineDeployment. Source: cluster-api api/core/v1beta2, kubebuilder:resource."""
+    return "".join(letter for letter in kind if letter.isupper()).lower()
 
 
 def _paused(found: PoolObject) -> str:
@@ -91,7 +96,7 @@ class ClusterApi(MarksNodes, PromisesNodes, RollsOut, SetsSize, RemovesNodes, Ma
             _pool("machinesets", "MachineSet"),
             _pool("machinepools", "MachinePool"),
         ),
-        watched=(Watched(Kind.MACHINE, GROUP, "machines", api_kind="Machine"),),
+        watched=(Watched(Kind.MACHINE, GROUP, "machines", api_kind="Machine", short_name="ma"),),
         going_taints=("cluster.x-k8s.io/deletion",),
         taint_words={
             "node.cluster.x-k8s.io/outdated-revision": "Cluster API is replacing the nodes of its revision"

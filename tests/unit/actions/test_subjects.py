@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from cockpit.actions.kind_words import kind_named
 from cockpit.actions.subjects import subject_named, subject_words
 from cockpit.errors import BadInput, CockpitError, NotFound
 from cockpit.kube.discovery import ServedResource
@@ -11,6 +12,7 @@ from cockpit.kube.resource import Resource
 from cockpit.model.finding import Subject
 from cockpit.triage.context import ClusterView
 from tests.triage.case import Case, CaseFile, Recorded
+from tests.triage.wide import Ground
 from tests.triage.world import view_of
 
 SPACE = "team-a"
@@ -179,3 +181,23 @@ def test_what_cannot_be_told_gets_one_sentence(
     with pytest.raises(kind) as caught:
         found(view, *words)
     assert part in caught.value.sentence and caught.value.exit_code == 2
+
+
+def test_every_word_of_discovery_means_its_kind() -> None:
+    """Plural, kind, short names, alone and with group and version; short names of watched kinds also where
+    discovery was refused."""
+    kinds = list(Ground().cluster.operations.kinds)
+    served = [ServedResource(kind.resource, short_names=tuple(kind.short_names)) for kind in kinds]
+    wrong, words = [], 0
+    for kind in kinds:
+        its = kind.resource
+        tails = [f".{its.group}", f".{its.version}.{its.group}"] if its.group else [""]
+        names = [its.plural, its.kind, its.kind.lower(), *kind.short_names]
+        names += [f"{name}{tail}" for name in (its.plural, its.kind.lower()) for tail in tails]
+        for word in names:
+            found = kind_named(word, served)
+            words += 1
+            wrong += [word] * (not found.is_known or found.kind not in ("", its.kind.lower()))
+        if kind_named(its.plural).is_known:
+            wrong += [word for word in kind.short_names if not kind_named(word).is_known]
+    assert words > 300 and not wrong, wrong
