@@ -16,17 +16,20 @@ from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.gangs.draft import draft, followed, joined, without_empty
+from cockpit.k8s.tolerations import HARD, is_tolerated
 from cockpit.model.event import Event
 from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine
 from cockpit.model.record import Condition, Kind
+from cockpit.model.scheduling import Toleration
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
 from cockpit.pools.demand import lasting_taints
 from cockpit.pools.failures import failure_of_machine
+from cockpit.pools.next_nodes import may_serve
 from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.owner import FailureClass, GroupRefusal, PoolFailure
 from cockpit.pools.promise import gpus_promised, whole_sibling
@@ -135,6 +138,8 @@ def _by_pools(pod: Pod, found: Finding, context: Context) -> Finding:
     """The cause with what becomes of the pools that would serve the pod, where no event tells it."""
     now = context.now_seconds
     known = None if found.cause in _IN_SHORT or now is None else _pools_that_serve(pod, context)
+    if known == Serving((), ()) and found.cause == Cause.SELECTOR:
+        return _but_for(pod, found, context) or found
     if known is None or not known.sure or now is None:
         return found
     pools = known.sure
@@ -166,6 +171,47 @@ def _by_pools(pod: Pod, found: Finding, context: Context) -> Finding:
         since_seconds=found.since_seconds,
         also=(found.cause, *found.also),
     )
+
+
+def _but_for(pod: Pod, found: Finding, context: Context) -> Finding | None:
+    """Of a pool at 0 nodes that has the labels which no node has: what else of it keeps the pod off."""
+    shape, snapshot = shape_of_pod(pod), ClusterSnapshot(context.store, context.around)
+    for pool in prospects(context.store, context.now_seconds):
+        if pool.owner is None or pool.nodes:
+            continue
+        told, asked = registry.template(pool.owner), shape
+        taints = [taint for taint in told.taints if taint.effect in HARD]
+        taints = [taint for taint in taints if not is_tolerated(taint, shape.tolerations)]
+        if taints:
+            asked = replace(asked, tolerations=(Toleration(operator="Exists"),))
+        is_small = told.gpus is not None and told.gpus < shape.gpus
+        if is_small:
+            fewer = {**dict(shape.requests), shape.gpu_resource: told.gpus or 0}
+            asked = replace(asked, requests=tuple(fewer.items()))
+        if not (taints or is_small) or may_serve(pool.owner, (), asked, snapshot) is not True:
+            continue
+        cause, words = Cause.TAINT, "{whose}, at 0 nodes, has taint {taint}, not tolerated"
+        names: dict[str, object] = {"whose": _named([pool]), "taint": taints[0].key if taints else ""}
+        if is_small:
+            cause, words = (
+                Cause.GPUS_SHORT,
+                "needs {asked} on one node, {whose}, at 0 nodes, has {each}",
+            )
+            names = {"asked": amount_words(shape.gpu_resource, shape.gpus), "whose": _named([pool])}
+            names["each"] = told.gpus or 0
+        return draft(
+            cause,
+            words,
+            names,
+            *found.evidence,
+            sureness=Sureness.INFERRED,
+            permanence=Permanence.NEVER if is_small else None,
+            funnel=found.funnel,
+            since_seconds=found.since_seconds,
+            root=Subject("pool", "", pool.name),
+            also=(Cause.TAINT,) if is_small and taints else (),
+        )
+    return None
 
 
 def _not_grown(found: Finding, pools: Sequence[Prospect], whose: str) -> Finding:

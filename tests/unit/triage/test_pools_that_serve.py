@@ -195,8 +195,10 @@ def test_a_pod_that_a_pool_at_zero_serves_is_not_told_to_correct_its_selector() 
     ("pool", "cause"),
     [
         (AT_ZERO._replace(kind="a100"), "selector"),
-        (AT_ZERO._replace(gpus=4), "selector"),
-        (AT_ZERO._replace(is_tainted=True), "selector"),
+        (AT_ZERO._replace(gpus=4), "gpus-short"),
+        (AT_ZERO._replace(is_tainted=True), "taint"),
+        (AT_ZERO._replace(gpus=4, is_tainted=True), "gpus-short"),
+        (AT_ZERO._replace(kind="a100", is_tainted=True), "selector"),
         (AT_ZERO._replace(maximum=0), "pool-at-maximum"),
         (AT_ZERO._replace(backs_off=True), "no-machine"),
     ],
@@ -204,6 +206,20 @@ def test_a_pod_that_a_pool_at_zero_serves_is_not_told_to_correct_its_selector() 
 def test_a_pool_at_zero_serves_by_labels_taints_and_gpus(pool: Drawn, cause: str) -> None:
     groups = [pool, BUSY]
     assert seen(groups, H100, told=status(groups)).cause == cause
+
+
+@pytest.mark.parametrize("text", ["", f"1 {TAINT}, 2 {SELECTOR}, 2 {FULL}"])
+def test_a_pool_at_zero_that_has_its_labels_says_what_else_keeps_the_pod_off(text: str) -> None:
+    """The real autoscaler's count of full groups is of others; to correct the selector would not help."""
+    tainted = [AT_ZERO._replace(is_tainted=True), BUSY, Drawn("other", 8, "t4", False, 1, 1)]
+    found = seen(tainted, H100, text=text, told=status(tainted))
+    assert found.sentence == "pool manual, at 0 nodes, has taint team, not tolerated"
+    assert found.root == Subject("pool", "", "manual")
+    tolerant = {**H100, "tolerations": [{"key": "team", "operator": "Exists"}]}
+    assert seen(tainted, tolerant, told=status(tainted), later_seconds=-3_000).cause == "node-coming"
+    small = [AT_ZERO._replace(gpus=4), BUSY]
+    found = seen(small, H100, text=text, told=status(small))
+    assert found.sentence == "needs 8 GPUs on one node, pool manual, at 0 nodes, has 4"
 
 
 def test_a_dead_autoscaler_is_the_cause_of_those_that_wait_for_it() -> None:
