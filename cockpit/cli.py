@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from cockpit import __version__, memory_guard
-from cockpit.actions.verbs import kinds
 from cockpit.actions.verbs.registry import VERBS
-from cockpit.actions.verbs.verb import Verb
+from cockpit.actions.verbs.verb import NOUNS, Verb
 from cockpit.cli_values import PROMETHEUS, EngineChoice, seconds, speed, warm, whole
 from cockpit.errors import CockpitError
 from cockpit.last_resort import note_what_escapes, unexpected, was_interrupted
@@ -179,7 +178,7 @@ def _acting(parser: Any, *, dry_run: str = "") -> None:
 def _nouns_with_verbs(nouns: Any, shared: argparse.ArgumentParser) -> None:
     """`cockpit job|node|pool|queue VERB`, from the registry."""
     for noun in dict.fromkeys(verb.noun or verb.kind for verb in VERBS):
-        group = _noun(nouns, noun, kinds.KINDS[noun].about)
+        group = _noun(nouns, noun, NOUNS[noun].about)
         for verb in VERBS:
             if (verb.noun or verb.kind) == noun:
                 parser = _command(group, verb.name, shared, verb.words.command, verb.command)
@@ -194,7 +193,7 @@ def _nouns_with_verbs(nouns: Any, shared: argparse.ArgumentParser) -> None:
 
 def _on_things(parser: Any, verb: Verb) -> None:
     """What is named, the verb's own options, and how it is asked for."""
-    kind = kinds.KINDS[verb.kind]
+    kind = NOUNS[verb.kind]
     several = "; repeatable" if verb.takes_many else ""
     count = "*" if kind.has_filter else "+" if verb.takes_many else 1
     parser.add_argument("names", nargs=count, metavar="NAME", help=f"{kind.naming}{several}")
@@ -237,21 +236,21 @@ def _smoke(parser: Any, _verb: Verb) -> None:
 
 
 def _clone(parser: Any, _verb: Verb) -> None:
-    parser.add_argument("source", metavar="NAME", help=kinds.KINDS["job"].naming)
+    parser.add_argument("source", metavar="NAME", help=NOUNS["job"].naming)
     _values(parser, "parameter to change; repeatable", *_SHORTS)
     _acting(parser, dry_run=_DRY_RUN)
 
 
 def _enter(parser: Any, _verb: Verb) -> None:
     parser.usage = "%(prog)s [options] NAME [-- COMMAND ...]"
-    parser.add_argument("name", metavar="NAME", help=kinds.KINDS["job"].naming)
+    parser.add_argument("name", metavar="NAME", help=NOUNS["job"].naming)
     parser.add_argument("--rank", type=whole, metavar="N", help="rank (default: the first running member)")
     parser.add_argument("--container", default="", metavar="NAME", help="container, if a pod has several")
     _waiting(parser)
 
 
 def _board(parser: Any, _verb: Verb) -> None:
-    parser.add_argument("name", metavar="NAME", help=kinds.KINDS["job"].naming)
+    parser.add_argument("name", metavar="NAME", help=NOUNS["job"].naming)
     parser.add_argument("--rank", type=whole, metavar="N", help="rank (default: the pod serving TensorBoard)")
     parser.add_argument("--port", type=whole, metavar="PORT", help="pod port (default: detected)")
     parser.add_argument(
@@ -322,7 +321,7 @@ def _show_pool(verbs: Any, shared: argparse.ArgumentParser) -> None:
         "show a pool: owner, size, growth under way, demand, idle nodes, failures, what its autoscaler says"
     )
     parser = _command(verbs, "show", shared, what, "pool_show:run")
-    parser.add_argument("name", metavar="NAME", help=kinds.KINDS["pool"].naming)
+    parser.add_argument("name", metavar="NAME", help=NOUNS["pool"].naming)
     _output(parser)
     _waiting(parser)
 

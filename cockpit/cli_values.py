@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from cockpit.model.duration import parse_duration
+
 PROMETHEUS = (
     ("url", "URL", "Prometheus URL (default: auto-detected); a password in it shows in ps"),
     ("token-file", "FILE", "bearer token for that URL; re-read for every request"),
@@ -55,6 +57,17 @@ def whole(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return value
+
+
+def wait_time(text: str) -> float:
+    """Seconds of a duration, 0 of ""."""
+    try:
+        seconds = parse_duration(text) if text else 0.0
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if text and seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait: give more than 0")
+    return seconds
 
 
 class EngineChoice(argparse.Action):

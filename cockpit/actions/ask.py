@@ -2,19 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 import msgspec
 
 from cockpit.actions.demand_reads import read_standing
 from cockpit.actions.limit import size_of
+from cockpit.actions.planner import Planner, of_flag
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_lease import take
+from cockpit.actions.pool_reads import pool_as_now
 from cockpit.actions.read import read_tree
-from cockpit.actions.scale import MOST_ASKED, expected_of_growth, pool_as_now
+from cockpit.actions.scale import expected_of_growth
 from cockpit.actions.shell import ask_line, withdraw_line
 from cockpit.errors import BadInput, Refused, Unchanged
 from cockpit.gangs.sentence import counted
+from cockpit.kube.resource import segment
 from cockpit.local_state.audit import local_user
+from cockpit.model.duration import parse_duration
 from cockpit.model.node import Taint
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Pool, PoolObject, StandingDemand
@@ -35,7 +40,7 @@ from cockpit.pools.capacity import (
 from cockpit.pools.demand import lasting_taints
 from cockpit.pools.index import gpus_per_node, pool_named, pool_object
 from cockpit.pools.owner import MakesMachines, Ownership
-from cockpit.pools.plan import gain_lines, nodes_named
+from cockpit.pools.plan import MOST_ADDED, gain_lines, nodes_named, read_replicas
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.truth import gpus_allocated
 
@@ -121,7 +126,7 @@ def _serves(planning: Planning, api_version: str, kind: str) -> bool:
 
 
 def _refuse(pool: Pool, owner: PoolObject | None, nodes: int, gpus: int | None, says: Ownership) -> None:
-    if not 1 <= nodes <= MOST_ASKED:
+    if not 1 <= nodes <= MOST_ADDED:
         raise BadInput(f"pool {pool.name}: {nodes} nodes cannot be asked for: give 1 to 1000")
     size = size_of(pool)
     if pool.maximum is not None and size + nodes > pool.maximum:
@@ -314,3 +319,53 @@ def _delete(one: StandingDemand) -> Call:
         "propagationPolicy": "Background",
     }
     return Call(method="DELETE", path=one.path, body=body, target=one.target)
+
+
+# ---- the verb
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How many nodes are requested, as it was typed; `withdraw`: the request is deleted."""
+
+    nodes: str = ""
+    way: str = ""
+    space: str = ""
+    time: str = ""
+    withdraw: bool = False
+
+    def __post_init__(self) -> None:
+        if self.withdraw and (self.nodes or self.way or self.space or self.time):
+            raise BadInput("--withdraw takes back all that asks for the pool: give it alone")
+        if not self.withdraw:
+            self.terms()
+
+    def terms(self) -> AskTerms:
+        """The same as values. Raises BadInput."""
+        if not self.nodes:
+            raise BadInput(
+                "--nodes: no number of nodes was given: write one in digits, such as 4"
+                " (--withdraw takes back what asks)"
+            )
+        with of_flag("--nodes"):
+            nodes = read_replicas(self.nodes)
+        if not 1 <= nodes <= MOST_ADDED:
+            raise BadInput(f"--nodes: {nodes} nodes cannot be asked for: give 1 to 1000")
+        if self.way and self.way not in set(DemandWay):
+            raise BadInput(f"--way: {self.way!r} is none; choose {', '.join(DemandWay)}")
+        with of_flag("--for"):
+            seconds = parse_duration(self.time) if self.time else 3_600.0
+        if not 60 <= seconds <= 7 * 86_400:
+            raise BadInput(f"--for: {self.time} is no time for it: give a minute to seven days")
+        space = segment(self.space, "namespace") if self.space else ""
+        way = DemandWay(self.way) if self.way else None
+        return AskTerms(nodes=nodes, way=way, namespace=space, seconds=int(seconds))
+
+
+async def _plan(planning: Planning, pool: Pool, options: AskOptions) -> Plan:
+    if options.withdraw:
+        return await withdraw_as_now(planning, pool.key)
+    return await ask_as_now(planning, pool.key, options.terms())
+
+
+ASK = Planner(options=AskOptions, plan=_plan, needs=needs_to_ask)

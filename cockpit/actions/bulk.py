@@ -16,7 +16,7 @@ from cockpit.actions.plan_diff import same_change
 from cockpit.actions.planning import Make
 from cockpit.actions.replan import carry_replanned, rehearse_replanned
 from cockpit.actions.shell import words_line
-from cockpit.actions.verbs.kinds import KINDS
+from cockpit.actions.target_kinds import KINDS
 from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, NoConnection, Unchanged
@@ -111,7 +111,7 @@ async def make_sweep(
 
     def faced(items: Sequence[Item], left_out: Sequence[str]) -> Plan:
         names = [one.name for one in items]
-        words = ["cockpit", verb.noun or verb.kind, verb.name, *names, *more]
+        words = [*verb.subcommand, *names, *more]
         return _face(verb, items, left_out, store, shell or words_line(words, context))
 
     return Sweep(verb, items, faced(items, left_out), left_out, faced)
@@ -174,7 +174,7 @@ def _face(verb: Verb, items: Sequence[Item], left_out: Sequence[str], store: Sto
     things = [one.thing for one in items]
     warnings = [*dict.fromkeys(line for one in plans for line in one.warnings)]
     warnings[:0] = _left_out(kind.word, left_out)
-    lines = [*kind.many(things), *((verb.many_lines or kind.many_lines)(things, store))]
+    lines = [*kind.many(things), *((verb.planner.many_lines or kind.many_lines)(things, store))]
     names = [one.name.partition("/")[2] if kind.is_namespaced else one.name for one in items]
     is_destructive = any(one.is_destructive for one in plans)
     typed = {one.typed for one in plans if one.typed}

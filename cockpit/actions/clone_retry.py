@@ -1,25 +1,36 @@
 """Clone and retry: the same job once more, under a new name."""
 
+import asyncio
 import shlex
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from cockpit.actions.address import Lookup
-from cockpit.actions.kill import members_of
+from cockpit.actions.address import Lookup, object_path
+from cockpit.actions.named_objects import refuse_absent
+from cockpit.actions.planner import Planner
+from cockpit.actions.planning import Planning, pod_group, tree_of, workload_tree
+from cockpit.actions.read import read_tree
+from cockpit.actions.rights import right_on, right_to_create
 from cockpit.actions.shell import job_line
 from cockpit.actions.submit import group_call, plan_submit
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
+from cockpit.gangs.registry import engine_named
 from cockpit.gangs.suspend_field import ended_as
 from cockpit.jobs.clone import as_written, grown, next_name
 from cockpit.jobs.clone_template import clone_template, shared_checkpoints
+from cockpit.jobs.contending import contender
+from cockpit.jobs.members import members_of
 from cockpit.jobs.own_names import apart
-from cockpit.jobs.pod_templates import pod_templates
-from cockpit.jobs.template import Template
+from cockpit.jobs.pod_templates import amounts, containers, pod_templates
+from cockpit.jobs.template import Template, load_library
+from cockpit.k8s.quantity import parse_quantity
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Plan
+from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 
 FACTOR = 1.5
@@ -165,9 +176,6 @@ def _roles(manifest: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _set_memory(manifest: dict[str, Any], roles: Iterable[str], memory: str) -> list[str]:
-    from cockpit.jobs.pod_templates import amounts, containers
-    from cockpit.k8s.quantity import parse_quantity
-
     try:
         parse_quantity(memory)
     except ValueError:
@@ -194,3 +202,62 @@ def _settings(template: Template, values: Mapping[str, str]) -> list[str]:
         if value and value != one.default:
             words += ["--set", f"{one.name}={value}"]
     return words
+
+
+async def clone_form(planning: Planning, job: Job) -> Template:
+    """The form of a clone, filled with what the job is."""
+    library = await asyncio.to_thread(load_library, planning.template_folders)
+    tree, workload = await tree_of(planning, job), await workload_tree(planning, job)
+    return template_of(job, tree, workload, planning.taken, library.templates.values())
+
+
+def plan_of_clone(planning: Planning, job: Job, template: Template, values: Mapping[str, str]) -> Plan:
+    """Create the clone that the form describes. Raises BadInput with one sentence."""
+    store, lookup, context = planning.store, planning.lookup, planning.context
+    return plan_clone(job, template, values, store=store, lookup=lookup, context=context)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryOptions:
+    """`memory`: a quantity instead of one and a half times the old limit."""
+
+    memory: str = ""
+
+
+async def plan_to_retry(planning: Planning, job: Job, options: RetryOptions) -> Plan:
+    """Touch the PodGroup of a gang that is not retried by its scheduler, else run the failed job again."""
+    retries = engine_named(job.engine).retries
+    if retries is not None and (path := _group_path(planning, job, options.memory)):
+        tree = await read_tree(planning.session, path, f"podgroup {job.namespace}/{path.rpartition('/')[2]}")
+        plan = retries.plan(tree, path, planning.at)
+        return msgspec.structs.replace(
+            plan, shell=job_line("retry", job, planning.context), contends=(contender(job),)
+        )
+    plan = plan_retry(
+        job,
+        await tree_of(planning, job),
+        planning.store,
+        memory=options.memory,
+        workload=await workload_tree(planning, job),
+        taken=planning.taken,
+        lookup=planning.lookup,
+        context=planning.context,
+    )
+    await refuse_absent(planning.session, planning.lookup, plan.calls[0].body, job.namespace)
+    return plan
+
+
+def _group_path(planning: Planning, job: Job, memory: str = "") -> str:
+    """The PodGroup that is touched, "" where the job is run once more."""
+    group, retries = pod_group(planning, job), engine_named(job.engine).retries
+    if not group or retries is None or job.state not in JobState.WAITING or memory:
+        return ""
+    return object_path(*retries.kind, job.namespace, group, lookup=planning.lookup)
+
+
+def _needs_to_retry(planning: Planning, job: Job) -> tuple[Right, ...]:
+    path = _group_path(planning, job)
+    return (right_on("patch", path),) if path else right_to_create(planning, job)
+
+
+RETRY = Planner(options=RetryOptions, plan=plan_to_retry, needs=_needs_to_retry)

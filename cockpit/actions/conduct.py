@@ -13,6 +13,7 @@ import msgspec
 
 from cockpit.actions.applied_fields import with_appliers
 from cockpit.actions.bulk import Result, Sweep, carry_all, make_sweep, summary, try_all
+from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.others import with_others, with_others_of
 from cockpit.actions.perform import TRY_SECONDS, AuditLog, Perform
 from cockpit.actions.plan_diff import Differs, reads_the_same
@@ -21,7 +22,7 @@ from cockpit.actions.planning import FreshPlanning, Make, Planning
 from cockpit.actions.replan import carry_replanned, rehearse_replanned
 from cockpit.actions.settle import Back, Settling
 from cockpit.actions.shell import words_line
-from cockpit.actions.verbs.kinds import KINDS
+from cockpit.actions.target_kinds import KINDS
 from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
@@ -147,8 +148,6 @@ async def carry_plan(
     plan: Plan, fresh: FreshPlanning, audit: Callable[[], AuditLog], clock: Clock, *, asker: Asker
 ) -> Done | None:
     """The same for the plan of a form: what is created carries no version, so it is the same."""
-    from cockpit.actions.named_objects import refuse_absent
-
     planning = fresh()
     await refuse_absent(planning.session, planning.lookup, plan.calls[0].body, "default")
     outcome = await conduct_made(plan, fresh, audit, clock, asker=asker)
@@ -212,7 +211,7 @@ def _weighed(make: Make, fresh: FreshPlanning) -> Make:
 
 def _backer(verb: Verb, thing: Any, fresh: FreshPlanning) -> Back | None:
     """How what a plan has cordoned is taken back."""
-    plan = verb.back
+    plan = verb.planner.back
     if plan is None:
         return None
 
@@ -222,35 +221,28 @@ def _backer(verb: Verb, thing: Any, fresh: FreshPlanning) -> Back | None:
     return now
 
 
-def option_words(verb: Verb, options: Any) -> tuple[str, ...]:
-    """The options as the subcommand takes them; what is empty or off takes no word."""
-    words: list[str] = []
-    for flag in verb.flags:
-        value = getattr(options, flag.field)
-        if flag.is_switch:
-            words += [flag.name] if value else []
-        elif value != "":
-            words += [flag.name, str(value)]
-    return tuple(words)
-
-
 def picking_line(
     verb: Verb, options: Any, context: str, names: Sequence[str] = (), filter_text: str = ""
 ) -> str:
     """`cockpit job prune --older-than 7d --write`: of a verb that picks what it is done to."""
-    words = ["cockpit", verb.noun or verb.kind, verb.name, *names, *option_words(verb, options)]
+    words = [*verb.subcommand, *names, *verb.option_words(options)]
     return words_line([*words, *(("--filter", filter_text) if filter_text else ())], context)
 
 
 async def plan_of(verb: Verb, planning: Planning, thing: Any, options: Any) -> Plan:
     """The plan, named by the verb's words where it has no own. Raises what the verb's plan raises."""
-    plan = await verb.plan(planning, thing, options)
+    plan = await verb.planner.plan(planning, thing, options)
+    return named(plan, verb, thing, options, planning.context)
+
+
+def named(plan: Plan, verb: Verb, thing: Any, options: Any, context: str) -> Plan:
+    """The plan with title, outcome and command line by the verb's words where it has no own."""
     kind = KINDS[verb.kind]
     what = kind.target(thing)
     title = plan.title or f"{verb.words.infinitive.capitalize()} {what}"
     done = plan.done or f"{verb.words.past.capitalize()} {what}"
-    named = ("cockpit", verb.noun or verb.kind, verb.name, kind.shell_name(thing))
-    shell = plan.shell or words_line([*named, *option_words(verb, options)], planning.context)
+    words = (*verb.subcommand, kind.shell_name(thing), *verb.option_words(options))
+    shell = plan.shell or words_line(words, context)
     return msgspec.structs.replace(plan, title=title, done=done, shell=shell)
 
 
@@ -282,7 +274,7 @@ async def prepare(
     if len(reached) == 1 and not shell:
         again = _weighed(of(things[0]), fresh)
         return Single(await again(), again, _backer(verb, things[0], fresh))
-    more = option_words(verb, options)
+    more = verb.option_words(options)
     sweep = await make_sweep(
         verb, reached, of, planning.store, context=planning.context, more=more, shell=shell
     )

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from cockpit.actions.kill import members_of
 from cockpit.errors import Refused
+from cockpit.jobs.members import members_of
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.session import Session

@@ -2,11 +2,15 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
 
 from cockpit.actions.address import Lookup, object_path
+from cockpit.actions.planner import Planner
+from cockpit.actions.planning import Planning, tree_of
+from cockpit.actions.rights import right_to_patch
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput
 from cockpit.fit.pod_sets import pod_sets
@@ -195,3 +199,19 @@ def _warnings(tree: Mapping[str, Any], size: Size, workers: int) -> tuple[str, .
 def _is_elastic(tree: Mapping[str, Any]) -> bool:
     words = _words(tree)
     return "discover" in words or "horovodrun" in words
+
+
+@dataclass(frozen=True, slots=True)
+class WorkersOptions:
+    """The new number of workers."""
+
+    to: int
+
+
+async def plan_to_resize(planning: Planning, job: Job, options: WorkersOptions) -> Plan:
+    """Give the job another number of workers."""
+    tree = await tree_of(planning, job)
+    return plan_resize(job, tree, options.to, lookup=planning.lookup, context=planning.context)
+
+
+RESIZE = Planner(options=WorkersOptions, plan=plan_to_resize, needs=right_to_patch)

@@ -1,4 +1,4 @@
-"""Kill: delete the object of a job, and say what goes with it.
+"""Kill and prune: delete the object of a job, and say what goes with it.
 
 Deletion is in the background: the object goes at once and the garbage collector takes its children. The
 preconditions (uid and resource version) refuse it when the object became another, or changed, after it was
@@ -6,26 +6,30 @@ shown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from cockpit.actions.address import Lookup, object_path
+from cockpit.actions.planner import Planner
+from cockpit.actions.planning import Planning, tree_of
+from cockpit.actions.rights import of_any_name, right_of, rights_on_job
 from cockpit.actions.shell import kill_line, words_line
+from cockpit.actions.store_overlay import job_as_read, record_of
 from cockpit.errors import BadInput
 from cockpit.gangs.sentence import counted, freed
+from cockpit.jobs.members import members_of
+from cockpit.kube.decode.decoders import POD
+from cockpit.model.duration import parse_duration
 from cockpit.model.gang import PodGroup
 from cockpit.model.job import GANG, Job, JobState
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.right import Right, Ways
 from cockpit.model.store_reader import StoreReader
 
 REMAINS = "volume claims and their data are kept"
 _TABLES = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB, "Pod": Kind.POD}
-
-
-def members_of(job: Job, store: StoreReader) -> tuple[Pod, ...]:
-    """The pods of the job."""
-    return tuple(one for one in (store.get(Kind.POD, uid) for uid in job.pod_uids) if isinstance(one, Pod))
 
 
 def plan_kill(job: Job, store: StoreReader, *, lookup: Lookup | None = None, context: str = "") -> Plan:
@@ -223,3 +227,91 @@ def _warnings(job: Job, store: StoreReader) -> tuple[str, ...]:
     if job.kind in ("Deployment", "StatefulSet", "ReplicaSet", "Notebook"):
         found.append(f"this is a {job.kind}, not a training job: everything it serves stops")
     return tuple(found)
+
+
+# ---- kill
+
+
+async def plan_to_kill(planning: Planning, job: Job, _options: Any = None) -> Plan:
+    """Delete the job. One of a kind that is not watched (a JobSet) is read always: its version is old."""
+    store = planning.store
+    watched = (Kind.MPIJOB, Kind.JOB, Kind.POD)
+    is_watched = any(store.get(kind, job.uid) for kind in watched)
+    if job.kind != GANG and job.uid and (planning.reads or not is_watched):
+        tree = await tree_of(planning, job)
+        job = job_as_read(job, tree)
+        if job.kind == "Pod" and store.get(Kind.POD, job.uid) is not None:
+            record = record_of(POD, tree, job.uid, f"pod {job.namespace}/{job.name}")
+            store = store.with_record(Kind.POD, record)
+    return plan_kill(job, store, lookup=planning.lookup, context=planning.context)
+
+
+def rights_to_kill(planning: Planning, job: Job) -> tuple[Right, ...]:
+    """To delete the job, and the PodGroups made beside it."""
+    groups = groups_to_delete(job, planning.store, planning.lookup)
+    return (*rights_on_job(planning, job, "delete"), *map(right_of, groups))
+
+
+def _deleted(jobs: Sequence[Job], store: StoreReader) -> Iterable[str]:
+    yield from ended_lines(jobs, store)
+    yield REMAINS
+
+
+KILL = Planner(plan=plan_to_kill, needs=rights_to_kill, many_lines=_deleted)
+
+
+# ---- prune
+
+
+@dataclass(frozen=True, slots=True)
+class PruneOptions:
+    """`older_than`: an age such as 12h or 7d, since the end of the job."""
+
+    older_than: str
+
+    def __post_init__(self) -> None:
+        if self.seconds < 0:
+            self._refuse()
+
+    @property
+    def seconds(self) -> float:
+        """The age. Raises BadInput."""
+        try:
+            return parse_duration(self.older_than)
+        except ValueError:
+            return self._refuse()
+
+    def _refuse(self) -> float:
+        raise BadInput(f"--older-than: {self.older_than!r} is not a valid age; write for example 12h or 7d")
+
+
+def _ended_seconds(job: Job) -> float | None:
+    return job.finished_seconds if job.finished_seconds is not None else job.created_seconds
+
+
+def old_enough(jobs: Iterable[Job], options: PruneOptions, now_seconds: float) -> list[Job]:
+    """Jobs that ended before that age, at the cluster's time `now_seconds`, oldest first.
+
+    Without a known end the creation counts; a job of which neither is known stays.
+    """
+    ends = ((_ended_seconds(job), job) for job in jobs if job.state in JobState.ENDED)
+    moment = now_seconds - options.seconds
+    old = [(ended, job) for ended, job in ends if ended is not None and ended < moment]
+    return [job for _ended, job in sorted(old, key=lambda pair: (pair[0], pair[1].key))]
+
+
+def _needs_any_to_prune(planning: Planning, _jobs: Sequence[Job]) -> Ways:
+    """The dialog chooses between the jobs that ended: one of each kind and namespace."""
+    ended = (job for job in planning.jobs.values() if job.state in JobState.ENDED)
+    some = {(job.namespace, job.api_version, job.kind): job for job in ended}
+    return tuple(of_any_name(rights_on_job(planning, job, "delete")) for job in some.values())
+
+
+PRUNE = Planner(
+    options=PruneOptions,
+    plan=plan_to_kill,
+    needs=rights_to_kill,
+    many_lines=_deleted,
+    needs_any=_needs_any_to_prune,
+    picks=old_enough,
+)

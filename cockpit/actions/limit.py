@@ -1,20 +1,24 @@
 """Limit: the maximum of a pool, through the object of whoever owns it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import msgspec
 
+from cockpit.actions.planner import Planner, of_flag
 from cockpit.actions.planning import Planning
-from cockpit.actions.scale import expected_of_growth, pool_as_now
+from cockpit.actions.pool_reads import pool_as_now
+from cockpit.actions.scale import expected_of_growth
 from cockpit.actions.shell import limit_line
 from cockpit.errors import BadInput, Unchanged
 from cockpit.gangs.sentence import counted
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Pool
+from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import gpus_per_node, pool_object
-from cockpit.pools.plan import LARGEST_REPLICAS, nodes_named
+from cockpit.pools.plan import LARGEST_REPLICAS, nodes_named, read_replicas
 
 
 def plan_limit(pool: Pool, maximum: int, store: StoreReader, *, context: str = "") -> Plan:
@@ -94,3 +98,28 @@ async def limit_as_now(planning: Planning, name: str, maximum: int) -> Plan:
         return plan
     expects = ("if the pool grows to it:", *await expected_of_growth(planning, pool, more))
     return msgspec.structs.replace(plan, expects=expects)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitOptions:
+    """The new maximum of nodes, as it was typed."""
+
+    maximum: str
+
+    def __post_init__(self) -> None:
+        with of_flag("--max"):
+            read_replicas(self.maximum)
+
+
+async def _plan(planning: Planning, pool: Pool, options: LimitOptions) -> Plan:
+    return await limit_as_now(planning, pool.key, read_replicas(options.maximum))
+
+
+def _needs(planning: Planning, pool: Pool) -> tuple[Right, ...]:
+    owner = pool_object(planning.store, pool)
+    sizer = None if owner is None else registry.sizer(owner)
+    ways = () if owner is None or sizer is None else sizer.limit_rights(owner)
+    return ways[0] if ways else ()
+
+
+LIMIT = Planner(options=LimitOptions, plan=_plan, needs=_needs)

@@ -3,8 +3,8 @@
 from typing import Any, Final, NamedTuple
 
 from cockpit.actions.planning import Planning
-from cockpit.actions.verbs.job_shape import CLONE
-from cockpit.actions.verbs.kinds import KINDS
+from cockpit.actions.target_kinds import KINDS
+from cockpit.actions.verbs.job import CLONE
 from cockpit.actions.verbs.registry import verb_of
 from cockpit.actions.verbs.verb import Verb
 from cockpit.errors import BadInput
@@ -38,7 +38,7 @@ def intended(offer: Change, planning: Planning) -> OfferedIntent:
         for one in verb.flags
         if one.name in given
     }
-    return OfferedIntent(verb, things, verb.options(**told))
+    return OfferedIntent(verb, things, verb.planner.options(**told))
 
 
 def _words(offer: Change, verb: Verb) -> tuple[list[str], dict[str, str]]:

@@ -17,7 +17,7 @@ from cockpit.model.record import Kind
 from cockpit.model.session import Reader, Session
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.index import pool_object
+from cockpit.pools.index import pool_again, pool_named, pool_object
 from cockpit.pools.owner import RollsOut
 
 if TYPE_CHECKING:
@@ -130,3 +130,18 @@ async def _pods_on(session: Session, node: str) -> list[dict[str, Any]]:
         for one in tree["items"]
         if isinstance(one, dict) and isinstance(one.get("metadata"), dict)
     ]
+
+
+async def pool_as_now(planning: Planning, name: str) -> tuple[Pool, StoreReader]:
+    """The pool of that name and the tables that know it: one outside the cluster is read, with
+    `planning.reads` one inside, too. Raises Refused where its owner is gone or another one."""
+    store = planning.store
+    pool = pool_named(store, name)
+    outside = planning.pools.outside
+    if outside is not None and await outside.read(pool, is_fresh=planning.reads):
+        pool = pool_again(store, pool)
+    owner = pool_object(store, pool)
+    if planning.reads and owner is not None and owner.reach is None:
+        store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
+        pool = pool_again(store, pool)
+    return pool, store

@@ -7,14 +7,20 @@ pods anew and takes another class.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from cockpit.actions.address import Lookup, object_path
+from cockpit.actions.named_objects import refuse_absent_priority, refuse_closed_queue
+from cockpit.actions.planner import Planner
+from cockpit.actions.planning import Planning, tree_of
+from cockpit.actions.rights import right_to_patch
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
+from cockpit.gangs.registry import NONE, engine_named
 from cockpit.gangs.suspend_field import ended_as, is_suspended, patch_call
 from cockpit.jobs.contending import contender
 from cockpit.jobs.pod_templates import mapping
@@ -105,3 +111,34 @@ def _by_class(
         {"spec": {"mpiReplicaSpecs": dict.fromkeys(roles, spec)}},
         [f"its pods get priority class {priority} when it is resumed"],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityOptions:
+    """A priority class, of the queueing engine or of pods, and the queue to move to; one of them at least."""
+
+    priority: str = ""
+    queue: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.priority and not self.queue:
+            raise BadInput("give --priority CLASS or --queue QUEUE")
+
+
+async def plan_to_prioritise(planning: Planning, job: Job, options: PriorityOptions) -> Plan:
+    """Give the job another priority class or queue."""
+    own = engine_named(job.engine)
+    engine = own if own.priority is not None else NONE
+    await refuse_absent_priority(planning.session, planning.lookup, engine, options.priority)
+    await refuse_closed_queue(planning.session, planning.lookup, own, job.namespace, options.queue)
+    return plan_prioritise(
+        job,
+        await tree_of(planning, job),
+        priority=options.priority,
+        queue=options.queue,
+        lookup=planning.lookup,
+        context=planning.context,
+    )
+
+
+PRIORITISE = Planner(options=PriorityOptions, plan=plan_to_prioritise, needs=right_to_patch)

@@ -1,9 +1,16 @@
 """Stop and resume a queue, with what that takes off its nodes."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import msgspec
 
 from cockpit.actions.address import Lookup
+from cockpit.actions.planner import Planner
+from cockpit.actions.planning import Planning
 from cockpit.actions.read import read_tree
+from cockpit.actions.rights import right_on
 from cockpit.actions.shell import queue_line
 from cockpit.actions.store_overlay import record_of
 from cockpit.actions.suspend import served_version
@@ -11,11 +18,13 @@ from cockpit.errors import BadInput, NotFound
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Queue, QuotaQueues
 from cockpit.gangs.queue_line import waiting
+from cockpit.kube.decode.decoders import engine_decoder
 from cockpit.model.contender import Contender
 from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.plan import Plan
 from cockpit.model.record import Kind
+from cockpit.model.right import Right, Ways
 from cockpit.model.session import Reader
 from cockpit.model.store_reader import StoreReader
 from cockpit.nearest import nearest_words
@@ -93,8 +102,6 @@ def _quota(queue: Queue) -> QuotaQueues:
 
 async def queue_as_read(session: Reader, queue: Queue, lookup: Lookup | None = None) -> Queue:
     """The queue as the server has it now. Raises Refused when it is gone or another one."""
-    from cockpit.kube.decode.decoders import engine_decoder
-
     target = f"{full_name(queue).partition('/')[0]} {queue.key}"
     engine = registry.engine_of_queue(queue)
     tree = await read_tree(session, queue_path(queue, lookup), target)
@@ -133,3 +140,42 @@ def plan_queue_resume(
     return msgspec.structs.replace(
         plan, shell=queue_line("resume", full_name(queue), context), contends=contends
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StopOptions:
+    """`drain`: evict what it admitted, too."""
+
+    drain: bool = False
+
+
+async def _as_now(planning: Planning, queue: Queue) -> Queue:
+    if not planning.reads or no_verbs(queue):
+        return queue
+    return await queue_as_read(planning.session, queue, planning.lookup)
+
+
+async def plan_to_stop(planning: Planning, queue: Queue, options: StopOptions) -> Plan:
+    """Stop it for new jobs; with `drain` for all."""
+    now = await _as_now(planning, queue)
+    store, lookup, context = planning.store, planning.lookup, planning.context
+    return plan_queue_stop(now, store, drain=options.drain, lookup=lookup, context=context)
+
+
+async def plan_to_resume(planning: Planning, queue: Queue, _options: Any) -> Plan:
+    """Let it admit again."""
+    now = await _as_now(planning, queue)
+    return plan_queue_resume(now, planning.store, lookup=planning.lookup, context=planning.context)
+
+
+def _needs(planning: Planning, queue: Queue) -> tuple[Right, ...]:
+    return () if no_verbs(queue) else (right_on("patch", queue_path(queue, planning.lookup)),)
+
+
+def _needs_any(planning: Planning, queues: Sequence[Queue]) -> Ways:
+    """The dialog offers the queue itself and the cluster queue behind it."""
+    return tuple(_needs(planning, own) for queue in queues for own in behind(queue, planning.store))
+
+
+STOP = Planner(options=StopOptions, plan=plan_to_stop, needs=_needs, needs_any=_needs_any)
+RESUME = Planner(plan=plan_to_resume, needs=_needs, needs_any=_needs_any)

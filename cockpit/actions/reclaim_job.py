@@ -6,7 +6,9 @@ here: the mark on the job is what a second step, another session and its owner g
 after the mark is unmarked.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -14,12 +16,17 @@ import msgspec
 
 from cockpit.actions.address import object_path
 from cockpit.actions.idle_reads import IdleReads, judge_job
+from cockpit.actions.kill import plan_to_kill, rights_to_kill
+from cockpit.actions.planner import Planner
 from cockpit.actions.planning import Planning, PoolTerms, tree_of
 from cockpit.actions.pool_lease import holder_here
-from cockpit.actions.shell import job_line
+from cockpit.actions.rights import right_to_patch
+from cockpit.actions.shell import job_line, words_line
+from cockpit.actions.suspend import plan_to_suspend, rights_to_suspend
+from cockpit.actions.verbs import job as verbs
 from cockpit.errors import BadInput, Unchanged
 from cockpit.gangs.registry import can_suspend
-from cockpit.gangs.sentence import counted
+from cockpit.gangs.sentence import counted, listed
 from cockpit.gangs.suspend_field import MERGE, patch_call
 from cockpit.kube.decode.times import from_text
 from cockpit.model.duration import parse_duration
@@ -37,6 +44,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.model.remembered import Reclaim
+from cockpit.model.right import Right
 from cockpit.pools.index import pools_of
 from cockpit.pools.price import node_hourly
 from cockpit.telemetry.faults import TelemetryError
@@ -240,15 +248,13 @@ def _unmarking(ground: _Ground, why: str) -> Plan:
 
 
 async def _ending(ground: _Ground) -> Plan:
-    from cockpit.actions.verbs.job import plan_to_kill, plan_to_suspend
-
     planning, job = ground.planning, ground.job
     if can_suspend(job, planning.store):
-        plan = await plan_to_suspend(planning, job, None)
+        plan = await plan_to_suspend(planning, job)
         calls = _without_mark(ground, plan.calls)
         word, undo, typed = "suspend", f"undo: {ground.line('resume')}", ""
     else:
-        plan = await plan_to_kill(planning, job, None)
+        plan = await plan_to_kill(planning, job)
         calls, word, typed = plan.calls, "delete", job.name
         undo = f"a {job.kind} cannot be suspended: it is deleted, and nothing brings it back"
     return msgspec.structs.replace(
@@ -367,3 +373,55 @@ def _stamp(seconds: float) -> str:
 
 def _clock(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M UTC")
+
+
+# ---- the verb
+
+
+@dataclass(frozen=True, slots=True)
+class ReclaimJobOptions:
+    """As typed: `idle_for` "" for the setting, else an hour, `grace` "" for the setting, else a quarter of
+    one; `off` takes the mark away."""
+
+    idle_for: str = ""
+    grace: str = ""
+    off: bool = False
+
+    def __post_init__(self) -> None:
+        self.terms(None)
+
+    def terms(self, known: PoolTerms | None) -> JobTerms:
+        """The same as values, with the settings where nothing was typed. Raises BadInput."""
+        return job_terms(self.idle_for, self.grace, known, is_off=self.off)
+
+
+async def _plan(planning: Planning, job: Job, options: ReclaimJobOptions) -> Plan:
+    return await plan_job(planning, job, options.terms(planning.pools))
+
+
+def _needs(planning: Planning, job: Job) -> tuple[Right, ...]:
+    """Those of the step that it is at: the mark, or what ends it."""
+    patch = right_to_patch(planning, job)
+    if job.reclaim is None or job.state != JobState.RUNNING or not job.gpus_allocated:
+        return patch
+    if not can_suspend(job, planning.store):
+        return rights_to_kill(planning, job)
+    # the mark goes with it, also where another object suspends the job
+    return tuple(dict.fromkeys((*patch, *rights_to_suspend(planning, job))))
+
+
+def _many(jobs: Sequence[Job], _store: Any) -> Iterable[str]:
+    owners = Counter(job.owner or "owner not known" for job in jobs)
+    gpus = counted(sum(job.gpus_allocated for job in jobs), "GPU")
+    yield f"it holds {gpus}" if len(jobs) == 1 else f"they hold {gpus}"
+    yield "undo: cockpit job reclaim NAME --off takes a mark away, cockpit job resume NAME brings a job back"
+    yield listed("owners: ", [f"{name} ({number})" for name, number in owners.most_common()])
+
+
+def jobs_line(pool: Pool, options: ReclaimJobOptions, context: str) -> str:
+    """`cockpit pool reclaim h100 --jobs --write`: the same for every idle job of a pool."""
+    words = ("cockpit", "pool", "reclaim", pool.name, "--jobs", *verbs.RECLAIM.option_words(options))
+    return words_line(words, context)
+
+
+RECLAIM = Planner(options=ReclaimJobOptions, plan=_plan, needs=_needs, many_lines=_many)

@@ -8,19 +8,24 @@ here: the mark on the node is what a second step, another session or the undo go
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import msgspec
 
+from cockpit.actions.cordon import back_line
+from cockpit.actions.planner import Planner, of_flag
 from cockpit.actions.planning import Planning
 from cockpit.actions.pool_lease import take, take_briefly
 from cockpit.actions.pool_reads import machines_as_read, pool_nodes_as_read, refuse_paused
-from cockpit.actions.shell import scale_line
-from cockpit.actions.verbs.node import back_line
-from cockpit.actions.verbs.rights import right_of
+from cockpit.actions.rights import right_of
+from cockpit.actions.rollback import roll_back
+from cockpit.actions.shell import scale_line, words_line
+from cockpit.actions.verbs import pool as verbs
 from cockpit.errors import BadInput, Unchanged
 from cockpit.gangs.sentence import counted
 from cockpit.kube.resource import NODES
+from cockpit.model.duration import parse_duration
 from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Pool, PoolObject
@@ -41,6 +46,7 @@ from cockpit.pools.node_patches import (
     uncordon_calls,
 )
 from cockpit.pools.owner import RemovesNodes, TakesEmptyFirst
+from cockpit.pools.plan import read_replicas
 from cockpit.pools.price import node_hourly
 from cockpit.pools.shrink import (
     SETTLE_SECONDS,
@@ -386,3 +392,46 @@ def _names(nodes: Sequence[Node], most: int = 4) -> str:
 def _listed(names: Sequence[str], most: int = 4) -> str:
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+# ---- the verb
+
+
+@dataclass(frozen=True, slots=True)
+class ReclaimOptions:
+    """Which idle nodes go, as it was typed: `idle_for` "" for half an hour, `most` "" for the setting
+    `shrink-at-once`, else a tenth of the pool."""
+
+    idle_for: str = ""
+    most: str = ""
+    include_unknown: bool = False
+
+    def __post_init__(self) -> None:
+        self.terms()
+
+    def terms(self) -> ReclaimTerms:
+        """The same as values. Raises BadInput."""
+        with of_flag("--idle-for"):
+            seconds = parse_duration(self.idle_for) if self.idle_for else IDLE_SECONDS
+        with of_flag("--most"):
+            most = read_replicas(self.most) if self.most else None
+        if most is not None and most < 1:
+            raise BadInput(f"--most: {most} is too few; write 1 or more")
+        return ReclaimTerms(seconds, most, self.include_unknown)
+
+
+async def _plan(planning: Planning, pool: Pool, options: ReclaimOptions) -> Plan:
+    plan = await plan_nodes(planning, pool, options.terms())
+    if plan.is_destructive or not planning.watched_since:
+        return plan
+    # a command has seen nothing before: what this session knows is unknown to it
+    more = verbs.RECLAIM.option_words(replace(options, include_unknown=True))
+    shell = words_line((*verbs.RECLAIM.subcommand, pool.name, *more), planning.context)
+    return msgspec.structs.replace(plan, shell=shell)
+
+
+def _needs(planning: Planning, pool: Pool) -> tuple[Right, ...]:
+    return needs_of(planning.store, pool)
+
+
+RECLAIM = Planner(options=ReclaimOptions, plan=_plan, back=roll_back, needs=_needs)

@@ -4,15 +4,19 @@ Not an annotation: that goes with its job, and each write of one wakes the job's
 no owner, holds one record of at most 2 KiB and is found again by its label.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from cockpit.actions.planner import Planner
+from cockpit.actions.planning import Planning
+from cockpit.actions.rights import right_on
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput, CockpitError
-from cockpit.jobs.members import LEADERS
+from cockpit.jobs.members import LEADERS, in_order, members_of
 from cockpit.jobs.progress import Patterns
 from cockpit.jobs.run_log import container_of, patterns_for
-from cockpit.jobs.template import Template
+from cockpit.jobs.template import Template, load_library
 from cockpit.jobs.training.record import RunRecord, decoded, encoded, record_of
 from cockpit.jobs.training.run import TrainingRun
 from cockpit.kube.log_fan_in import read_once
@@ -22,6 +26,7 @@ from cockpit.model.job import Job
 from cockpit.model.log import LogLine, LogSource
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
+from cockpit.model.right import Right
 from cockpit.model.session import Reader
 
 MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
@@ -142,3 +147,19 @@ async def _there(session: Reader, path: str) -> dict[str, Any] | None:
     answer = await session.request("GET", path)
     tree = answer.json() if answer.status < 300 else None
     return tree if isinstance(tree, dict) and isinstance(tree.get("metadata"), dict) else None
+
+
+async def _plan(planning: Planning, job: Job, _options: Any) -> Plan:
+    """Keep what the run reached in a ConfigMap, from its log as it is now."""
+    members = in_order(members_of(job, planning.store))
+    library = await asyncio.to_thread(load_library, planning.template_folders)
+    session = cast(ApiSession, planning.session)
+    record = await AS_SHOWN.of(session, job, members, library.templates.values(), planning.at_seconds)
+    return await plan_record(planning.session, job, record, planning.context)
+
+
+def _needs(_planning: Planning, job: Job) -> tuple[Right, ...]:
+    return (right_on("create", MAPS.path(job.namespace)),)
+
+
+RECORD = Planner(plan=_plan, needs=_needs)

@@ -7,17 +7,25 @@ server has said in a dry run that it would take it, and what is deleted is kept 
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from cockpit.actions.address import Lookup, object_path
-from cockpit.actions.kill import REMAINS, ends_of, members_of
+from cockpit.actions.kill import REMAINS, ends_of
+from cockpit.actions.planner import Planner
+from cockpit.actions.planning import Planning, tree_of, workload_path, workload_tree
+from cockpit.actions.rights import right_to_create, rights_on_job
 from cockpit.actions.shell import job_line, restore_line
 from cockpit.errors import BadInput
 from cockpit.jobs.clone import as_written
+from cockpit.jobs.members import members_of
 from cockpit.k8s.json_patch import Operation, edited
 from cockpit.model.contender import Contender
+from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.plan import Call, Plan, Replaced
+from cockpit.model.record import Kind
+from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 
 LEFT_OUT: Final = "what the server, controllers and the queueing engine wrote into it is left out"
@@ -164,3 +172,35 @@ def _told(operation: Operation) -> str:
 
 def _words(operations: tuple[Operation, ...]) -> tuple[str, ...]:
     return ("--patch", json.dumps(list(operations), separators=(",", ":"))) if operations else ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecreateOptions:
+    """`patch`: a JSON patch of the manifest that the job's author wrote, as text; "" changes nothing."""
+
+    patch: str = ""
+
+    def __post_init__(self) -> None:
+        read_operations(self.patch)
+
+
+async def plan_to_recreate(planning: Planning, job: Job, options: RecreateOptions) -> Plan:
+    """Delete the job and create it again, with other lines."""
+    workload = planning.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    return plan_recreate(
+        job,
+        await tree_of(planning, job),
+        read_operations(options.patch),
+        store=planning.store,
+        workload=await workload_tree(planning, job),
+        workload_path=workload_path(planning, workload) if isinstance(workload, Workload) else "",
+        lookup=planning.lookup,
+        context=planning.context,
+    )
+
+
+def _needs(planning: Planning, job: Job) -> tuple[Right, ...]:
+    return (*rights_on_job(planning, job, "delete"), *right_to_create(planning, job))
+
+
+RECREATE = Planner(options=RecreateOptions, plan=plan_to_recreate, needs=_needs)

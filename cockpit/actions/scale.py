@@ -1,51 +1,42 @@
 """Scale: the plan of `cockpit.pools`, the hold on the pool, who would start, and the command for the same."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 
 import msgspec
 
-from cockpit.actions.kubectl import place_of
+from cockpit.actions.planner import Planner, of_flag
 from cockpit.actions.planning import Planning, PoolTerms
-from cockpit.actions.pool_lease import take, take_briefly
-from cockpit.actions.pool_reads import machines_as_read, nodes_as_read, owner_as_read, refuse_paused
+from cockpit.actions.pool_lease import take
+from cockpit.actions.pool_reads import (
+    machines_as_read,
+    nodes_as_read,
+    pool_as_now,
+    refuse_paused,
+)
+from cockpit.actions.reclaim_nodes import removal_rights
+from cockpit.actions.rollback import roll_back
 from cockpit.actions.shell import ask_line, scale_line, words_line
 from cockpit.actions.surroundings import Needs, ask_surroundings
-from cockpit.actions.verbs.node import back_line
-from cockpit.errors import BadInput, Refused, Unchanged
+from cockpit.errors import BadInput
 from cockpit.fit.scheduling_context import Surroundings
 from cockpit.gangs.sentence import counted
-from cockpit.kube.resource import NODES
 from cockpit.model.job import Job
-from cockpit.model.node import Node
-from cockpit.model.plan import Call, Plan
+from cockpit.model.plan import Plan
 from cockpit.model.pool import Pool, PoolObject
-from cockpit.model.record import Kind
+from cockpit.model.right import Right, Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.forecast import cost_line, forecast, time_line
-from cockpit.pools.idle import RECLAIM, users_of
-from cockpit.pools.index import gpus_per_node, pool_again, pool_named, pool_object
+from cockpit.pools.index import gpus_per_node, pool_again, pool_object
 from cockpit.pools.next_nodes import nodes_to_come
-from cockpit.pools.node_patches import (
-    is_marked,
-    is_taint_call,
-    may_be_going,
-    refuse_while_shrinking,
-    uncordon_calls,
-    untaint_calls,
-)
-from cockpit.pools.plan import MOST_ADDED, nodes_named, plan_scale
+from cockpit.pools.plan import MOST_ADDED, nodes_named, plan_scale, read_replicas
 from cockpit.pools.shrink import shrink_of
 from cockpit.triage.starters import Starters, spaces_with_claims, starters
 
-MOST_ASKED = MOST_ADDED
-"""Nodes that are asked for at once, where their number cannot be set."""
 _MOST_NAMED = 4
 _MOST_SPACES = 4
 """Namespaces whose claims are read for who would start."""
-_MOST_DIGITS = 8
-_LONGEST_SHOWN = 24
 
 
 def plan_pool_scale(
@@ -70,7 +61,7 @@ def plan_pool_scale(
 def _instead(pool: Pool, owner: PoolObject | None, replicas: int, store: StoreReader, context: str) -> str:
     """Why a pool that grows by demand has no number to set, and the command that does what was meant."""
     more, way = replicas - pool.nodes_now, ""
-    if 0 < more <= MOST_ASKED:
+    if 0 < more <= MOST_ADDED:
         way = f"; ask for {counted(more, 'more node')}: {ask_line(pool, more, (), context)}"
     elif more < 0 and registry.ownership(owner, nodes_named(store, pool), store).may_remove.may is True:
         words = ("cockpit", "pool", "reclaim", pool.name)
@@ -113,75 +104,6 @@ async def _with_victims(planning: Planning, pool: Pool, replicas: int, store: St
         store = await nodes_as_read(planning.session, store, fresh)
         if planning.reads:  # a mark of ours may be on them since
             store = await machines_as_read(planning.session, store, [one.name for one in fresh])
-
-
-async def give_back_as_now(planning: Planning, name: str, shown: Plan) -> Plan:
-    """Take back what `shown` did to nodes before it was to remove them: uncordon those that it cordoned until
-    they had settled, and open those that it closed as far as they were open before; our marks on their
-    machines go, too. `expects` tells what came onto them.
-
-    Raises Unchanged where there is none, BadInput while the owner has yet to take nodes away (it would take
-    another one for each that is given back) or another cockpit is at it.
-    """
-    cordoned = {place_of(one.path).name for one in shown.calls if shown.later and _cordons(one)}
-    closed = {place_of(one.path).name for one in shown.calls if is_taint_call(one)}
-    if not (cordoned or closed):
-        raise Unchanged("no node is cordoned by it")
-    pool, store = await pool_as_now(planning, name)
-    refuse_while_shrinking(pool, store)
-    back, told, calls, is_closed = list[str](), list[str](), list[Call](), False
-    for one in [found for found in nodes_named(store, pool) if found.name in cordoned | closed]:
-        with suppress(Refused):  # gone, or another one of its name; a node goes with its machine
-            store = await nodes_as_read(planning.session, store, (one,))
-            store = await machines_as_read(planning.session, store, (one.name,))
-            node = store.by_key(Kind.NODE, one.name)
-            if not isinstance(node, Node):
-                continue
-            is_closed = is_closed or may_be_going(node, pool, store)
-            if node.name not in cordoned:
-                calls += untaint_calls(node, pool, store)
-                continue
-            calls += uncordon_calls(node, pool, store)
-            if is_marked(node, pool):
-                back.append(node.name)
-                told += [
-                    f"{pod.key} was scheduled onto {node.name}" for pod in users_of(node.name, store)[:1]
-                ]
-    if not calls:
-        raise Unchanged("no node is cordoned by it")
-    taking = await take_briefly(planning, pool) if is_closed else None
-    if taking is not None and taking.call is not None:
-        calls.insert(0, taking.call)
-    done = f"uncordoned {', '.join(back)}" if back else f"left as it was: {', '.join(sorted(closed))}"
-    return Plan(
-        verb="scale",
-        title=f"Give nodes of pool {pool.name} back: {done}",
-        done=done,
-        calls=tuple(calls),
-        expects=tuple(told),
-        shell=back_line(back or sorted(closed), planning.context),
-        hold=None if taking is None else taking.hold,
-    )
-
-
-def _cordons(call: Call) -> bool:
-    notes = call.body.get("metadata", {}).get("annotations", {}) if isinstance(call.body, dict) else {}
-    return call.path.startswith(NODES.path()) and RECLAIM in notes
-
-
-async def pool_as_now(planning: Planning, name: str) -> tuple[Pool, StoreReader]:
-    """The pool of that name and the tables that know it: one outside the cluster is read, with
-    `planning.reads` one inside, too. Raises Refused where its owner is gone or another one."""
-    store = planning.store
-    pool = pool_named(store, name)
-    outside = planning.pools.outside
-    if outside is not None and await outside.read(pool, is_fresh=planning.reads):
-        pool = pool_again(store, pool)
-    owner = pool_object(store, pool)
-    if planning.reads and owner is not None and owner.reach is None:
-        store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
-        pool = pool_again(store, pool)
-    return pool, store
 
 
 async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Plan:
@@ -257,15 +179,37 @@ def _asks(job: Job) -> str:
     return f" ({job.gpus_wanted} GPUs)" if job.gpus_wanted else ""
 
 
-def read_replicas(text: str) -> int:
-    """The wanted number of nodes behind a form field or `--to`. Raises BadInput."""
-    text = text.strip()
-    digits = text.removeprefix("-")
-    shown = repr(text) if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]!r}…"
-    if not text:
-        raise BadInput("no number of nodes was given: write one in digits, such as 4")
-    if not (digits.isascii() and digits.isdigit()):  # nor +3, which reads as three more
-        raise BadInput(f"{shown} is not a whole number of nodes: write it in digits, such as 4")
-    if len(digits) > _MOST_DIGITS:
-        raise BadInput(f"{shown} is too large a number of nodes: write a smaller one, such as 4")
-    return int(text)
+@dataclass(frozen=True, slots=True)
+class NodesOptions:
+    """The new number of nodes, as it was typed."""
+
+    to: str
+
+    def __post_init__(self) -> None:
+        with of_flag("--to"):
+            read_replicas(self.to)
+
+
+async def _plan(planning: Planning, pool: Pool, options: NodesOptions) -> Plan:
+    return await scale_as_now(planning, pool.key, read_replicas(options.to))
+
+
+def _needs(planning: Planning, pool: Pool) -> tuple[Right, ...]:
+    """Those of a growth, and what a shrink does to the nodes that it removes."""
+    grown = _needs_to_grow(planning, pool)
+    return tuple(dict.fromkeys((*grown, *removal_rights(planning.store, pool)))) if grown else ()
+
+
+def _needs_any(planning: Planning, pools: Sequence[Pool]) -> Ways:
+    """The form says whether the pool grows or shrinks: who may only grow pools has the key as well."""
+    return tuple(way(planning, pool) for pool in pools for way in (_needs_to_grow, _needs))
+
+
+def _needs_to_grow(planning: Planning, pool: Pool) -> tuple[Right, ...]:
+    owner = pool_object(planning.store, pool)
+    sizer = None if owner is None else registry.sizer(owner)
+    ways = () if owner is None or sizer is None else sizer.resize_rights(owner)
+    return ways[0] if ways else ()
+
+
+SCALE = Planner(options=NodesOptions, plan=_plan, back=roll_back, needs=_needs, needs_any=_needs_any)

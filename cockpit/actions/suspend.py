@@ -3,11 +3,14 @@
 Some suspend a job through an object of their own, or by a command; any other job by its own suspend field.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cockpit.actions.address import Lookup, object_path
-from cockpit.actions.kill import members_of
+from cockpit.actions.kill import ended_lines, living_members
+from cockpit.actions.planner import Planner
+from cockpit.actions.planning import Planning, tree_of, with_workload
+from cockpit.actions.rights import right_on, right_to_patch
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
@@ -16,11 +19,13 @@ from cockpit.gangs.manifests import ApiKind
 from cockpit.gangs.sentence import counted, freed
 from cockpit.gangs.suspend_field import suspend_call
 from cockpit.jobs.contending import contender
+from cockpit.jobs.members import members_of
 from cockpit.model.gang import Workload
-from cockpit.model.job import GANG, Job, JobState
+from cockpit.model.job import GANG, Job
 from cockpit.model.plan import Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 
 
@@ -159,6 +164,36 @@ def lost_words(alive: Iterable[Pod]) -> str:
     return "none of them is running yet, so no progress is lost"
 
 
-def is_suspended(job: Job) -> bool:
-    """True where the key that suspends and resumes would resume it."""
-    return job.state == JobState.SUSPENDED
+async def _as_now(planning: Planning, job: Job) -> tuple[dict[str, Any] | None, StoreReader]:
+    """The job's object, None where its engine goes by the workload; and the tables with that as it is now."""
+    refuse_pod(job)
+    if is_through_workload(job, planning.store, planning.lookup):
+        return None, await with_workload(planning, job)
+    return await tree_of(planning, job), planning.store
+
+
+async def plan_to_suspend(planning: Planning, job: Job, _options: Any = None) -> Plan:
+    """Take the job off its nodes as its engine wants it."""
+    tree, store = await _as_now(planning, job)
+    return plan_suspend(job, tree, store, lookup=planning.lookup, context=planning.context)
+
+
+async def plan_to_resume(planning: Planning, job: Job, _options: Any = None) -> Plan:
+    """Let the job go on as its engine wants it."""
+    tree, store = await _as_now(planning, job)
+    return plan_resume(job, tree, store, lookup=planning.lookup, context=planning.context)
+
+
+def rights_to_suspend(planning: Planning, job: Job) -> tuple[Right, ...]:
+    """To suspend the job, or to resume it."""
+    method, path = suspend_path(job, planning.store, planning.lookup)
+    return (right_on(method, path),) if path else right_to_patch(planning, job)
+
+
+def _suspended(jobs: Sequence[Job], store: StoreReader) -> Iterable[str]:
+    yield from ended_lines(jobs, store)
+    yield f"{lost_words(living_members(jobs, store))}; objects, queues and claims are kept"
+
+
+SUSPEND = Planner(plan=plan_to_suspend, needs=rights_to_suspend, many_lines=_suspended)
+RESUME = Planner(plan=plan_to_resume, needs=rights_to_suspend)

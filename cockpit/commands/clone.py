@@ -3,10 +3,11 @@
 import argparse
 import asyncio
 
+from cockpit.actions.clone_retry import clone_form, plan_of_clone
 from cockpit.actions.find import job_named
 from cockpit.actions.named_objects import refuse_absent
-from cockpit.actions.verbs.job_shape import CLONE, clone_form, plan_of_clone
-from cockpit.actions.verbs.kinds import KINDS
+from cockpit.actions.target_kinds import KINDS
+from cockpit.actions.verbs.job import CLONE
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.attached import WEIGHED_KINDS, attached

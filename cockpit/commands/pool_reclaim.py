@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from cockpit.actions.conduct import Intent
+from cockpit.actions.reclaim_job import ReclaimJobOptions, jobs_line
 from cockpit.actions.reclaim_nodes import idle_words
-from cockpit.actions.verbs import job_reclaim
-from cockpit.actions.verbs.job_reclaim import ReclaimJobOptions, jobs_line
-from cockpit.actions.verbs.kinds import KINDS
+from cockpit.actions.target_kinds import KINDS
+from cockpit.actions.verbs.job import RECLAIM
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands import verb
@@ -81,7 +81,7 @@ async def _reclaim_jobs(options: argparse.Namespace, chosen: AttachOptions, told
             put([_none_words(pool, planning.jobs.values(), planning.store)])
             return 0
         shell = jobs_line(pool, told, planning.context)
-        intent = Intent(job_reclaim.RECLAIM, jobs, told, shell)
+        intent = Intent(RECLAIM, jobs, told, shell)
         return await confirm_and_carry(intent, fresh, options, clock, context=planning.context)
 
 

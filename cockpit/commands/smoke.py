@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from cockpit.actions.form_rights import rights_to_test
 from cockpit.actions.smoke import TAKEN_AWAY, TEMPLATE, made, name_for, watch
 from cockpit.actions.submit import plan_submit
-from cockpit.actions.verbs.node import rights_to_test
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import WEIGHED_KINDS, attached
 from cockpit.commands.confirm import confirm_plan, refuse_without_right

@@ -9,9 +9,9 @@ from typing import Any
 
 from cockpit.actions.conduct import Intent, picking_line
 from cockpit.actions.planning import FreshPlanning, Planning, PoolTerms
-from cockpit.actions.verbs.kinds import KINDS, TargetKind
+from cockpit.actions.target_kinds import KINDS, TargetKind
 from cockpit.actions.verbs.registry import verb_of
-from cockpit.actions.verbs.verb import Verb
+from cockpit.actions.verbs.verb import NOUNS, Verb
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import WEIGHED_KINDS, Live, attached
@@ -28,20 +28,20 @@ from cockpit.model.plan import DrainOrder
 def run(options: argparse.Namespace) -> int:
     """Do the verb `options.verb` to what is named; the answer is the exit code."""
     verb = verb_of(options.verb)
-    kind = KINDS[verb.kind]
-    told = verb.options(**{item.field: getattr(options, f"verb_{item.field}") for item in verb.flags})
+    kind, noun = KINDS[verb.kind], NOUNS[verb.kind]
+    told = verb.planner.options(**{item.field: getattr(options, f"verb_{item.field}") for item in verb.flags})
     names: list[str] = list(options.names)
-    if not names and not options.filter and verb.picks is None:
+    if not names and not options.filter and verb.planner.picks is None:
         raise BadInput(
             f"which {kind.word}s? give names, or --filter TEXT as typed after / on the screen, to {verb.name}"
         )
     for name in names:
         if not all(name.split("/")):
-            raise BadInput(f"{name!r} is not a {kind.word}: write {kind.naming}")
+            raise BadInput(f"{name!r} is not a {kind.word}: write {noun.naming}")
     if not kind.is_namespaced:
         # it is not in the namespace that a person works in: everything is listed
         options.all_namespaces, options.namespace = True, ""
-    chosen = attach_options(options, settings_in_force(), narrowed(names) if kind.has_filter else "")
+    chosen = attach_options(options, settings_in_force(), narrowed(names) if noun.has_filter else "")
     refuse_without_right(options, may_write=chosen.write)
     return asyncio.run(within(options.timeout, _run(verb, kind, told, options, chosen)))
 
@@ -66,13 +66,13 @@ async def _run(
         fresh = await planner(live, clock)
         planning = fresh()
         things = _meant(kind, planning, options, live.attachment, clock)
-        if verb.picks is not None:
-            things = verb.picks(things, told, clock.cluster_now())
+        if verb.planner.picks is not None:
+            things = verb.planner.picks(things, told, clock.cluster_now())
         if not things:
             put([f"no {kind.word} to {verb.name}"])
             return 0
         shell = ""
-        if verb.picks is not None:
+        if verb.planner.picks is not None:
             shell = picking_line(verb, told, planning.context, options.names, options.filter)
 
         async def goes_on(orders: Sequence[DrainOrder]) -> int:
@@ -144,7 +144,7 @@ def _meant(
     if kind.named is None:
         raise BadInput(f"a {kind.word} cannot be named here")
     named = [kind.found(planning, name, attachment.namespaces) for name in options.names]
-    if not kind.has_filter or (named and not options.filter):
+    if not NOUNS[kind.word].has_filter or (named and not options.filter):
         return named
     return _shown(named or planning.jobs.values(), options.filter, attachment, clock)
 

@@ -3,10 +3,19 @@
 from collections.abc import Hashable, Iterable
 
 from cockpit.k8s.evictions import EVICTED, eviction_words
+from cockpit.model.job import Job
 from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 
 LAUNCHER = "launcher"
 LEADERS = ("launcher", "leader", "master", "head", "driver", "coordinator", "chief")
+
+
+def members_of(job: Job, store: StoreReader) -> tuple[Pod, ...]:
+    """The pods of the job that are there."""
+    pods = (store.get(Kind.POD, uid) for uid in job.pod_uids)
+    return tuple(pod for pod in pods if isinstance(pod, Pod))
 
 
 def is_named_otherwise(pod: Pod) -> bool:

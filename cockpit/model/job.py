@@ -148,6 +148,11 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     pod_uids: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
 
+    @property
+    def is_suspended(self) -> bool:
+        """True where the key that suspends and resumes would resume it."""
+        return self.state == JobState.SUSPENDED
+
 
 class JobState:
     """Words for the state column, plain and few."""

@@ -61,6 +61,11 @@ def mark_of(node: Node) -> DrainMark | None:
     return _read(dict(node.annotations))
 
 
+def is_draining(node: Node) -> bool:
+    """Whether a drain is noted on the node."""
+    return mark_of(node) is not None
+
+
 def mark_in(tree: Mapping[str, object]) -> DrainMark | None:
     """The same of a node as the server has it now."""
     metadata, spec = tree.get("metadata"), tree.get("spec")

@@ -139,6 +139,11 @@ def is_tainted(node: Node) -> bool:
     return any(one.key == REMOVAL.key for one in node.taints)
 
 
+def is_closed(node: Node) -> bool:
+    """Whether no pod is placed on it, by its cordon or because it was about to be removed from here."""
+    return node.unschedulable or is_tainted(node)
+
+
 def when_cordoned(node: Node) -> float | None:
     """When the node was cordoned, None where nobody says: the mark of a reclaim was dated when a person
     asked, the server wrote it when the answer came."""

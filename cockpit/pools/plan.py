@@ -21,6 +21,8 @@ from cockpit.pools.truth import gpus_allocated, nodes_of
 
 LARGEST_REPLICAS = 10_000
 MOST_ADDED = 1_000
+_MOST_DIGITS = 8
+_LONGEST_SHOWN = 24
 """Nodes that come at once: more is a slip of the finger."""
 
 
@@ -184,3 +186,17 @@ def _at_once(now: int, replicas: int, at_once: int | None) -> tuple[str, ...]:
 def _names(nodes: Sequence[Node], most: int = 4) -> str:
     shown = ", ".join(one.name for one in nodes[:most])
     return shown if len(nodes) <= most else f"{shown} and {len(nodes) - most} more"
+
+
+def read_replicas(text: str) -> int:
+    """The wanted number of nodes behind a form field or `--to`. Raises BadInput."""
+    text = text.strip()
+    digits = text.removeprefix("-")
+    shown = repr(text) if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]!r}…"
+    if not text:
+        raise BadInput("no number of nodes was given: write one in digits, such as 4")
+    if not (digits.isascii() and digits.isdigit()):  # nor +3, which reads as three more
+        raise BadInput(f"{shown} is not a whole number of nodes: write it in digits, such as 4")
+    if len(digits) > _MOST_DIGITS:
+        raise BadInput(f"{shown} is too large a number of nodes: write a smaller one, such as 4")
+    return int(text)

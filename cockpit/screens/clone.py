@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cockpit.actions.clone_retry import plan_of_clone
 from cockpit.errors import CockpitError
 from cockpit.jobs.template import Template
 from cockpit.model.job import Job
@@ -39,8 +40,6 @@ class CloneScreen(SubmitScreen):
         return False if action == "template" else super().check_action(action, parameters)
 
     def _make(self, *_unused: Any) -> tuple[Plan | None, str]:
-        from cockpit.actions.verbs.job_shape import plan_of_clone
-
         try:
             return plan_of_clone(self.cockpit.planner()(), self._job, self._form, self._values), ""
         except CockpitError as error:

@@ -196,7 +196,7 @@ def _ways(place: VerbPlace, key: str, planning: "Planning | None") -> Ways:
     if len(things) > MOST_THINGS or not (things or verbs[0].finds_own):
         return ()
     try:
-        found = tuple(map(tuple, verb_meant(verbs, things).ways(planning, things)))
+        found = tuple(map(tuple, verb_meant(verbs, things).planner.ways(planning, things)))
     except CockpitError:
         return ()  # the verb itself says why it cannot be
     return found if len(things) < 2 else tuple(dict.fromkeys(map(_of_any_name, found)))

@@ -80,7 +80,7 @@ class Place(CalmFocus, Screen[None]):
     place: ClassVar[str] = ""
     has_filter: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ()
-    """What its rows, or the page itself, are to the verbs (`cockpit.actions.verbs.kinds`)."""
+    """What its rows, or the page itself, are to the verbs (`cockpit.actions.target_kinds`)."""
 
     @property
     def why_kinds(self) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from typing import Any
 
 from cockpit_widgets.types import FieldSpec
 
-from cockpit.actions.verbs.job_shape import RESIZE, WorkersOptions
+from cockpit.actions.job_size import WorkersOptions, plan_resize
+from cockpit.actions.verbs.job import RESIZE
 from cockpit.errors import BadInput
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan
@@ -40,8 +41,6 @@ class ResizeScreen(OneNumberScreen):
         return int(text)
 
     def plan(self) -> Plan:
-        from cockpit.actions.job_size import plan_resize
-
         workers = self._workers()
         return plan_resize(
             self._job, self._tree, workers, lookup=self.cockpit.cluster.lookup, context=self.cockpit.context

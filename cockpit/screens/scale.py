@@ -2,11 +2,17 @@
 
 from cockpit_widgets.types import FieldSpec
 
-from cockpit.actions.verbs.pool import ASK, LIMIT, SCALE, AskOptions, LimitOptions, NodesOptions
+from cockpit.actions.ask import AskOptions, AskTerms, plan_ask
+from cockpit.actions.limit import LimitOptions, plan_limit
+from cockpit.actions.planning import PoolTerms
+from cockpit.actions.scale import NodesOptions, plan_pool_scale
+from cockpit.actions.verbs.pool import ASK, LIMIT, SCALE
 from cockpit.errors import BadInput
 from cockpit.gangs.sentence import counted
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Pool
+from cockpit.pools.index import pool_again
+from cockpit.pools.plan import read_replicas
 from cockpit.screens.one_number import OneNumberScreen
 from cockpit.screens.verb_keys import act
 
@@ -16,8 +22,6 @@ class PoolNumberScreen(OneNumberScreen):
 
     def number(self) -> int:
         """What is typed. Raises BadInput that names the field."""
-        from cockpit.actions.scale import read_replicas
-
         try:
             return read_replicas(self._text)
         except BadInput as error:
@@ -43,10 +47,6 @@ class ScaleScreen(PoolNumberScreen):
         )
 
     def plan(self) -> Plan:
-        from cockpit.actions.planning import PoolTerms
-        from cockpit.actions.scale import plan_pool_scale
-        from cockpit.pools.index import pool_again
-
         cockpit, store = self.cockpit, self.cockpit.cluster.store
         terms = PoolTerms(at_seconds=cockpit.clock.cluster_now(), shrink_at_once=cockpit.shrink_at_once)
         pool = pool_again(store, self._pool)
@@ -90,9 +90,6 @@ class AskScreen(PoolNumberScreen):
         )
 
     def plan(self) -> Plan:
-        from cockpit.actions.ask import AskTerms, plan_ask
-        from cockpit.pools.index import pool_again
-
         planning = self.cockpit.planner()()
         pool = pool_again(planning.store, self._pool)
         return plan_ask(planning, pool, AskTerms(nodes=self.number()))
@@ -120,9 +117,6 @@ class LimitScreen(PoolNumberScreen):
         return FieldSpec("to", f"Maximum of {pool.name}", "integer", self._text, help_, "nodes", 0)
 
     def plan(self) -> Plan:
-        from cockpit.actions.limit import plan_limit
-        from cockpit.pools.index import pool_again
-
         store = self.cockpit.cluster.store
         pool = pool_again(store, self._pool)
         return plan_limit(pool, self.number(), store, context=self.cockpit.context)

@@ -2,61 +2,78 @@
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cockpit_widgets import ChoiceDialog
 from cockpit_widgets.types import ChoiceItem
 
-from cockpit.actions.verbs import job, job_reclaim, job_shape, queue
+from cockpit.actions.ask import AskOptions
+from cockpit.actions.choices import priority_classes
+from cockpit.actions.clone_retry import clone_form
+from cockpit.actions.conduct import picking_line
+from cockpit.actions.drain.bill import jobs_on
+from cockpit.actions.drain.plan import DrainOptions
+from cockpit.actions.job_size import size_of
+from cockpit.actions.keep import KeepOptions, is_kept
+from cockpit.actions.kill import PruneOptions, old_enough
+from cockpit.actions.planner import NoOptions
+from cockpit.actions.planning import tree_of
+from cockpit.actions.prioritise import PriorityOptions
+from cockpit.actions.queue import StopOptions, behind, no_verbs
+from cockpit.actions.reclaim_job import ReclaimJobOptions, jobs_line
+from cockpit.actions.reclaim_nodes import ReclaimOptions, ReclaimTerms, next_step
+from cockpit.actions.verbs import job, node, queue
+from cockpit.actions.verbs import pool as pool_verbs
 from cockpit.actions.verbs.verb import Flag, Verb
 from cockpit.errors import BadInput, CockpitError
+from cockpit.gangs import registry
+from cockpit.gangs.sentence import counted, listed
+from cockpit.model.gang import ClusterQueue, LocalQueue
+from cockpit.model.job import Job
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.pool import Pool
+from cockpit.pools.drain_mark import is_draining
+from cockpit.pools.index import pool_again, pool_object
+from cockpit.pools.plan import nodes_named
+from cockpit.pools.registry import ownership
+from cockpit.screens.clone import CloneScreen
+from cockpit.screens.place import Place
+from cockpit.screens.resize import ResizeScreen
+from cockpit.screens.scale import AskScreen, LimitScreen, ScaleScreen
+from cockpit.screens.smoke import SmokeScreen
+from cockpit.screens.submit import SubmitScreen
 from cockpit.screens.verb_keys import act
-
-if TYPE_CHECKING:
-    from cockpit.actions.verbs.drain import DrainOptions
-    from cockpit.model.gang import ClusterQueue, LocalQueue
-    from cockpit.model.job import Job
-    from cockpit.model.node import Node
-    from cockpit.model.pod import Pod
-    from cockpit.model.pool import Pool
-    from cockpit.screens.place import Place
+from cockpit.triage.idle_jobs import reclaimable
 
 AGES: Final = (("1h", "an hour"), ("1d", "a day"), ("7d", "a week"), ("30d", "thirty days"))
+DRAIN_SETTINGS: Final = tuple(flag for flag in node.DRAIN.flags if flag.field != "after_job")
+"""The options that the dialog of the key offers beside *when*; the plan asks for the name itself."""
 TIMES: Final = ("30s", "2m", "10m", "1h")
 """Offered for a grace period and a time limit."""
-Opener = Callable[["Place", Sequence[Any]], Coroutine[Any, Any, None]]
+Opener = Callable[[Place, Sequence[Any]], Coroutine[Any, Any, None]]
 
 
-async def _submit(place: "Place", _nothing: Sequence[Any]) -> None:
-    from cockpit.screens.submit import SubmitScreen
-
+async def _submit(place: Place, _nothing: Sequence[Any]) -> None:
     place.app.push_screen(SubmitScreen())
 
 
-async def _clone(place: "Place", jobs: "Sequence[Job]") -> None:
-    from cockpit.screens.clone import CloneScreen
-
-    template = await job_shape.clone_form(place.cockpit.planner()(), jobs[0])
+async def _clone(place: Place, jobs: Sequence[Job]) -> None:
+    template = await clone_form(place.cockpit.planner()(), jobs[0])
     place.app.push_screen(CloneScreen(jobs[0], template))
 
 
-async def open_changed_clone(place: "Place", one: "Job", changed: Mapping[str, str]) -> None:
+async def open_changed_clone(place: Place, one: Job, changed: Mapping[str, str]) -> None:
     """The form of a clone with these values; what cannot be is said."""
-    from cockpit.screens.clone import CloneScreen
-
     try:
-        template = await job_shape.clone_form(place.cockpit.planner()(), one)
+        template = await clone_form(place.cockpit.planner()(), one)
     except CockpitError as error:
         place.say(error.sentence)
         return
     place.app.push_screen(CloneScreen(one, template, changed))
 
 
-async def _resize(place: "Place", jobs: "Sequence[Job]") -> None:
-    from cockpit.actions.job_size import size_of
-    from cockpit.actions.planning import tree_of
-    from cockpit.screens.resize import ResizeScreen
-
+async def _resize(place: Place, jobs: Sequence[Job]) -> None:
     if len(jobs) > 1:
         raise BadInput("only one job at a time can be resized: unmark the others")
     one = jobs[0]
@@ -67,22 +84,19 @@ async def _resize(place: "Place", jobs: "Sequence[Job]") -> None:
     place.app.push_screen(ResizeScreen(one, tree, size.now))
 
 
-async def _prioritise(place: "Place", jobs: "Sequence[Job]") -> None:
+async def _prioritise(place: Place, jobs: Sequence[Job]) -> None:
     items = await _priorities(place, jobs)
     name = f"{len(jobs)} jobs" if len(jobs) > 1 else f"{jobs[0].namespace}/{jobs[0].name}"
     chosen = await place.app.push_screen_wait(ChoiceDialog(f"Priority or queue of {name}", items))
     if chosen is None:
         return
     what, _, value = chosen.partition(" ")
-    options = job_shape.PriorityOptions(**{what: value})
-    act(place.app, job_shape.PRIORITISE, jobs, options, say=place.say, then=place.acted)
+    options = PriorityOptions(**{what: value})
+    act(place.app, job.PRIORITISE, jobs, options, say=place.say, then=place.acted)
 
 
-async def _priorities(place: "Place", jobs: "Sequence[Job]") -> list[ChoiceItem]:
+async def _priorities(place: Place, jobs: Sequence[Job]) -> list[ChoiceItem]:
     """Priority classes, then the queues that these jobs could move to."""
-    from cockpit.actions.choices import priority_classes
-    from cockpit.gangs import registry
-
     engines = [registry.engine_named(one.engine) for one in jobs]
     engine = next((one for one in engines if one.priority is not None), registry.NONE)
     found = await priority_classes(place.cockpit.planner()(), engine)
@@ -97,18 +111,16 @@ async def _priorities(place: "Place", jobs: "Sequence[Job]") -> list[ChoiceItem]
     return items
 
 
-async def _prune(place: "Place", _nothing: Sequence[Any]) -> None:
-    from cockpit.actions.conduct import picking_line
-
+async def _prune(place: Place, _nothing: Sequence[Any]) -> None:
     items = [ChoiceItem(age, f"older than {words}", age) for age, words in AGES]
     dialog = ChoiceDialog("Delete finished jobs", items, placeholder="or an age: 12h, 3d", is_free=True)
     age = await place.app.push_screen_wait(dialog)
     if age is None:
         return
-    options = job.PruneOptions(age)
+    options = PruneOptions(age)
     cluster, shown = place.cockpit.cluster, place.cockpit.cluster.namespaces
     every = [one for one in cluster.jobs.jobs.values() if one.namespace in shown]
-    jobs = job.old_enough(every, options, place.cockpit.clock.cluster_now())
+    jobs = old_enough(every, options, place.cockpit.clock.cluster_now())
     if not jobs:
         place.say(f"no job ended more than {age} ago")
         return
@@ -116,10 +128,7 @@ async def _prune(place: "Place", _nothing: Sequence[Any]) -> None:
     act(place.app, job.PRUNE, jobs, options, say=place.say, then=place.acted, shell=shell)
 
 
-async def _scale(place: "Place", pools: "Sequence[Pool]") -> None:
-    from cockpit.pools.index import pool_again
-    from cockpit.screens.scale import ScaleScreen
-
+async def _scale(place: Place, pools: Sequence[Pool]) -> None:
     pool = pools[0]
     if pool.why_not and await place.cockpit.cluster.outside.read(pool, is_fresh=False):
         pool = pool_again(place.cockpit.cluster.store, pool)
@@ -128,39 +137,27 @@ async def _scale(place: "Place", pools: "Sequence[Pool]") -> None:
     place.app.push_screen(ScaleScreen(pool))
 
 
-async def _ask(place: "Place", pools: "Sequence[Pool]") -> None:
+async def _ask(place: Place, pools: Sequence[Pool]) -> None:
     """Where something of ours asks for the pool already, the key takes that back."""
-    from cockpit.actions.verbs.pool import ASK, AskOptions
-    from cockpit.screens.scale import AskScreen
-
     if (await place.cockpit.api.read_standing(pools[0])).found:
-        act(place.app, ASK, pools, AskOptions(withdraw=True), say=place.say, then=place.acted)
+        act(place.app, pool_verbs.ASK, pools, AskOptions(withdraw=True), say=place.say, then=place.acted)
     else:
         place.app.push_screen(AskScreen(pools[0]))
 
 
-async def _limit(place: "Place", pools: "Sequence[Pool]") -> None:
-    from cockpit.pools import registry
-    from cockpit.pools.index import pool_again, pool_object
-    from cockpit.pools.plan import nodes_named
-    from cockpit.screens.scale import LimitScreen
-
+async def _limit(place: Place, pools: Sequence[Pool]) -> None:
     pool, store = pools[0], place.cockpit.cluster.store
     if pool.why_not and await place.cockpit.cluster.outside.read(pool, is_fresh=False):
         pool = pool_again(store, pool)
     owner = pool_object(store, pool)
-    may = registry.ownership(owner, nodes_named(store, pool), store).may_limit
+    may = ownership(owner, nodes_named(store, pool), store).may_limit
     if may.may is not True:
         raise BadInput(f"{pool.name}: {may.why_not}")
     place.app.push_screen(LimitScreen(pool))
 
 
-async def _reclaim(place: "Place", pools: "Sequence[Pool]") -> None:
+async def _reclaim(place: Place, pools: Sequence[Pool]) -> None:
     """Ask only where nodes are empty and their idle time is unknown."""
-    from cockpit.actions.reclaim_nodes import ReclaimTerms, next_step
-    from cockpit.actions.verbs.pool import RECLAIM, ReclaimOptions
-    from cockpit.gangs.sentence import counted
-
     pool, planning = pools[0], place.cockpit.planner()()
     jobs = _idle_jobs(place, pool)
     if jobs:
@@ -171,9 +168,9 @@ async def _reclaim(place: "Place", pools: "Sequence[Pool]") -> None:
         ]
         chosen = await place.app.push_screen_wait(ChoiceDialog(f"Reclaim of pool {pool.name}", items))
         if chosen == "jobs":
-            told = job_reclaim.ReclaimJobOptions()
-            shell = job_reclaim.jobs_line(pool, told, planning.context)
-            act(place.app, job_reclaim.RECLAIM, jobs, told, say=place.say, then=place.acted, shell=shell)
+            told = ReclaimJobOptions()
+            shell = jobs_line(pool, told, planning.context)
+            act(place.app, job.RECLAIM, jobs, told, say=place.say, then=place.acted, shell=shell)
         if chosen != "nodes":
             return
     step, options = next_step(pool, planning.store, planning, ReclaimTerms()), ReclaimOptions()
@@ -186,13 +183,11 @@ async def _reclaim(place: "Place", pools: "Sequence[Pool]") -> None:
         if chosen is None:
             return
         options = ReclaimOptions(include_unknown=chosen == "all")
-    act(place.app, RECLAIM, pools, options, say=place.say, then=place.acted)
+    act(place.app, pool_verbs.RECLAIM, pools, options, say=place.say, then=place.acted)
 
 
-def _idle_jobs(place: "Place", pool: "Pool") -> "list[Job]":
+def _idle_jobs(place: Place, pool: Pool) -> "list[Job]":
     """Jobs of the pool that were judged idle, and those that are marked."""
-    from cockpit.triage.idle_jobs import reclaimable
-
     cluster, now_seconds = place.cockpit.cluster, place.cockpit.clock.cluster_now()
     store, known = cluster.store, cluster.verdicts.on_demand.idle
     return [
@@ -202,9 +197,7 @@ def _idle_jobs(place: "Place", pool: "Pool") -> "list[Job]":
     ]
 
 
-async def _stop_queue(place: "Place", queues: "Sequence[LocalQueue | ClusterQueue]") -> None:
-    from cockpit.actions.queue import behind, no_verbs
-
+async def _stop_queue(place: Place, queues: Sequence[LocalQueue | ClusterQueue]) -> None:
     if why := no_verbs(queues[0]):
         place.say(why)
         return
@@ -215,13 +208,11 @@ async def _stop_queue(place: "Place", queues: "Sequence[LocalQueue | ClusterQueu
         return
     what, _, at = chosen.partition(" ")
     verb = queue.RESUME if what == "resume" else queue.STOP
-    options = verb.options() if what == "resume" else queue.StopOptions(drain=what == "drain")
+    options = NoOptions() if what == "resume" else StopOptions(drain=what == "drain")
     act(place.app, verb, (found[int(at)],), options, say=place.say, then=place.acted)
 
 
-def _queue_choices(at: int, one: "LocalQueue | ClusterQueue") -> list[ChoiceItem]:
-    from cockpit.model.gang import LocalQueue
-
+def _queue_choices(at: int, one: LocalQueue | ClusterQueue) -> list[ChoiceItem]:
     title = "LocalQueue" if isinstance(one, LocalQueue) else f"ClusterQueue {one.name}"
     items = []
     if one.is_stopped:
@@ -233,40 +224,36 @@ def _queue_choices(at: int, one: "LocalQueue | ClusterQueue") -> list[ChoiceItem
     return items
 
 
-async def _drain(place: "Place", nodes: "Sequence[Node]") -> None:
-    from cockpit.actions.verbs import drain
-
-    options = drain.DrainOptions()  # the defaults of the command
+async def _drain(place: Place, nodes: Sequence[Node]) -> None:
+    options = DrainOptions()  # the defaults of the command
     name = f"{len(nodes)} nodes" if len(nodes) > 1 else f"node {nodes[0].name}"
     while True:
         items = [*_drain_choices(place, nodes), *_drain_settings(options)]
         chosen = await place.app.push_screen_wait(ChoiceDialog(f"Drain of {name}", items))
         if chosen is None:
             return
-        flag = next((one for one in drain.SETTINGS if one.field == chosen), None)
+        flag = next((one for one in DRAIN_SETTINGS if one.field == chosen), None)
         if flag is None:
             break
         options = await _with_setting(place, options, flag)
     if chosen == "stop":
-        act(place.app, drain.STOP_DRAIN, nodes, drain.STOP_DRAIN.options(), say=place.say, then=place.acted)
+        act(place.app, node.STOP_DRAIN, nodes, NoOptions(), say=place.say, then=place.acted)
         return
     options = replace(options, after_job=chosen == "after")
-    act(place.app, drain.DRAIN, nodes, options, say=place.say, then=place.acted)
+    act(place.app, node.DRAIN, nodes, options, say=place.say, then=place.acted)
 
 
-def _drain_settings(options: "DrainOptions") -> list[ChoiceItem]:
+def _drain_settings(options: DrainOptions) -> list[ChoiceItem]:
     """What a command says by options, as it stands: chosen, it is another, and the question stands again."""
-    from cockpit.actions.verbs import drain
-
     items = []
-    for flag in drain.SETTINGS:
+    for flag in DRAIN_SETTINGS:
         value = getattr(options, flag.field)
         said = ("on" if value else "off") if flag.is_switch else value or "not set"
         items.append(ChoiceItem(flag.field, f"{flag.name}: {said}", flag.help))
     return items
 
 
-async def _with_setting(place: "Place", options: "DrainOptions", flag: Flag) -> "DrainOptions":
+async def _with_setting(place: Place, options: DrainOptions, flag: Flag) -> DrainOptions:
     """The options with another value of that flag. Raises BadInput for a time that is none."""
     changes: dict[str, Any] = {flag.field: not getattr(options, flag.field)}
     if not flag.is_switch:
@@ -278,26 +265,18 @@ async def _with_setting(place: "Place", options: "DrainOptions", flag: Flag) -> 
     return replace(options, **changes)
 
 
-async def _keep(place: "Place", nodes: "Sequence[Node]") -> None:
+async def _keep(place: Place, nodes: Sequence[Node]) -> None:
     """Let go what is kept; where some are and some are not, keep all."""
-    from cockpit.actions.verbs import keep
-
-    options = keep.KeepOptions(off=all(map(keep.is_kept, nodes)))
-    act(place.app, keep.KEEP, nodes, options, say=place.say, then=place.acted)
+    options = KeepOptions(off=all(map(is_kept, nodes)))
+    act(place.app, node.KEEP, nodes, options, say=place.say, then=place.acted)
 
 
-async def _smoke_test(place: "Place", nodes: "Sequence[Node]") -> None:
-    from cockpit.screens.smoke import SmokeScreen
-
+async def _smoke_test(place: Place, nodes: Sequence[Node]) -> None:
     place.app.push_screen(SmokeScreen(nodes[0].name, place.cockpit.default_namespace))
 
 
-def _drain_choices(place: "Place", nodes: "Sequence[Node]") -> list[ChoiceItem]:
+def _drain_choices(place: Place, nodes: Sequence[Node]) -> list[ChoiceItem]:
     """Waiting for the jobs first: it interrupts no job."""
-    from cockpit.actions.drain.bill import jobs_on
-    from cockpit.actions.verbs.drain import is_draining
-    from cockpit.gangs.sentence import listed
-
     cluster = place.cockpit.cluster
     store, jobs = cluster.store, cluster.jobs.jobs
     names = [
@@ -319,15 +298,15 @@ def _drain_choices(place: "Place", nodes: "Sequence[Node]") -> list[ChoiceItem]:
     return items
 
 
-async def _shell(place: "Place", pods: "Sequence[Pod]") -> None:
+async def _shell(place: Place, pods: Sequence[Pod]) -> None:
     place.cockpit.enter_pod(pods[0])
 
 
-async def _tensorboard(place: "Place", _jobs: "Sequence[Job]") -> None:
+async def _tensorboard(place: Place, _jobs: Sequence[Job]) -> None:
     place.action_tensorboard()  # type: ignore[attr-defined] # the page that has this key has the port
 
 
-async def open_verb(place: "Place", verb: Verb, things: Sequence[Any]) -> None:
+async def open_verb(place: Place, verb: Verb, things: Sequence[Any]) -> None:
     """Ask for the verb's options; show why they cannot be chosen."""
     try:
         await OPENERS[verb.opener](place, things)

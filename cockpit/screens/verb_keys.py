@@ -34,7 +34,7 @@ def begin(place: VerbPlace, key: str) -> None:
     elif verb.opener:
         place.cockpit.open_verb(place, verb, things)
     else:
-        act(place.app, verb, things, verb.options(), say=place.say, then=place.acted)
+        act(place.app, verb, things, verb.planner.options(), say=place.say, then=place.acted)
 
 
 def act(

@@ -12,13 +12,13 @@ import msgspec
 
 from cockpit.actions.drain.reads import budgets_in
 from cockpit.actions.field_choices import asked_lists
+from cockpit.actions.form_rights import rights_to_test
 from cockpit.actions.planning import Planning
 from cockpit.actions.pool_lease import hold_of, read_lease, release_call
 from cockpit.actions.record_run import kept_in_cluster
+from cockpit.actions.rights import right_on
 from cockpit.actions.surroundings import Needs
-from cockpit.actions.verbs.node import rights_to_test
 from cockpit.actions.verbs.registry import VERBS, verb_of
-from cockpit.actions.verbs.rights import right_on
 from cockpit.api_server import ApiServer
 from cockpit.attach import AttachOptions, watched_kinds
 from cockpit.attach_telemetry import server_reads
@@ -252,7 +252,7 @@ async def do_everything(
         if verb.id in ELSEWHERE:
             continue
         for thing in things[verb.kind]:
-            named[verb.id].update(verb.needs(planning, thing))
+            named[verb.id].update(verb.planner.needs(planning, thing))
             if verb.id in STREAMS:
                 continue
             try:
@@ -269,7 +269,7 @@ async def do_everything(
     assert hold is not None
     await _quiet(perform(session, release_call(hold, 2.0), dry_run=True))
     asked = named["pool.ask"]
-    ask = verb_of("pool.ask")
+    ask = verb_of("pool.ask").planner
     for way in API_KINDS:
         for one in things["pool"]:
             await _quiet(ask.plan(planning, one, ask.options("2", way.value)))
@@ -281,8 +281,10 @@ async def do_everything(
     named["pool.reclaim"].add(Right("delete", "karpenter.sh", "nodeclaims"))
     named["pool.reclaim"].update(named["pool.scale"])
     named["node.smoke-test"].update(rights_to_test(SPACES[0]))
-    named["job.submit"].update(right for way in verb_of("job.submit").ways(planning, ()) for right in way)
-    named["job.record"].update(verb_of("job.record").needs(planning, things["job"][0]))
+    named["job.submit"].update(
+        right for way in verb_of("job.submit").planner.ways(planning, ()) for right in way
+    )
+    named["job.record"].update(verb_of("job.record").planner.needs(planning, things["job"][0]))
     return {verb: frozenset(map(_grant, rights)) for verb, rights in named.items()}
 
 

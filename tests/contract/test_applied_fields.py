@@ -5,9 +5,9 @@ from collections.abc import Awaitable
 import pytest
 
 from cockpit.actions.conduct import Intent, Tried, What, carry_verb
+from cockpit.actions.planner import NoOptions
 from cockpit.actions.planning import Planning
 from cockpit.actions.verbs.job import SUSPEND
-from cockpit.actions.verbs.verb import NoOptions
 from cockpit.clock import SystemClock
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Plan

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.verbs import node as node_verbs
+from cockpit.actions.form_rights import rights_to_test
 from cockpit.actions.verbs.registry import VERBS, verb_of
 from cockpit.cli import main
 from cockpit.model.job import JobState
@@ -81,14 +81,14 @@ def test_every_verb_has_a_command_or_a_reason() -> None:
 def needed(there: There, over: list[Any], verb_id: str, command: str, space: str) -> tuple[Right, ...]:  # noqa: F811
     """The rights that the verb needs on the thing which the command names."""
     if verb_id == "node.smoke-test":
-        return tuple(node_verbs.rights_to_test(space))
+        return tuple(rights_to_test(space))
     if verb_id == "job.submit":
         return (Right("create", "kubeflow.org", "mpijobs", namespace=space),)
     name = command.split()[2].rsplit("/", 1)[-1]
     verb = verb_of(verb_id)
     things = (one for one in (*there.things[verb.kind], *over) if one.name == name)
     thing = next(one for one in things if getattr(one, "namespace", "") in ("", space) or verb.kind == "pool")
-    return tuple(verb.needs(there.planning, thing))
+    return tuple(verb.planner.needs(there.planning, thing))
 
 
 @pytest.mark.parametrize("verb_id", COMMANDS)

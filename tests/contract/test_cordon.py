@@ -11,10 +11,11 @@ import pytest
 
 from cockpit.actions.conduct import Tried, conduct, maker, plan_of, prepare
 from cockpit.actions.perform import carry_out, rehearse
+from cockpit.actions.planner import NoOptions
 from cockpit.actions.planning import Planning
 from cockpit.actions.replan import rehearse_replanned
 from cockpit.actions.verbs.node import CORDON, UNCORDON
-from cockpit.actions.verbs.verb import NoOptions, Verb
+from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, Refused, Unchanged
 from cockpit.kube.decode.decoders import NODE
@@ -427,5 +428,5 @@ async def test_a_viewer_lacks_the_one_right_that_the_verb_names(
 ) -> None:
     one, session = await asyncio.to_thread(machine), await connect("viewer", write=True)
     plan = await making(CORDON, one, session)()
-    assert list(CORDON.needs(on(table_of(one)), one)) == list(rights_of(plan))
+    assert list(CORDON.planner.needs(on(table_of(one)), one)) == list(rights_of(plan))
     assert (await rehearse(plan, session)).state == "refused"

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from cockpit_widgets import ConfirmDialog
 
-from cockpit.actions.conduct import Tried, plan_of
-from cockpit.actions.verbs.job_shape import WorkersOptions
-from cockpit.actions.verbs.queue import StopOptions
+from cockpit.actions.conduct import Tried, named
+from cockpit.actions.job_size import WorkersOptions
+from cockpit.actions.planner import NoOptions
+from cockpit.actions.queue import StopOptions
 from cockpit.actions.verbs.registry import VERBS, verb_of
-from cockpit.actions.verbs.verb import NoOptions
 from cockpit.errors import CockpitError
 from cockpit.model.job import Job
 from cockpit.model.plan import Outcome, Plan
@@ -39,7 +39,7 @@ CLUSTER = "prod-eu"
 
 HARMFUL: dict[str, Any] = {
     "queue.stop": StopOptions(drain=True),
-    "pool.scale": verb_of("pool.scale").options("0"),
+    "pool.scale": verb_of("pool.scale").planner.options("0"),
     "job.scale": WorkersOptions(to=1),
 }
 """Options by which a verb ends something that it could do without."""
@@ -74,15 +74,6 @@ async def answered(plan: Plan, *keys: str) -> tuple[str, bool]:
         return text, is_yes
 
 
-def made_by(known: Plan) -> Any:
-    """How a verb makes its plan, where that is known."""
-
-    async def plan(*_: Any) -> Plan:
-        return known
-
-    return plan
-
-
 async def plans_of_everything(there: There) -> dict[str, Plan]:  # noqa: F811
     """Of each verb the first plan that ends something."""
     found: dict[str, Plan] = {}
@@ -92,8 +83,7 @@ async def plans_of_everything(there: There) -> dict[str, Plan]:  # noqa: F811
         for thing in map(at_work, there.things[verb.kind]):
             try:
                 known = await plan_for(verb, there.planning, thing)
-                one = replace(verb, plan=made_by(known), flags=())
-                plan = await plan_of(one, there.planning, thing, NoOptions())
+                plan = named(known, replace(verb, flags=()), thing, NoOptions(), there.planning.context)
             except CockpitError:
                 continue
             if plan.is_destructive:

@@ -17,13 +17,15 @@ import msgspec
 import pytest
 
 from cockpit.actions import reclaim_job
+from cockpit.actions.clone_retry import clone_form, plan_of_clone
+from cockpit.actions.drain.plan import DrainOptions
+from cockpit.actions.form_rights import rights_to_test
+from cockpit.actions.job_size import WorkersOptions
 from cockpit.actions.perform import rehearse
 from cockpit.actions.planning import Planning
+from cockpit.actions.prioritise import PriorityOptions
 from cockpit.actions.replan import TRIES
 from cockpit.actions.submit import plan_submit
-from cockpit.actions.verbs import job_shape
-from cockpit.actions.verbs import node as node_verbs
-from cockpit.actions.verbs.drain import DrainOptions
 from cockpit.actions.verbs.registry import VERBS, verb_of
 from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import SystemClock
@@ -61,14 +63,14 @@ PEOPLE = ("viewer", "engineer", "admin", "demo viewer", "demo engineer")
 GROUPS = {"demo viewer": "cockpit:viewers", "demo engineer": "cockpit:engineers"}
 """Who of the embedded cluster is met under which group; on a real server as a user of that group."""
 OPTIONS = {
-    "job.scale": job_shape.WorkersOptions(to=5),
-    "job.prioritise": job_shape.PriorityOptions(priority="high"),
-    "job.prune": verb_of("job.prune").options("1h"),
-    "pool.scale": verb_of("pool.scale").options("7"),
+    "job.scale": WorkersOptions(to=5),
+    "job.prioritise": PriorityOptions(priority="high"),
+    "job.prune": verb_of("job.prune").planner.options("1h"),
+    "pool.scale": verb_of("pool.scale").planner.options("7"),
     "node.drain": DrainOptions(force=True, delete_emptydir_data=True),
-    "pool.limit": verb_of("pool.limit").options("7"),
-    "pool.ask": verb_of("pool.ask").options("2"),
-    "pool.reclaim": verb_of("pool.reclaim").options("", "1", True),
+    "pool.limit": verb_of("pool.limit").planner.options("7"),
+    "pool.ask": verb_of("pool.ask").planner.options("2"),
+    "pool.reclaim": verb_of("pool.reclaim").planner.options("", "1", True),
 }
 STREAMS = {"job.exec": "exec", "job.tensorboard": "portforward"}
 ELSEWHERE = {"node.smoke-test", "job.submit", "job.record"}
@@ -251,13 +253,13 @@ def name_of(thing: Any) -> str:
 
 async def plan_for(verb: Verb, planning: Planning, thing: Any) -> Any:
     if verb.id == "job.clone":
-        return job_shape.plan_of_clone(planning, thing, await job_shape.clone_form(planning, thing), {})
+        return plan_of_clone(planning, thing, await clone_form(planning, thing), {})
     if verb.id == "job.reclaim":  # at which step it is matters here, not by what it is judged
         state = JobState.RUNNING if thing.state == JobState.FAILED else thing.state
         thing = msgspec.structs.replace(thing, state=state, gpus_allocated=1)
         with mock.patch.object(reclaim_job, "_is_idle", lambda _ground: True):
-            return await verb.plan(planning, thing, verb.options())
-    return await verb.plan(planning, thing, OPTIONS.get(verb.id) or verb.options())
+            return await verb.planner.plan(planning, thing, verb.planner.options())
+    return await verb.planner.plan(planning, thing, OPTIONS.get(verb.id) or verb.planner.options())
 
 
 def opened(server: Server, who: str, verb: Verb, thing: Any) -> int:
@@ -298,7 +300,7 @@ async def test_a_free_key_works_and_a_crossed_out_one_would_be_refused(
             state, refusal = f"{outcome.state}: {outcome.sentence}", outcome.refusal
             is_refused = refusal is not None and refusal.status == 403
             assert is_refused or outcome.state == "done", state
-        needs = tuple(verb.needs(there.planning, thing))
+        needs = tuple(verb.planner.needs(there.planning, thing))
         reviews = await reviews_of(session, needs)
         line = Line(who, verb.id, name_of(thing), lacking((needs,), reviews.verdict), state)
         assert Permission.UNKNOWN not in map(reviews.verdict, needs), line
@@ -323,7 +325,7 @@ async def test_a_new_job_may_be_made_where_one_of_its_ways_is_open(
     store = Store()
     store.apply(Batch(kind=Kind.NAMESPACE, changed=tuple(Record(uid=one, name=one) for one in SPACES)))
     session = await acting(who)
-    ways = verb_of("job.submit").ways(replace(there.planning, store=store), ())
+    ways = verb_of("job.submit").planner.ways(replace(there.planning, store=store), ())
     reviews = await reviews_of(session, [right for way in ways for right in way])
     answers = {}
     for space in SPACES:
@@ -356,7 +358,7 @@ async def test_a_smoke_test_is_refused_before_it_begins_where_a_step_of_it_would
             "list pods": ("GET", BUILT_IN["pods"].path(space), {}),
             "get pods/log": ("GET", f"{pod}/log", {}),
         }
-        needs = node_verbs.rights_to_test(space)
+        needs = rights_to_test(space)
         assert {f"{one.verb} {one.label}" for one in needs} == set(steps)
         reviews = await reviews_of(session, needs)
         answers: dict[str, int] = {}

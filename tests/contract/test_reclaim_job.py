@@ -6,11 +6,11 @@ import pytest
 
 from cockpit.actions import reclaim_job
 from cockpit.actions.conduct import plan_of
+from cockpit.actions.planner import NoOptions
 from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.actions.reclaim_job import ReclaimJobOptions
 from cockpit.actions.replan import carry_replanned
-from cockpit.actions.verbs.job import RESUME
-from cockpit.actions.verbs.job_reclaim import RECLAIM, ReclaimJobOptions
-from cockpit.actions.verbs.verb import NoOptions
+from cockpit.actions.verbs.job import RECLAIM, RESUME
 from cockpit.clock import ManualClock
 from cockpit.errors import Unchanged
 from cockpit.kube.decode.decoders import JOB

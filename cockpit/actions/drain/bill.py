@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cockpit.fit.scheduling_context import Budget
+from cockpit.jobs.members import members_of
 from cockpit.k8s.selectors import selects
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
@@ -164,8 +165,6 @@ def _broken(node: str, job: Job, members: Sequence[Pod]) -> Broken:
 
 def _alive(job: Job, store: StoreReader) -> list[Pod]:
     """Its members that have not ended."""
-    from cockpit.actions.kill import members_of
-
     return [one for one in members_of(job, store) if not one.is_finished and one.deleting_seconds is None]
 
 

@@ -6,20 +6,26 @@ Only what the server lists on the node by now is evicted, each pod by its uid, a
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from cockpit.actions.cordon import as_now
 from cockpit.actions.drain.bill import Bill, Broken, Delay, NodePod, bill_of, delays, is_known, jobs_on
 from cockpit.actions.drain.reads import budgets_in, pods_on
+from cockpit.actions.planner import Planner
 from cockpit.actions.planning import Planning
+from cockpit.actions.rights import right_to_patch_node
 from cockpit.errors import BadInput, Refused, Unchanged
 from cockpit.fit.scheduling_context import Budget
 from cockpit.gangs.sentence import counted, listed
 from cockpit.kube.resource import NODES, PODS
 from cockpit.local_state.audit import local_user
+from cockpit.model.duration import parse_duration
 from cockpit.model.node import Node
 from cockpit.model.plan import AwaitedJob, Call, DrainOrder, Plan
+from cockpit.model.right import Right
 from cockpit.pools import drain_mark
-from cockpit.pools.drain_mark import DrainMark, mark_of
+from cockpit.pools.drain_mark import DrainMark, mark_of, still_there
 
 MERGE: Final = "application/merge-patch+json"
 EVICTION: Final = "policy/v1"
@@ -271,3 +277,49 @@ def budget_words(budget: Budget) -> str:
 
 def _keys(pods: Iterable[NodePod]) -> list[str]:
     return [one.key for one in pods]
+
+
+@dataclass(frozen=True, slots=True)
+class DrainOptions:
+    """How a drain goes; times as they were typed, "" for none."""
+
+    after_job: bool = False
+    grace: str = ""
+    within: str = ""
+    force: bool = False
+    delete_emptydir_data: bool = False
+
+    def __post_init__(self) -> None:
+        self.seconds("grace")
+        self.seconds("within")
+
+    def seconds(self, field: str) -> float | None:
+        """One of the times, None where it was not given. Raises BadInput."""
+        text = getattr(self, field)
+        try:
+            return parse_duration(text) if text else None
+        except ValueError:
+            raise BadInput(f"--{field}: {text!r} is no time; write for example 90s or 10m") from None
+
+
+async def plan_to_drain(planning: Planning, node: Node, options: DrainOptions) -> Plan:
+    """Cordon the node and evict its pods, as far as their budgets let it."""
+    grace = options.seconds("grace")
+    return await plan_drain(
+        planning,
+        await as_now(planning, node),
+        after_job=options.after_job,
+        grace_seconds=None if grace is None else int(grace),
+        longest_seconds=options.seconds("within") or 0.0,
+        force=options.force,
+        takes_scratch=options.delete_emptydir_data,
+    )
+
+
+def _needs(planning: Planning, node: Node) -> tuple[Right, ...]:
+    spaces = sorted({pod.namespace for pod in still_there(node.name, planning.store)})
+    evicts = (Right("create", "", "pods", "eviction", space) for space in spaces)
+    return (*right_to_patch_node(planning, node), *evicts)
+
+
+DRAIN = Planner(options=DrainOptions, plan=plan_to_drain, needs=_needs)

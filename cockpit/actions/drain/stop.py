@@ -3,7 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
+from cockpit.actions.cordon import as_now
 from cockpit.actions.drain.plan import MERGE
+from cockpit.actions.planner import Planner
+from cockpit.actions.planning import Planning
+from cockpit.actions.rights import right_to_patch_node
 from cockpit.errors import Unchanged
 from cockpit.gangs.sentence import counted
 from cockpit.kube.resource import NODES
@@ -11,9 +15,6 @@ from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.drain_mark import KEYS, DrainMark, mark_of, still_there
-
-WITHOUT_MARK: dict[str, Any] = dict.fromkeys(KEYS)
-"""Annotations of a patch that takes the note of a drain away."""
 
 
 def plan_stop(node: Node, store: StoreReader) -> Plan:
@@ -25,7 +26,7 @@ def plan_stop(node: Node, store: StoreReader) -> Plan:
         "metadata": {
             "uid": node.uid,
             "resourceVersion": node.resource_version,
-            "annotations": WITHOUT_MARK,
+            "annotations": dict.fromkeys(KEYS),
         }
     }
     if mark.has_cordoned:
@@ -58,3 +59,10 @@ def _lines(mark: DrainMark, left: int) -> Iterable[str]:
         yield "new pods are scheduled on it again"
     else:
         yield "it was cordoned before that drain, by someone else: it stays cordoned"
+
+
+async def _plan(planning: Planning, node: Node, _options: Any) -> Plan:
+    return plan_stop(await as_now(planning, node), planning.store)
+
+
+STOP_DRAIN = Planner(plan=_plan, needs=right_to_patch_node)

@@ -1,5 +1,5 @@
-"""Everything that the cockpit can do to a cluster, a file a family; `registry` lists them all.
+"""Everything that the cockpit can do to a cluster, as values; `registry` lists them all.
 
-To add a verb: write its file (its words, its plan, the rights it needs) and name it in `registry.VERBS`. Its
-key, footer, help, palette entry, subcommand, marks and `audit apply` are made from that.
+To add a verb: write its value here, name it in `registry.VERBS`, and write its planner (options, rights, plan).
+Its key, footer, help, palette entry, subcommand, marks and `audit apply` are made from that.
 """

@@ -1,276 +1,85 @@
-"""Take a node out of scheduling, and put it back.
+"""Verbs on nodes."""
 
-What `kubectl cordon` does: `spec.unschedulable`, guarded by uid and resource version. Its pods stay.
-"""
-
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
-
-from cockpit.actions.verbs.verb import Verb, Words
-
-if TYPE_CHECKING:
-    from cockpit.actions.planning import Planning
-    from cockpit.model.node import Node
-    from cockpit.model.plan import Plan
-    from cockpit.model.right import Right, Ways
-
-_UPGRADE: Final = "nvidia.com/gpu-driver-upgrade-state"  # NVIDIA k8s-operator-libs pkg/upgrade/consts.go
-_UPGRADE_ENDS: Final = ("", "upgrade-done", "upgrade-failed")
-_AGAIN: Final = "schedulable again"
-
-
-async def plan_to_cordon(planning: "Planning", node: "Node", _options: Any) -> "Plan":
-    """No new pod is placed on the node. Raises Unchanged where it is cordoned already."""
-    from cockpit.errors import Unchanged
-
-    now = await as_now(planning, node)
-    if now.unschedulable:
-        raise Unchanged(f"node {now.name} is already cordoned")
-    lines = ["no new pod is scheduled on it", *_allocated(planning.store, (now,)), *_pool(planning, now)]
-    return _plan("cordon", now, True, lines, [*_owners(now)])
-
-
-async def plan_to_uncordon(planning: "Planning", node: "Node", _options: Any) -> "Plan":
-    """Pods are placed on the node again, and its machine goes before no other any more.
-
-    Raises Unchanged where it is not cordoned, BadInput while its machine is on its way out.
-    """
-    from cockpit.errors import Unchanged
-
-    now = await as_now(planning, node)
-    if not _is_closed(now):
-        raise Unchanged(f"node {now.name} is not cordoned")
-    lines = ["new pods are scheduled on it again", *_told_free(planning.store, (now,), _AGAIN)]
-    warnings = [*_owners(now), *_notes(now)]
-    if now.ready != "True":
-        warnings.append("it is not Ready: no pod is scheduled on it until it is")
-    return await _with_machine(planning, now, _plan("uncordon", now, None, lines, warnings))
-
-
-def _is_closed(node: "Node") -> bool:
-    """Whether no pod is placed on it, by its cordon or because it was about to be removed from here."""
-    from cockpit.pools.idle import is_tainted
-
-    return node.unschedulable or is_tainted(node)
-
-
-async def _with_machine(planning: "Planning", node: "Node", plan: "Plan") -> "Plan":
-    """Takes off, too, what a removal of ours that was broken off left on its machine: whoever shrinks the
-    pool next would have it go first, with whatever works there by then.
-
-    Raises BadInput while one is on its way.
-    """
-    from msgspec.structs import replace
-
-    from cockpit.actions.pool_lease import take_briefly
-    from cockpit.pools.idle import RECLAIM, is_tainted
-    from cockpit.pools.index import pools_of
-    from cockpit.pools.node_patches import refuse_while_shrinking, unmark_calls
-
-    if not (is_tainted(node) or any(key == RECLAIM for key, _ in node.annotations)):
-        return plan
-    pool = next((one for one in pools_of(planning.store) if node.name in one.node_names), None)
-    marks = () if pool is None else unmark_calls(node, pool, planning.store)
-    if pool is None or not (marks or is_tainted(node)):
-        return plan
-    taking = await take_briefly(planning, pool)
-    refuse_while_shrinking(pool, planning.store)
-    held = () if taking.call is None else (taking.call,)
-    warnings = (*plan.warnings, *taking.lacks)
-    return replace(plan, calls=(*held, *marks, *plan.calls), hold=taking.hold, warnings=warnings)
-
-
-def _plan(
-    verb: str, node: "Node", unschedulable: bool | None, lines: Sequence[str], warnings: Sequence[str]
-) -> "Plan":
-    from msgspec.structs import replace
-
-    from cockpit.model.plan import Plan
-    from cockpit.pools import drain_mark
-    from cockpit.pools.idle import RECLAIM, RECLAIM_AT, is_tainted
-    from cockpit.pools.node_patches import node_call
-
-    marks: dict[str, str | None] = {}
-    if not unschedulable and any(key.startswith(drain_mark.PREFIX) for key, _ in node.annotations):
-        from cockpit.actions.drain.stop import WITHOUT_MARK
-
-        marks |= WITHOUT_MARK
-    if not unschedulable and any(key == RECLAIM for key, _ in node.annotations):
-        # a mark that stays would have the node removed once somebody else cordons it
-        marks |= {RECLAIM: None, RECLAIM_AT: None}
-    call = node_call(node, unschedulable, marks, is_going=None if unschedulable else False)
-    kubectl = () if not unschedulable and is_tainted(node) else (verb,)
-    calls = (replace(call, kubectl=kubectl),)
-    return Plan(verb=verb, title="", calls=calls, lines=tuple(lines), warnings=tuple(warnings))
-
-
-def back_line(names: Sequence[str], context: str) -> str:
-    """The command that puts these nodes back into scheduling."""
-    from cockpit.actions.shell import words_line
-
-    return words_line(("cockpit", UNCORDON.kind, UNCORDON.name, *names), context)
-
-
-async def as_now(planning: "Planning", node: "Node") -> "Node":
-    """The node of the tables; as the server has it now where they were too old for a write."""
-    if not planning.reads:
-        return node
-    from cockpit.actions.read import read_tree
-    from cockpit.actions.store_overlay import record_of
-    from cockpit.kube.decode.decoders import NODE
-    from cockpit.kube.resource import NODES
-
-    target = f"node {node.name}"
-    tree = await read_tree(planning.session, NODES.path(name=node.name), target)
-    found: Node = record_of(NODE, tree, node.uid, target)
-    return found
-
-
-# ---- what it means
-
-
-def _free(store: Any, nodes: Sequence["Node"]) -> int | None:
-    """GPUs that nobody has, None where not every pod is seen."""
-    from cockpit.pools.truth import gpus_allocated, is_use_known
-
-    if not is_use_known(store):
-        return None
-    return sum(max(0, (one.gpu_allocatable or 0) - gpus_allocated(store, one.name)) for one in nodes)
-
-
-def _allocated(store: Any, nodes: Sequence["Node"]) -> Iterable[str]:
-    """What stays as it is, and what stops being offered."""
-    from cockpit.gangs.sentence import counted
-    from cockpit.pools.truth import gpus_allocated
-
-    pods = sum(not pod.is_finished for one in nodes for pod in store.pods_on(one.name))
-    gpus = sum(gpus_allocated(store, one.name) for one in nodes)
-    kept = f"; {counted(gpus, 'GPU')} stay{'s' * (gpus == 1)} allocated" if gpus else ""
-    yield f"{counted(pods, 'pod')} keep{'s' * (pods == 1)} running{kept}" if pods else "no pod is affected"
-    yield from _told_free(store, nodes, "no longer schedulable")
-
-
-def _told_free(store: Any, nodes: Sequence["Node"], what: str) -> Iterable[str]:
-    """What becomes of the GPUs that nobody has."""
-    from cockpit.gangs.sentence import counted
-
-    free = _free(store, nodes)
-    if free is None:
-        yield "its free GPUs are unknown: not all pods are visible"
-    elif free:
-        yield f"{counted(free, 'free GPU')} {'is' if free == 1 else 'are'} {what}"
-    elif any(one.gpu_allocatable for one in nodes):
-        yield "no GPU is free now"
-
-
-def _pool(planning: "Planning", node: "Node") -> Iterable[str]:
-    """Which pool may make another node in its place."""
-    from cockpit.pools.index import pools_of
-
-    for pool in pools_of(planning.store):
-        if node.name not in pool.node_names:
-            continue
-        if not pool.owner_kind:
-            yield f"pool {pool.name}: {pool.why_not}"
-        elif pool.maximum is not None and pool.nodes_now >= pool.maximum:
-            yield f"pool {pool.name} cannot add a node in its place: it is at its maximum of {pool.maximum}"
-        else:
-            most = f" of at most {pool.maximum}" if pool.maximum is not None else ""
-            yield f"pool {pool.name} may add a node in its place: {pool.nodes_now}{most} now"
-
-
-def _owners(node: "Node") -> Iterable[str]:
-    """Who else is about to take the node away, or cordons it by itself."""
-    from cockpit.pools.registry import taint_words
-
-    for taint in node.taints:
-        if told := taint_words().get(taint.key):
-            yield f"taint {taint.key}: {told}"
-    state = dict(node.labels).get(_UPGRADE, "")
-    if state not in _UPGRADE_ENDS:
-        yield f"the GPU operator is upgrading its driver ({state}): it cordons and uncordons the node itself"
-
-
-def _notes(node: "Node") -> Iterable[str]:
-    """Notes of whoever cordoned it."""
-    from cockpit.pools.drain_mark import PREFIX, mark_of
-
-    mark = mark_of(node)
-    if mark is not None:
-        yield f"a drain of it was begun {mark.begun}: uncordoning calls it off"
-    for key, value in node.annotations:
-        if "cordon" in key and not key.startswith(PREFIX):
-            yield f"cordoned by someone else: annotation {key}{f'={value}' if value else ''}"
-
-
-def _needs(_planning: "Planning", node: "Node") -> "tuple[Right, ...]":
-    from cockpit.model.right import Right
-
-    return (Right("patch", "", "nodes", name=node.name),)
-
-
-def _many_cordoned(nodes: Sequence["Node"], store: Any) -> Iterable[str]:
-    yield "no new pod is scheduled on them"
-    yield from _allocated(store, nodes)
-
-
-def _many_uncordoned(nodes: Sequence["Node"], store: Any) -> Iterable[str]:
-    yield "new pods are scheduled on them again"
-    yield from _told_free(store, nodes, _AGAIN)
-
+from cockpit.actions.verbs.verb import Flag, Verb, Words, later
 
 CORDON = Verb(
     name="cordon",
     kind="node",
     key="X",
+    plans="cordon:CORDON",
     words=Words(
         "cordon",
         "cordoned",
         "mark nodes unschedulable; their pods keep running",
         "Cordon the node, or uncordon it",
     ),
-    plan=plan_to_cordon,
-    needs=_needs,
-    many_lines=_many_cordoned,
 )
 UNCORDON = Verb(
     name="uncordon",
     kind="node",
     key="X",
+    plans="cordon:UNCORDON",
     words=Words("uncordon", "uncordoned", "mark nodes schedulable again"),
-    plan=plan_to_uncordon,
-    needs=_needs,
-    many_lines=_many_uncordoned,
-    is_for=_is_closed,
+    is_for=later("pools.idle:is_closed"),
 )
-
-
-def rights_to_test(namespace: str) -> "tuple[Right, ...]":
-    """What the smoke test of a node takes: its Job is made, watched, its pod and log are read, and the Job is
-    deleted. Without the last it would be left over."""
-    from cockpit.model.right import Right
-
-    jobs = tuple(Right(verb, "batch", "jobs", namespace=namespace) for verb in ("create", "get", "delete"))
-    pods = (Right("list", "", "pods", namespace=namespace), Right("get", "", "pods", "log", namespace))
-    return (*jobs, *pods)
-
-
-def _needs_any_to_test(planning: "Planning", _nodes: "Sequence[Any]") -> "Ways":
-    """In which namespace the test runs is said in its command."""
-    from cockpit.actions.verbs.job_shape import known_namespaces
-
-    return tuple(map(rights_to_test, known_namespaces(planning)))
-
-
+DRAIN = Verb(
+    name="drain",
+    kind="node",
+    key="D",
+    plans="drain.plan:DRAIN",
+    opener="drain",
+    words=Words(
+        "drain",
+        "drained",
+        "cordon nodes and evict their pods, now or after the jobs on them",
+        "Drain the node, now or after its jobs, or call that off",
+    ),
+    flags=(
+        Flag(
+            "--after-job", "after_job", "wait until the jobs that hold GPUs on it have ended", is_switch=True
+        ),
+        Flag("--grace", "grace", "time that pods get to end (default: their own)", "TIME"),
+        Flag("--within", "within", "give up after this long; what stays is told", "TIME"),
+        Flag("--force", "force", "also pods without a controller", is_switch=True),
+        Flag("--delete-emptydir-data", "delete_emptydir_data", "also pods with an emptyDir", is_switch=True),
+    ),
+    is_destructive=True,
+    is_repeatable=False,
+)
+STOP_DRAIN = Verb(
+    name="stop-drain",
+    kind="node",
+    key="D",
+    plans="drain.stop:STOP_DRAIN",
+    opener="drain",
+    words=Words("stop the drain of", "no longer drained", "call the drain of nodes off", label="stop drain"),
+    is_for=later("pools.drain_mark:is_draining"),
+    is_repeatable=False,
+)
+KEEP = Verb(
+    name="keep",
+    kind="node",
+    key="H",
+    plans="keep:KEEP",
+    opener="keep",
+    words=Words(
+        "keep",
+        "kept",
+        "keep nodes from being scaled down",
+        "Keep the node from being scaled down, or no longer",
+    ),
+    flags=(Flag("--off", "off", "no longer keep them", is_switch=True),),
+    is_shown=False,
+)
 SMOKE_TEST = Verb(
     name="smoke-test",
     kind="node",
     key="U",
+    plans="form_rights:SMOKE_TEST",
     opener="smoke test",
     command="smoke:run",
     words=Words("test", "tested", "run a GPU smoke test on a node", "Run a GPU smoke test on the node"),
     is_shown=False,
-    needs_any=_needs_any_to_test,
     is_repeatable=False,
     takes_many=False,
 )

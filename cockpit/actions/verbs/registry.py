@@ -3,38 +3,38 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cockpit.actions.verbs import drain, job, job_reclaim, job_shape, keep, node, pool, queue, reach
+from cockpit.actions.verbs import job, node, pool, queue
 from cockpit.actions.verbs.verb import Verb
 
 VERBS: tuple[Verb, ...] = (
-    job_shape.SUBMIT,
+    job.SUBMIT,
     job.KILL,
-    reach.SHELL,
-    reach.TENSORBOARD,
+    job.EXEC,
+    job.TENSORBOARD,
     job.SUSPEND,
     job.RESUME,
-    job_shape.CLONE,
+    job.CLONE,
     job.RETRY,
     job.RECREATE,
-    job_shape.RESIZE,
-    job_shape.PRIORITISE,
+    job.RESIZE,
+    job.PRIORITISE,
     job.PRUNE,
     job.RECORD,
     pool.SCALE,
     pool.ASK,
     pool.LIMIT,
     pool.RECLAIM,
-    job_reclaim.RECLAIM,
+    job.RECLAIM,
     queue.STOP,
     queue.RESUME,
     node.CORDON,
     node.UNCORDON,
-    drain.DRAIN,
-    drain.STOP_DRAIN,
-    keep.KEEP,
+    node.DRAIN,
+    node.STOP_DRAIN,
+    node.KEEP,
     node.SMOKE_TEST,
 )
-_BY_ID = {one.id: one for one in VERBS}
+_BY_ID = {verb.id: verb for verb in VERBS}
 
 
 def verb_of(verb_id: str) -> Verb:
@@ -44,19 +44,19 @@ def verb_of(verb_id: str) -> Verb:
 
 def verbs_on(key: str, kinds: tuple[str, ...] = ()) -> tuple[Verb, ...]:
     """The verbs of a key (or of the id of one that has no key), on these kinds where any are given."""
-    found = (one for one in VERBS if (one.key == key if one.key else one.id == key))
-    return tuple(one for one in found if not kinds or one.kind in kinds)
+    verbs = (verb for verb in VERBS if (verb.key == key if verb.key else verb.id == key))
+    return tuple(verb for verb in verbs if not kinds or verb.kind in kinds)
 
 
 def is_repeatable(verb_id: str) -> bool:
     """Whether an audit line that names this verb may be done again on another cluster."""
-    found = _BY_ID.get(verb_id)
-    return found is not None and found.is_repeatable
+    verb = _BY_ID.get(verb_id)
+    return verb is not None and verb.is_repeatable
 
 
 def verb_meant(verbs: Sequence[Verb], things: Sequence[Any]) -> Verb:
     """Of the verbs that share a key the one that is for all of these, else the one that is for any."""
-    for one in verbs:
-        if one.is_for is not None and all(map(one.is_for, things)):
-            return one
-    return next(one for one in verbs if one.is_for is None)
+    for verb in verbs:
+        if verb.is_for is not None and all(map(verb.is_for, things)):
+            return verb
+    return next(verb for verb in verbs if verb.is_for is None)

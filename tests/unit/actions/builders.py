@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from cockpit.actions.verbs.rights import right_of
+from cockpit.actions.rights import right_of
 from cockpit.errors import Answered, BadInput, CockpitError, Refused
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.decode.wire import ServerStatus

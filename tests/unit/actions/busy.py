@@ -7,11 +7,13 @@ from typing import Any
 import msgspec
 
 from cockpit.actions.conduct import plan_of
+from cockpit.actions.job_size import WorkersOptions
 from cockpit.actions.planning import Make, Planning
+from cockpit.actions.prioritise import PriorityOptions
 from cockpit.actions.queue import plan_queue_stop, queue_as_read
 from cockpit.actions.scale import scale_as_now
 from cockpit.actions.verbs import job as verbs
-from cockpit.actions.verbs.job_shape import PRIORITISE, RESIZE, PriorityOptions, WorkersOptions
+from cockpit.actions.verbs.job import PRIORITISE, RESIZE
 from cockpit.actions.verbs.verb import Verb
 from cockpit.gangs.kueue import KUEUE
 from cockpit.jobs.render import render

@@ -15,7 +15,8 @@ from cockpit.actions.planning import FreshPlanning, Make, Planning, PoolTerms
 from cockpit.actions.pool_follow import Follower
 from cockpit.actions.reclaim_nodes import ReclaimTerms, plan_nodes
 from cockpit.actions.replan import carry_replanned
-from cockpit.actions.scale import give_back_as_now, scale_as_now
+from cockpit.actions.rollback import roll_back
+from cockpit.actions.scale import scale_as_now
 from cockpit.actions.settle import Settling
 from cockpit.clock import Clock, ManualClock
 from cockpit.errors import Answered, CockpitError
@@ -120,7 +121,7 @@ class Cockpit:
         """After yes, as `conduct` goes on."""
 
         async def back(first: Plan, /, *, reads: bool = False) -> Plan:
-            return await give_back_as_now(planning(reads=reads), "h100", first)
+            return await roll_back(planning(reads=reads), pool_named(self.store, "h100"), first)
 
         async def sleep(seconds: float) -> None:
             end = self.cluster.clock.now() + seconds

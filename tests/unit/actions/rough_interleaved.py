@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from cockpit.actions.cordon import plan_to_cordon, plan_to_uncordon
 from cockpit.actions.limit import limit_as_now
 from cockpit.actions.reclaim_nodes import ReclaimTerms, plan_nodes
 from cockpit.actions.scale import scale_as_now
-from cockpit.actions.verbs.node import plan_to_cordon, plan_to_uncordon
 from cockpit.clock import ClusterTime, ManualClock
 from cockpit.errors import Answered, BadInput, CockpitError, NoConnection
 from cockpit.kube.answer import ApiAnswer

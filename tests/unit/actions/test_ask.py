@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.ask import AskTerms, ask_as_now, plan_ask, withdraw_as_now
+from cockpit.actions.ask import AskOptions, AskTerms, ask_as_now, plan_ask, withdraw_as_now
 from cockpit.actions.plan_diff import confirmed
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_lease import lease_name
 from cockpit.actions.scale import scale_as_now
-from cockpit.actions.verbs.pool import AskOptions
 from cockpit.errors import BadInput, Unchanged
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.decode.leases import FROM, TO

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.actions.drain.bill import MIRROR, bill_of, pod_on_node
-from cockpit.actions.drain.plan import plan_drain
+from cockpit.actions.drain.plan import DrainOptions, plan_drain
 from cockpit.actions.drain.run import DrainRun, DrainStatus, uid_of
 from cockpit.actions.drain.stop import plan_stop
 from cockpit.actions.kubectl import kubectl_lines
 from cockpit.actions.perform import carry_out
 from cockpit.actions.planning import Planning
-from cockpit.actions.verbs.drain import DrainOptions
 from cockpit.clock import SystemClock
 from cockpit.errors import BadInput, Refused, Unchanged
 from cockpit.model.batch import Batch

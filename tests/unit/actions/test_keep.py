@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from cockpit.actions.keep import OURS, OURS_BY, KeepOptions, plan_to_keep
 from cockpit.actions.planning import Planning
-from cockpit.actions.verbs.keep import OURS, OURS_BY, KeepOptions, plan_to_keep
 from cockpit.errors import Unchanged
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
 from cockpit.model.batch import Batch

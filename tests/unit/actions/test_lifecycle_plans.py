@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from cockpit.actions.job_size import plan_resize, size_of
-from cockpit.actions.kill import plan_kill
+from cockpit.actions.kill import PruneOptions, old_enough, plan_kill
 from cockpit.actions.kubectl import kubectl_lines
 from cockpit.actions.prioritise import plan_prioritise
-from cockpit.actions.prune import ended_before
 from cockpit.actions.suspend import is_through_workload, plan_resume, plan_suspend
 from cockpit.errors import BadInput
 from cockpit.gangs.coscheduling.retry import plan_retry_now
@@ -342,7 +341,7 @@ def test_prune_takes_what_ended_before_oldest_first() -> None:
         job("running", created_seconds=1.0),
         job("unknown", state=JobState.SUCCEEDED),
     ]
-    assert [one.name for one in ended_before(jobs, 900.0)] == ["oldest", "old"]
+    assert [one.name for one in old_enough(jobs, PruneOptions("100s"), 1000.0)] == ["oldest", "old"]
 
 
 def test_kubectl_says_the_same_without_the_guard() -> None:

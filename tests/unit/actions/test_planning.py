@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from cockpit.actions.kill import plan_to_kill
 from cockpit.actions.planning import Planning
-from cockpit.actions.verbs import job as verbs
 from cockpit.errors import Refused
 from cockpit.model.batch import Batch
 from cockpit.model.job import Job, JobObject
@@ -49,22 +49,20 @@ def on(session: Reads, store: Store) -> Planning:
 
 async def test_a_jobset_is_read_again_before_it_is_killed() -> None:
     session = Reads("u1", "689")
-    plan = await verbs.plan_to_kill(on(session, Store()), job("jobset.x-k8s.io/v1alpha2", "JobSet"), None)
+    plan = await plan_to_kill(on(session, Store()), job("jobset.x-k8s.io/v1alpha2", "JobSet"), None)
     assert session.paths == ["/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-a/jobsets/llm"]
     assert plan.calls[0].body["preconditions"] == {"uid": "u1", "resourceVersion": "689"}
 
 
 async def test_one_that_was_made_anew_under_the_same_name_is_not_killed() -> None:
     with pytest.raises(Refused, match="was deleted and recreated"):
-        await verbs.plan_to_kill(
-            on(Reads("u2", "700"), Store()), job("jobset.x-k8s.io/v1alpha2", "JobSet"), None
-        )
+        await plan_to_kill(on(Reads("u2", "700"), Store()), job("jobset.x-k8s.io/v1alpha2", "JobSet"), None)
 
 
 async def test_a_job_that_is_watched_needs_no_read() -> None:
     session, store = Reads("u1", "689"), Store()
     record = JobObject(uid="u1", name="llm", namespace="team-a", api_version="batch/v1", kind="Job")
     store.apply(Batch(kind=Kind.JOB, changed=(record,)))
-    plan = await verbs.plan_to_kill(on(session, store), job("batch/v1", "Job"), None)
+    plan = await plan_to_kill(on(session, store), job("batch/v1", "Job"), None)
     assert session.paths == []
     assert plan.calls[0].body["preconditions"] == {"uid": "u1", "resourceVersion": "7"}

@@ -13,7 +13,7 @@ from cockpit.actions.find import job_named
 from cockpit.actions.kill import REMAINS, plan_kill
 from cockpit.actions.plan_diff import confirmed
 from cockpit.actions.planning import PoolTerms
-from cockpit.actions.scale import plan_pool_scale, read_replicas
+from cockpit.actions.scale import plan_pool_scale
 from cockpit.actions.submit import plan_submit
 from cockpit.errors import BadInput, Refused
 from cockpit.jobs.template import load_library
@@ -23,6 +23,7 @@ from cockpit.model.job import JobObject, JobState
 from cockpit.model.namespaces import Namespaces
 from cockpit.model.record import OwnerRef
 from cockpit.pools.index import pools_of
+from cockpit.pools.plan import read_replicas
 from tests.unit.actions.builders import job, pod, store_of
 from tests.unit.pools.builders import deployment, node
 from tests.unit.pools.builders import store_of as pool_store

@@ -16,10 +16,10 @@ import pytest
 
 from cockpit.actions.conduct import Intent, Tried, What, carry_verb
 from cockpit.actions.plan_diff import Differs
+from cockpit.actions.planner import NoOptions
 from cockpit.actions.planning import Make, Planning
 from cockpit.actions.replan import carry_replanned
 from cockpit.actions.verbs.job import KILL
-from cockpit.actions.verbs.verb import NoOptions
 from cockpit.clock import ManualClock
 from cockpit.errors import CockpitError
 from cockpit.kube.answer import ApiAnswer

@@ -8,7 +8,8 @@ import pytest
 
 from cockpit.actions.bulk import make_sweep
 from cockpit.actions.planning import Make, Planning, PoolTerms
-from cockpit.actions.verbs.job_reclaim import RECLAIM, ReclaimJobOptions
+from cockpit.actions.reclaim_job import ReclaimJobOptions
+from cockpit.actions.verbs.job import RECLAIM
 from cockpit.errors import BadInput, Unchanged
 from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch
@@ -68,7 +69,7 @@ class Case:
         self.session.objects[f"{self.folder}/{name}"] = self.tree
 
     async def plan(self, idle_for: str = "", grace: str = "", *, off: bool = False) -> Plan:
-        return await RECLAIM.plan(self.planning, self.job, ReclaimJobOptions(idle_for, grace, off))
+        return await RECLAIM.planner.plan(self.planning, self.job, ReclaimJobOptions(idle_for, grace, off))
 
 
 async def test_an_idle_job_is_marked_first_with_the_time_and_nothing_ends() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.verbs.node import plan_to_uncordon
+from cockpit.actions.cordon import plan_to_uncordon
 from cockpit.errors import BadInput
 from cockpit.model.node import Node
 from cockpit.model.plan import Outcome, Plan

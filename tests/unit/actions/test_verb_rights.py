@@ -12,18 +12,14 @@ import msgspec
 import pytest
 
 from cockpit.actions import reclaim_job
+from cockpit.actions.clone_retry import clone_form, plan_of_clone
+from cockpit.actions.form_rights import MOST_NAMESPACES, kinds_of_templates, rights_to_test
+from cockpit.actions.job_size import WorkersOptions
 from cockpit.actions.kill import plan_take_away
 from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.actions.prioritise import PriorityOptions
 from cockpit.actions.submit import plan_submit
-from cockpit.actions.verbs import job_shape
-from cockpit.actions.verbs.job_shape import (
-    MOST_NAMESPACES,
-    SUBMIT,
-    clone_form,
-    kinds_of_templates,
-    plan_of_clone,
-)
-from cockpit.actions.verbs.node import rights_to_test
+from cockpit.actions.verbs.job import SUBMIT
 from cockpit.actions.verbs.registry import VERBS, verb_of
 from cockpit.actions.verbs.verb import Verb
 from cockpit.errors import BadInput
@@ -67,17 +63,17 @@ SERVED = {
     )
 }
 OPTIONS: dict[str, Sequence[Any]] = {
-    "job.scale": (job_shape.WorkersOptions(to=3),),
+    "job.scale": (WorkersOptions(to=3),),
     "job.prioritise": (
-        job_shape.PriorityOptions(priority="high"),
-        job_shape.PriorityOptions(queue="other"),
+        PriorityOptions(priority="high"),
+        PriorityOptions(queue="other"),
     ),
-    "job.prune": (verb_of("job.prune").options("1h"),),
-    "pool.scale": (verb_of("pool.scale").options("7"),),
-    "pool.limit": (verb_of("pool.limit").options("7"),),
-    "pool.ask": (verb_of("pool.ask").options("2"),),
-    "pool.reclaim": (verb_of("pool.reclaim").options("", "2", True),),
-    "queue.stop": (verb_of("queue.stop").options(), verb_of("queue.stop").options(True)),
+    "job.prune": (verb_of("job.prune").planner.options("1h"),),
+    "pool.scale": (verb_of("pool.scale").planner.options("7"),),
+    "pool.limit": (verb_of("pool.limit").planner.options("7"),),
+    "pool.ask": (verb_of("pool.ask").planner.options("2"),),
+    "pool.reclaim": (verb_of("pool.reclaim").planner.options("", "2", True),),
+    "queue.stop": (verb_of("queue.stop").planner.options(), verb_of("queue.stop").planner.options(True)),
 }
 WITHOUT_PLAN = {"job.submit", "node.smoke-test", "job.exec", "job.tensorboard"}
 """A form, a command or a stream has the plan; `job.clone` has that of its form."""
@@ -333,12 +329,12 @@ def plans(verb: Verb) -> list[tuple[Plan, Sequence[Sequence[Right]]]]:
     """Every plan that can be made, beside what the verb names for it, and for ways to do it."""
     found: list[tuple[Plan, Sequence[Sequence[Right]]]] = []
     for planning, thing in cases(verb):
-        for options in OPTIONS.get(verb.id, ()) or (verb.options(),):
+        for options in OPTIONS.get(verb.id, ()) or (verb.planner.options(),):
             try:
                 plan = asyncio.run(made(verb, planning, thing, options))
             except BadInput:
                 continue
-            ways = (tuple(verb.needs(planning, thing)), *verb.ways(planning, (thing,)))
+            ways = (tuple(verb.planner.needs(planning, thing)), *verb.planner.ways(planning, (thing,)))
             found.append((plan, ways))
     return found
 
@@ -347,9 +343,9 @@ async def made(verb: Verb, planning: Planning, thing: Any, options: Any) -> Plan
     if verb.id == "job.reclaim":  # at which step it is matters here, not by what it is judged
         planning = replace(planning, pools=PoolTerms(at_seconds=1_800_000_000.0))
         with mock.patch.object(reclaim_job, "_is_idle", lambda _ground: True):
-            return await verb.plan(planning, thing, options)
+            return await verb.planner.plan(planning, thing, options)
     if verb.id != "job.clone":
-        return await verb.plan(planning, thing, options)
+        return await verb.planner.plan(planning, thing, options)
     return plan_of_clone(planning, thing, await clone_form(planning, thing), {})
 
 
@@ -371,8 +367,8 @@ def test_a_shrink_needs_what_becomes_of_its_nodes() -> None:
     """Who may only set a size may grow pools; what a shrink does besides is named with it."""
     scale = verb_of("pool.scale")
     planning, pool = next(one for one in cases(scale) if one[1].owner_kind and one[1].node_names)
-    grown, shrunk = (set(way) for way in scale.ways(planning, (pool,)))
-    assert grown < shrunk == set(scale.needs(planning, pool))
+    grown, shrunk = (set(way) for way in scale.planner.ways(planning, (pool,)))
+    assert grown < shrunk == set(scale.planner.needs(planning, pool))
     assert Right("patch", "", "nodes") in shrunk - grown
 
 
@@ -380,9 +376,9 @@ def test_a_shrink_needs_what_becomes_of_its_nodes() -> None:
 def test_where_a_verb_names_no_right_nothing_could_be_sent(verb: Verb) -> None:
     unserved = [(replace(planning, lookup=lambda *_: None), one) for planning, one in cases(verb)]
     for planning, thing in (*cases(verb), *unserved):
-        if verb.needs(planning, thing):
+        if verb.planner.needs(planning, thing):
             continue
-        for options in OPTIONS.get(verb.id, ()) or (verb.options(),):
+        for options in OPTIONS.get(verb.id, ()) or (verb.planner.options(),):
             with pytest.raises(BadInput):
                 asyncio.run(made(verb, planning, thing, options))
 
@@ -418,7 +414,7 @@ def test_one_way_of_a_new_job_is_that_of_the_call_that_makes_it(name: str) -> No
     given = {key: value for key, value in {**NAMED, "node": "gpu-1"}.items() if key in known}
     plan = plan_submit(TEMPLATES[name], given, "team-a", lookup=lookup)
     made = [msgspec.structs.replace(one, namespace="team-1") for one in rights_of(plan)[:1]]
-    assert tuple(made) in SUBMIT.ways(namespaces(2), ())
+    assert tuple(made) in SUBMIT.planner.ways(namespaces(2), ())
 
 
 OWN = """
@@ -433,7 +429,7 @@ def test_a_template_of_ones_own_is_a_way_as_soon_as_its_file_says_so(tmp_path: P
     planning = replace(namespaces(1), template_folders=(tmp_path,))
 
     def ways() -> set[str]:
-        return {way[0].label for way in SUBMIT.ways(planning, ())}
+        return {way[0].label for way in SUBMIT.planner.ways(planning, ())}
 
     assert "deployments.apps" not in ways() and "jobs.batch" in ways()
     file = tmp_path / "own.yaml"
@@ -457,7 +453,7 @@ def test_a_way_into_a_pod_needs_what_a_server_of_that_version_asks(
     version: tuple[int, int] | None, verbs: list[str], verb: str, subresource: str
 ) -> None:
     planning = replace(namespaces(1), server_version=version)
-    found = verb_of(verb).needs(planning, pod("p"))
+    found = verb_of(verb).planner.needs(planning, pod("p"))
     assert [one.verb for one in found] == verbs
     assert {(one.label, one.namespace) for one in found} == {(f"pods/{subresource}", "team-a")}
 
@@ -472,13 +468,15 @@ def test_a_smoke_test_needs_what_it_makes_reads_and_deletes() -> None:
     needs = set(rights_to_test("team-a"))
     assert of_any_name((*rights_of(plan), *rights_of(ending))) <= needs
     assert {one.label for one in needs} == {"jobs.batch", "pods", "pods/log"}
-    ways = verb_of("node.smoke-test").ways(namespaces(2), NODES[:1])
+    ways = verb_of("node.smoke-test").planner.ways(namespaces(2), NODES[:1])
     assert [way[0].namespace for way in ways] == ["team-0", "team-1"]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda one: one.id)
 def test_every_verb_of_the_registry_names_what_it_needs(verb: Verb) -> None:
-    found = [verb.ways(planning, () if verb.finds_own else (thing,)) for planning, thing in things_of(verb)]
+    found = [
+        verb.planner.ways(planning, () if verb.finds_own else (thing,)) for planning, thing in things_of(verb)
+    ]
     assert any(found)
 
 
@@ -494,7 +492,7 @@ def namespaces(count: int) -> Planning:
 
 
 def test_a_new_job_may_go_to_any_namespace_that_is_known() -> None:
-    ways = SUBMIT.ways(namespaces(2), ())
+    ways = SUBMIT.planner.ways(namespaces(2), ())
     assert all(len(way) == 1 and way[0].verb == "create" for way in ways)
     assert {way[0].namespace for way in ways} == {"team-0", "team-1"}
     assert {way[0].label for way in ways} >= {"jobs.batch", "mpijobs.kubeflow.org", "pods"}
@@ -502,11 +500,11 @@ def test_a_new_job_may_go_to_any_namespace_that_is_known() -> None:
 
 @pytest.mark.parametrize("count", [0, MOST_NAMESPACES + 1])
 def test_where_namespaces_are_not_known_or_too_many_nothing_is_said_of_a_new_job(count: int) -> None:
-    assert SUBMIT.ways(namespaces(count), ()) == ()
+    assert SUBMIT.planner.ways(namespaces(count), ()) == ()
 
 
 @pytest.mark.parametrize("queue", QUEUES, ids=lambda one: one.name)
 def test_the_key_of_a_queue_means_the_cluster_queue_behind_it_too(queue: Any) -> None:
-    ways = verb_of("queue.stop").ways(others(), [queue])
+    ways = verb_of("queue.stop").planner.ways(others(), [queue])
     assert ways[-1] == (Right("patch", "kueue.x-k8s.io", "clusterqueues", name="research"),)
     assert len(ways) == (2 if queue.namespace else 1)

@@ -8,14 +8,17 @@ import pytest
 
 from cockpit import cli
 from cockpit.actions.bulk import make_sweep
-from cockpit.actions.conduct import option_words, picking_line, plan_of
+from cockpit.actions.conduct import picking_line, plan_of
+from cockpit.actions.kill import PruneOptions
+from cockpit.actions.planner import NoOptions
 from cockpit.actions.planning import Make, Planning
-from cockpit.actions.verbs.job import KILL, PRUNE, RESUME, SUSPEND, PruneOptions
-from cockpit.actions.verbs.job_shape import PRIORITISE, PriorityOptions
-from cockpit.actions.verbs.kinds import KINDS
-from cockpit.actions.verbs.queue import STOP, StopOptions
+from cockpit.actions.prioritise import PriorityOptions
+from cockpit.actions.queue import StopOptions
+from cockpit.actions.target_kinds import KINDS
+from cockpit.actions.verbs.job import KILL, PRIORITISE, PRUNE, RESUME, SUSPEND
+from cockpit.actions.verbs.queue import STOP
 from cockpit.actions.verbs.registry import VERBS, is_repeatable, verb_of, verbs_on
-from cockpit.actions.verbs.verb import NoOptions, Verb
+from cockpit.actions.verbs.verb import Verb
 from cockpit.errors import BadInput
 from cockpit.model.gang import LocalQueue, PodGroup
 from cockpit.model.plan import Plan
@@ -38,7 +41,7 @@ def test_a_verb_is_whole(verb: Verb) -> None:
     first, *_ = verbs_on(verb.key, (verb.kind,)) if verb.key else (verb,)
     assert first.words.help or not verb.key, "the first verb of a key tells what the key does"
     fields = {one.field for one in verb.flags}
-    assert fields == set(getattr(verb.options, "__dataclass_fields__", {}))
+    assert fields == set(getattr(verb.planner.options, "__dataclass_fields__", {}))
 
 
 def test_of_verbs_that_share_a_key_one_is_for_whatever_is_left() -> None:
@@ -101,7 +104,7 @@ async def test_a_verb_names_the_rights_that_its_calls_need(name: str) -> None:
     verb, thing, store, options = CASES[name]
     known = planning(store, Busy({_MPIJOB: mpijob()}))
     plan = await plan_of(verb, known, thing, options)
-    assert _bare(verb.needs(known, thing)) == _bare(rights_of(plan))
+    assert _bare(verb.planner.needs(known, thing)) == _bare(rights_of(plan))
 
 
 def _bare(rights: Sequence[Right]) -> set[Right]:
@@ -123,7 +126,7 @@ async def test_the_line_of_many_says_what_is_done_to_them() -> None:
 
         return make
 
-    more = option_words(PRIORITISE, PriorityOptions("high"))
+    more = PRIORITISE.option_words(PriorityOptions("high"))
     sweep = await make_sweep(PRIORITISE, jobs, of, store, more=more)
     assert sweep.face.shell == (
         "cockpit job prioritise mpijob/team-a/j0 mpijob/team-a/j1 --priority high --write"
@@ -139,8 +142,8 @@ def test_the_line_of_a_prune_keeps_the_names_that_narrowed_it() -> None:
 
 
 def test_switches_and_what_is_empty() -> None:
-    assert option_words(STOP, StopOptions(drain=True)) == ("--drain",)
-    assert option_words(STOP, StopOptions()) == ()
+    assert STOP.option_words(StopOptions(drain=True)) == ("--drain",)
+    assert STOP.option_words(StopOptions()) == ()
 
 
 @pytest.mark.parametrize("text", ["soon", "-1h", ""])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.suspend import is_suspended, plan_resume
+from cockpit.actions.suspend import plan_resume
 from cockpit.errors import BadInput
 from cockpit.gangs.volcano import NAME
 from cockpit.kube.decode.decoders import VOLCANO_JOB, pod_group_decoder
@@ -127,7 +127,7 @@ def test_an_aborted_job_is_suspended_and_can_be_resumed(cluster: Cluster) -> Non
     cluster.put(job("Aborted", reason="AbortJob"))
     row = cluster.index.jobs[KEY]
     assert (row.state, cluster.why(KEY)) == ("suspended", "suspended: it starts once it is resumed")
-    assert is_suspended(row)
+    assert row.is_suspended
     plan = plan_resume(row, tree("Aborted"), cluster.store)
     (call,) = plan.calls
     assert call.path == "/apis/bus.volcano.sh/v1alpha1/namespaces/team-a/commands"

@@ -2,15 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from cockpit.actions.verbs.verb import Flag, Verb, Words
-
-if TYPE_CHECKING:
-    from cockpit.actions.planning import Planning
-    from cockpit.model.node import Node
-    from cockpit.model.plan import Plan
-    from cockpit.model.right import Right
+from cockpit.actions.cordon import as_now
+from cockpit.actions.planner import Planner
+from cockpit.actions.planning import Planning
+from cockpit.actions.rights import right_to_patch_node
+from cockpit.errors import Unchanged
+from cockpit.kube.resource import NODES
+from cockpit.local_state.audit import local_user
+from cockpit.model.node import Node
+from cockpit.model.plan import Call, Plan
+from cockpit.pools import registry
+from cockpit.pools.index import pool_object, pools_of
+from cockpit.pools.plan import nodes_named
 
 OURS: Final = "gpu-cockpit/kept"
 """Names the annotations that the cockpit has set, so that only these are taken away again."""
@@ -26,19 +31,13 @@ class KeepOptions:
     off: bool = False
 
 
-async def plan_to_keep(planning: "Planning", node: "Node", options: KeepOptions) -> "Plan":
+async def plan_to_keep(planning: Planning, node: Node, options: KeepOptions) -> Plan:
     """Set, or take away, what keeps the node. Raises Unchanged where it is so already."""
-    from cockpit.actions.verbs.node import as_now
-
     now = await as_now(planning, node)
     return _plan_off(now) if options.off else _plan_on(planning, now)
 
 
-def _plan_on(planning: "Planning", node: "Node") -> "Plan":
-    from cockpit.errors import Unchanged
-    from cockpit.local_state.audit import local_user
-    from cockpit.pools import registry
-
+def _plan_on(planning: Planning, node: Node) -> Plan:
     pool, decides = _pool_of(planning, node)
     wanted, there = registry.keep_annotations(node, decides), registry.kept_by(node)
     new = {key: owner for key, owner in wanted.items() if key not in there}
@@ -55,12 +54,8 @@ def _plan_on(planning: "Planning", node: "Node") -> "Plan":
     return _plan(node, notes, lines, warnings)
 
 
-def _pool_of(planning: "Planning", node: "Node") -> tuple[str, str]:
+def _pool_of(planning: Planning, node: Node) -> tuple[str, str]:
     """What its pool is, "" where nobody knows, and the name of the owner that decides its size."""
-    from cockpit.pools import registry
-    from cockpit.pools.index import pool_object, pools_of
-    from cockpit.pools.plan import nodes_named
-
     store = planning.store
     pool = next((one for one in pools_of(store) if node.name in one.node_names), None)
     if pool is None:
@@ -74,10 +69,7 @@ def _pool_of(planning: "Planning", node: "Node") -> tuple[str, str]:
     ).traits.decides_size else "", decides
 
 
-def _plan_off(node: "Node") -> "Plan":
-    from cockpit.errors import Unchanged
-    from cockpit.pools import registry
-
+def _plan_off(node: Node) -> Plan:
     there, ours = registry.kept_by(node), _ours(node)
     if not there:
         raise Unchanged(f"node {node.name} is not kept")
@@ -94,17 +86,14 @@ def _plan_off(node: "Node") -> "Plan":
 
 
 def _plan(
-    node: "Node",
+    node: Node,
     notes: dict[str, Any],
     lines: Iterable[str],
     warnings: Iterable[str],
     *,
     is_off: bool = False,
     is_foreign: bool = False,
-) -> "Plan":
-    from cockpit.kube.resource import NODES
-    from cockpit.model.plan import Call, Plan
-
+) -> Plan:
     metadata = {"uid": node.uid, "resourceVersion": node.resource_version, "annotations": notes}
     target = f"node {node.name}"
     call = Call(
@@ -126,37 +115,13 @@ def _plan(
     )
 
 
-def _ours(node: "Node") -> tuple[str, ...]:
+def _ours(node: Node) -> tuple[str, ...]:
     return tuple(dict(node.annotations).get(OURS, "").split())
 
 
-def is_kept(node: "Node") -> bool:
+def is_kept(node: Node) -> bool:
     """Whether an annotation keeps the node."""
-    from cockpit.pools import registry
-
     return bool(registry.kept_by(node))
 
 
-def _needs(_planning: "Planning", node: "Node") -> "tuple[Right, ...]":
-    from cockpit.model.right import Right
-
-    return (Right("patch", "", "nodes", name=node.name),)
-
-
-KEEP = Verb(
-    name="keep",
-    kind="node",
-    key="H",
-    opener="keep",
-    words=Words(
-        "keep",
-        "kept",
-        "keep nodes from being scaled down",
-        "Keep the node from being scaled down, or no longer",
-    ),
-    options=KeepOptions,
-    flags=(Flag("--off", "off", "no longer keep them", is_switch=True),),
-    plan=plan_to_keep,
-    needs=_needs,
-    is_shown=False,
-)
+KEEP = Planner(options=KeepOptions, plan=plan_to_keep, needs=right_to_patch_node)
