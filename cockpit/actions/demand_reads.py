@@ -1,19 +1,17 @@
 """Reads what of ours asks for capacity: for a pool's page, and before it is asked for or withdrawn."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from cockpit.actions.address import Lookup
 from cockpit.actions.refusals import withheld
 from cockpit.kube.decode.demands import demand_of
+from cockpit.kube.session import ApiSession
 from cockpit.model.pod import POOL_MARK
 from cockpit.model.pool import StandingDemand, StandingRead
 from cockpit.model.session import Reader
 from cockpit.pools.capacity import API_KINDS, BY_NOTE, MADE_BY, NODES_NOTE
 from cockpit.pools.registry import machine_makers
-
-if TYPE_CHECKING:
-    from cockpit.kube.session import ApiSession
 
 MOST = 200
 _MARKS = (POOL_MARK, NODES_NOTE, BY_NOTE)

@@ -4,7 +4,7 @@ import secrets
 import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 import msgspec
 
@@ -12,11 +12,10 @@ from cockpit.actions.perform import READ_ONLY, AuditLog
 from cockpit.actions.pod_audit import intent
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, Refused
+from cockpit.kube.exec import Command, open_exec
+from cockpit.kube.session import ApiSession as KubeSession
 from cockpit.model.pod import Pod
 from cockpit.model.session import Connection
-
-if TYPE_CHECKING:
-    from cockpit.kube.session import ApiSession as KubeSession
 
 SHELL = ("sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash || exec sh")
 """bash where the image has it, else sh: one attempt, whatever the image."""
@@ -91,8 +90,6 @@ Open = Callable[[Connection, Entrance], AbstractAsyncContextManager[Running]]
 
 
 def _kube_open(session: Connection, entrance: Entrance) -> AbstractAsyncContextManager[Running]:
-    from cockpit.kube.exec import Command, open_exec
-
     command = Command(
         namespace=entrance.namespace,
         pod=entrance.pod,

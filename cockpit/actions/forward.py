@@ -6,7 +6,7 @@ import secrets
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 import msgspec
 
@@ -16,12 +16,11 @@ from cockpit.actions.pod_audit import intent
 from cockpit.actions.read import read_tree
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, Refused
+from cockpit.kube.forward import open_tunnel
+from cockpit.kube.session import ApiSession as KubeSession
 from cockpit.listener import LOOPBACK, Listener, Peer
 from cockpit.model.pod import Pod
 from cockpit.model.session import Connection, Reader
-
-if TYPE_CHECKING:
-    from cockpit.kube.session import ApiSession as KubeSession
 
 BOARD = "tensorboard"
 """Name of the container and of the port in the templates, and of the program."""
@@ -135,8 +134,6 @@ async def find_board(session: Reader, job: str, members: Iterable[Pod], local_po
 
 
 def _kube_open(session: Connection, passage: Passage) -> AbstractAsyncContextManager[Tunnel]:
-    from cockpit.kube.forward import open_tunnel
-
     # every session of the program is one of cockpit.kube
     return open_tunnel(cast("KubeSession", session), passage.namespace, passage.pod, passage.port)
 

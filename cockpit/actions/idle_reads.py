@@ -4,10 +4,12 @@ painting."""
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 from cockpit.errors import Refused
 from cockpit.jobs.members import members_of
+from cockpit.kube.pod_times import read_times
+from cockpit.kube.session import ApiSession
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.session import Session
@@ -23,9 +25,6 @@ from cockpit.triage.idle_jobs import (
     trace_of,
 )
 from cockpit.triage.idleness import Judged, judge
-
-if TYPE_CHECKING:
-    from cockpit.kube.session import ApiSession
 
 ONCE_SECONDS: Final = 10.0
 """So long a command waits for what jobs that look idle did: what has not come by then is not known."""
@@ -53,8 +52,6 @@ async def judge_job(job: Job, reads: IdleReads, idle_for_seconds: float) -> Judg
 
 async def _restarted(session: Session, pods: Sequence[Pod]) -> Mapping[str, float | None]:
     """When the containers of pods that restarted did so last: their pods are older. None: not told."""
-    from cockpit.kube.pod_times import read_times
-
     found: dict[str, float | None] = {}
     for one in pods:
         if one.restarts and not one.is_finished:

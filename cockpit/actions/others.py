@@ -7,7 +7,7 @@ with its reason: none of it is guessed. Where work ends a person confirms it by 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -25,12 +25,15 @@ from cockpit.fit.shape import Part, shape_of
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.what_if import changed_store
 from cockpit.gangs import registry
+from cockpit.gangs.conflicts import engines_named
 from cockpit.gangs.engine import Engine, Foretells
 from cockpit.gangs.manifests import ApiKind, mapping
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook, QuotaStart, Tree
 from cockpit.gangs.sentence import counted, listed
 from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.gpu_resources import gpus_asked
+from cockpit.kube.objects import list_trees
+from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Phase
 from cockpit.model.contender import Contender, PreemptedJob, Preemptions
 from cockpit.model.gang import Workload
@@ -40,9 +43,6 @@ from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
 from cockpit.sanitise import clean
 from cockpit.triage.idle_jobs import minutes_words
-
-if TYPE_CHECKING:
-    from cockpit.kube.session import ApiSession
 
 _MOST_READS: Final = 64
 """Workloads whose objects are read for one outlook."""
@@ -198,8 +198,6 @@ class _Weighing:
                 return msgspec.structs.replace(found, unknown=sentence, wants=())
 
     async def _list(self, kind: ApiKind) -> Sequence[Tree] | None:
-        from cockpit.kube.objects import list_trees
-
         served = self._planning.lookup(*kind)
         if served is None:
             return ()
@@ -389,8 +387,6 @@ def _engine(one: Contender) -> Engine:
     own = registry.engine_with_own(str(manifest.get("apiVersion") or ""), str(manifest.get("kind") or ""))
     if own is not None:
         return own
-    from cockpit.gangs.conflicts import engines_named
-
     named = tuple(engines_named(manifest))
     return named[0] if named else registry.NONE
 

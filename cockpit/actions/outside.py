@@ -1,16 +1,13 @@
 """Calls that do not go to the API server: what marks them, and what refused them as data."""
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from cockpit.actions.refusals import recreated
+from cockpit.clouds.errors import Moved, OutsideError
 from cockpit.errors import OutcomeUnknown, Refused
 from cockpit.model.plan import Call
 from cockpit.model.refusal import Refusal
-
-if TYPE_CHECKING:
-    from cockpit.clouds.errors import OutsideError
+from cockpit.pools.failure_classes import classed
 
 
 def marked(call: Call, audit_id: str) -> Call:
@@ -18,14 +15,11 @@ def marked(call: Call, audit_id: str) -> Call:
     return msgspec.structs.replace(call, body={**call.body, "token": audit_id})
 
 
-def outside_trouble(call: Call, error: "OutsideError") -> Refused | OutcomeUnknown:
+def outside_trouble(call: Call, error: OutsideError) -> Refused | OutcomeUnknown:
     """What kept a call from being done: a refusal, or it is not known whether it was done.
 
     Another version is a refusal that a plan is made anew for, as that of the API server.
     """
-    from cockpit.clouds.errors import Moved
-    from cockpit.pools.failure_classes import classed
-
     if error.is_lost:
         unknown = f"{call.target}: unknown: {error.who}: {error.message}"
         return OutcomeUnknown(unknown, Refusal(message=error.message))

@@ -38,7 +38,10 @@ from cockpit.actions.replacement import (
     way_back,
 )
 from cockpit.clock import Clock
+from cockpit.clouds import sending
+from cockpit.clouds.errors import OutsideError
 from cockpit.errors import CockpitError, NoConnection, NotTried, OutcomeUnknown, Refused
+from cockpit.kube import calls
 from cockpit.local_state.audit import Entry, body_digest
 from cockpit.model.plan import Call, Outcome, Plan
 from cockpit.model.refusal import Refusal
@@ -80,8 +83,6 @@ class Perform(Protocol):
 
 def real_perform() -> Perform:
     """How calls are sent where nothing else is handed in: to the API server, or outside where they say so."""
-    from cockpit.kube import calls
-
     kube = cast(Perform, calls.perform)  # every session of the program is one of cockpit.kube
     outside = outside_perform()
 
@@ -96,9 +97,6 @@ def outside_perform(**ways: Any) -> Perform:
     """How calls outside the cluster are sent; `ways` as for `cockpit.clouds.sending.send`."""
 
     async def send(session: Session, call: Call, /, *, dry_run: bool = False) -> object:
-        from cockpit.clouds import sending
-        from cockpit.clouds.errors import OutsideError
-
         try:
             return await sending.send(call, read_only=session.read_only, dry_run=dry_run, **ways)
         except OutsideError as error:

@@ -11,6 +11,7 @@ from cockpit.actions.read import read_tree
 from cockpit.actions.refusals import recreated
 from cockpit.actions.store_overlay import record_of
 from cockpit.gangs import registry
+from cockpit.kube.decode.decoders import WORKLOAD
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan
@@ -127,8 +128,6 @@ async def with_workload(planning: Planning, job: Job) -> StoreReader:
     tree = await workload_tree(planning, job) if planning.reads else None
     if tree is None or not isinstance(found, Workload):
         return planning.store
-    from cockpit.kube.decode.decoders import WORKLOAD
-
     record = record_of(WORKLOAD, tree, found.uid, f"workload {found.key}")
     return planning.store.with_record(Kind.WORKLOAD, record)
 

@@ -1,7 +1,7 @@
 """A pool's owner, its nodes and their pods as the server has them now: tables may lag behind."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -9,8 +9,10 @@ from cockpit.actions.planning import Planning
 from cockpit.actions.read import read_tree
 from cockpit.actions.store_overlay import record_of
 from cockpit.errors import BadInput
+from cockpit.kube.decode.decoders import NODE, POD, machine_decoder, pool_decoder
 from cockpit.kube.decode.times import from_text
 from cockpit.kube.resource import NODES, PODS, Resource
+from cockpit.kube.session import ApiSession
 from cockpit.model.node import Node
 from cockpit.model.pool import Machine, Pool, PoolObject
 from cockpit.model.record import Kind
@@ -20,14 +22,9 @@ from cockpit.pools import registry
 from cockpit.pools.index import pool_again, pool_named, pool_object
 from cockpit.pools.owner import RollsOut
 
-if TYPE_CHECKING:
-    from cockpit.kube.session import ApiSession
-
 
 async def owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
     """The pool's owner as the server has it now. Raises Refused where it is gone or another one."""
-    from cockpit.kube.decode.decoders import pool_decoder
-
     target = f"{owner.kind.lower()} {owner.key}"
     tree = await read_tree(session, f"{owner.resource_path}/{owner.name}", target)
     found: PoolObject = record_of(pool_decoder(_resource(owner)), tree, owner.uid, target)
@@ -65,8 +62,6 @@ async def pool_nodes_as_read(planning: Planning, pool: Pool, nodes: Sequence[Nod
 async def nodes_as_read(session: Session, store: StoreReader, nodes: Sequence[Node]) -> StoreReader:
     """The tables with these nodes and their pods as the server has them now. Raises Refused where one is
     gone, BadInput where its pods cannot be read."""
-    from cockpit.kube.decode.decoders import NODE, POD
-
     for one in nodes:
         target = f"node {one.name}"
         tree = await read_tree(session, NODES.path(name=one.name), target)
@@ -84,8 +79,6 @@ async def nodes_as_read(session: Session, store: StoreReader, nodes: Sequence[No
 async def machines_as_read(session: Session, store: StoreReader, nodes: Sequence[str]) -> StoreReader:
     """The tables with the machines of these nodes as the server has them now. Raises Refused where one is
     gone."""
-    from cockpit.kube.decode.decoders import machine_decoder
-
     for one in [found for found in store.records(Kind.MACHINE).values() if found.node in nodes]:
         target = f"{one.kind.lower()} {one.key}"
         tree = await read_tree(session, f"{one.resource_path}/{one.name}", target)

@@ -8,17 +8,15 @@ import asyncio
 import copy
 import enum
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
 from cockpit.errors import CockpitError, NoConnection
 from cockpit.k8s.quantity import parse_quantity
+from cockpit.kube.session import ApiSession
 from cockpit.model.plan import Call
 from cockpit.model.session import Answer, Reader
-
-if TYPE_CHECKING:
-    from cockpit.kube.session import ApiSession
 
 AUDIT_ANNOTATION: Final = "gpu-cockpit/audit-id"
 """Annotation of what a call of ours created, and its label where the server chooses the name."""

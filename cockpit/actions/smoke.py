@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cockpit.actions.kill import plan_take_away
 from cockpit.actions.perform import AuditLog, carry_out
@@ -12,11 +12,10 @@ from cockpit.errors import Refused
 from cockpit.jobs.parameters import read
 from cockpit.jobs.smoke import SmokeVerdict, judge
 from cockpit.jobs.template import Template
+from cockpit.kube.logs import follow
 from cockpit.kube.resource import JOBS, PODS
+from cockpit.kube.session import ApiSession
 from cockpit.model.plan import Plan
-
-if TYPE_CHECKING:
-    from cockpit.kube.session import ApiSession
 
 TEMPLATE = "smoke-test"
 POLL_SECONDS = 1.0
@@ -34,7 +33,7 @@ def name_for(node: str) -> str:
 async def watch(
     template: Template,
     values: dict[str, str],
-    session: "ApiSession",
+    session: ApiSession,
     clock: Clock,
     job: dict[str, Any],
     *,
@@ -72,7 +71,7 @@ async def watch(
         await _clean_up(session, clock, audit, job, told)
 
 
-async def made(session: "ApiSession", plan: Plan) -> dict[str, Any] | None:
+async def made(session: ApiSession, plan: Plan) -> dict[str, Any] | None:
     """The Job as it was made; None where the person said no, or it is already gone."""
     metadata = plan.calls[0].body["metadata"]
     answer = await session.request("GET", JOBS.path(metadata["namespace"], metadata["name"]))
@@ -81,7 +80,7 @@ async def made(session: "ApiSession", plan: Plan) -> dict[str, Any] | None:
 
 
 async def _ended_pod(
-    session: "ApiSession", clock: Clock, namespace: str, name: str, deadline_seconds: int
+    session: ApiSession, clock: Clock, namespace: str, name: str, deadline_seconds: int
 ) -> dict[str, Any] | None:
     """The test's pod when it has ended, or as it is when the time is over; None where none was made."""
     until = clock.now() + deadline_seconds + 30.0
@@ -128,9 +127,7 @@ def why_not(pod: dict[str, Any]) -> str:
     return str(status.get("message") or "")
 
 
-async def _log(session: "ApiSession", namespace: str, pod: dict[str, Any]) -> list[str]:
-    from cockpit.kube.logs import follow
-
+async def _log(session: ApiSession, namespace: str, pod: dict[str, Any]) -> list[str]:
     try:
         name = pod["metadata"]["name"]
         return [line async for line in follow(session, namespace, name, is_following=False)]
@@ -139,7 +136,7 @@ async def _log(session: "ApiSession", namespace: str, pod: dict[str, Any]) -> li
 
 
 async def _clean_up(
-    session: "ApiSession", clock: Clock, audit: AuditLog, made: dict[str, Any], told: Callable[[str], None]
+    session: ApiSession, clock: Clock, audit: AuditLog, made: dict[str, Any], told: Callable[[str], None]
 ) -> None:
     """Delete the Job that was made, and no other one of its name."""
     metadata = made["metadata"]

@@ -55,7 +55,7 @@ def house(monkeypatch: pytest.MonkeyPatch) -> House:
     async def join(_running: object, *, is_tty: bool) -> None:
         assert is_tty
 
-    monkeypatch.setattr("cockpit.kube.exec.open_exec", made.open_exec)
+    monkeypatch.setattr("cockpit.actions.enter.open_exec", made.open_exec)
     monkeypatch.setattr("cockpit.terminal.join", join)
     return made
 

@@ -45,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, tmp_path: Path) -> 
         left.append(command)
         yield Peer()
 
-    monkeypatch.setattr("cockpit.kube.exec.open_exec", open_exec)
+    monkeypatch.setattr("cockpit.actions.enter.open_exec", open_exec)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     spec = (ReplicaSpec("worker", 2, 2, "nvidia.com/gpu"),)
     cluster.add(

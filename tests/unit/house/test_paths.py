@@ -3,8 +3,8 @@
 A hop is a file that has what the path carries in its hands (bytes, a record, a verb, a plan, a call) and
 passes it on. What a file was handed before (how to ask, what plans are made on, the session, where batches
 go) is a value that travels down with the call, and no entrance. A file that only answers a hop's question
-(`actions/planning`, `target_kinds`, `address`, `shell`, `kubectl`, `plan_diff`, `others`; a getter of the app)
-is no hop.
+(`actions/planning`, `target_kinds`, `address`, `shell`, `kubectl`, `plan_diff`, `others`; a getter of the
+app) is no hop.
 """
 
 from itertools import groupby
