@@ -316,7 +316,7 @@ class CockpitApp(AppBase):
         self.push_screen(ResultsScreen(verb, results, left_out))
 
     def spawn(self, work: WorkType[None], name: str) -> None:
-        self.run_worker(work, name=name, group="commands", exclusive=False)
+        self.run_worker(work, name=name, group="background", exclusive=False)
 
     def unlock(self) -> None:
         if self.attachment.session is not None:
