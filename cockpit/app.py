@@ -253,7 +253,7 @@ class CockpitApp(AppBase):
 
         def moved() -> None:
             try:
-                self.attachment.jobs.catch_up()
+                self.attachment.jobs.catch_up(is_whole=False)
                 fn()
             except Exception as error:  # noqa: BLE001
                 # whoever moved the store, a stream or telemetry, must not end for what a screen makes of it
@@ -380,7 +380,7 @@ class CockpitApp(AppBase):
         if not self.attachment.is_connected or self.attachment.is_away:
             return
         if self.now_watch.is_due(self.typed_at):
-            self.attachment.jobs.catch_up()
+            self.attachment.jobs.catch_up(is_whole=False)
             self.now_watch.look()
 
     def files(self) -> Files:

@@ -146,9 +146,9 @@ class Attachment:
     @cached_property
     def verdicts(self) -> "Verdicts":
         """Why each job waits or is broken. The engine is loaded with the first question."""
-        from cockpit.triage.verdicts import Verdicts
+        from cockpit.triage.verdicts import SLICE_SECONDS, Pace, Verdicts
 
-        return Verdicts(self.store, self.jobs)
+        return Verdicts(self.store, self.jobs, Pace(self.clock.monotonic, SLICE_SECONDS))
 
     def look_at(self, look: Focus) -> None:
         """Tell telemetry what is in sight; a page that was just opened has its round at once."""
@@ -278,7 +278,7 @@ class Attachment:
             self._listed.set()
         self.jobs.behind += len(batch.changed) + len(batch.removed)
         if self.jobs.behind >= CATCH_UP_OBJECTS:
-            self.jobs.catch_up()
+            self.jobs.catch_up(is_whole=False)
         (self._big_lists_came if has_listed else self._changed)()
 
     @property

@@ -241,14 +241,15 @@ class QueueOrder(NamedTuple):
     """The order of workloads in their queues. `path` is where the engine tells it, with {version} (one of
     `versions`) and {queue}.
 
-    `follows_others`: what holds a workload can be read only from another in its line. `estimate`: place (1 is
-    next) by uid, of these workloads. `lines`: by queue, (namespace, name) of a workload to its uid.
+    `follows_others`: what holds a workload can be read only from another in its line. `place`: of the
+    workload with that uid (1 is next), None for one in no line. `lines`: by queue, (namespace, name) of a
+    workload to its uid.
     """
 
     path: str
     versions: tuple[str, ...]
     follows_others: Callable[[Workload, StoreReader], bool]
-    estimate: Callable[[StoreReader, Iterable[Workload]], dict[str, int]]
+    place: Callable[[StoreReader, str], int | None]
     lines: Callable[[StoreReader], dict[str, dict[tuple[str, str], str]]]
 
 

@@ -236,14 +236,11 @@ def queue_tables() -> tuple[str, ...]:
     return _all.queue_tables
 
 
-def estimate_positions(store: StoreReader, among: Sequence[Workload]) -> dict[str, int]:
-    """Place in line (1 is next) by uid, of these workloads, each as its engine orders them."""
-    found: dict[str, int] = {}
-    for kind, one in _all.of_workloads.items():
-        own = [workload for workload in among if type(workload) is kind]
-        if own and one.line is not None:
-            found.update(one.line.estimate(store, own))
-    return found
+def place_in_line(store: StoreReader, uid: str) -> int | None:
+    """Place (1 is next) of the Workload with that uid, as its engine orders them; None for one in no line."""
+    workload: Workload | None = store.get(Kind.WORKLOAD, uid)
+    line = None if workload is None else engine_of_workload(workload).line
+    return None if line is None else line.place(store, uid)
 
 
 def schedulers() -> frozenset[str]:

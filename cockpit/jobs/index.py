@@ -1,7 +1,8 @@
 """Job rows, kept up to date: a delta recomputes only the jobs it touches."""
 
-from collections import ChainMap, deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from cockpit.gangs import pod_group, registry
 from cockpit.jobs import batch_job, engine_job, generic, mpijob
@@ -25,6 +26,40 @@ _MOST_MOVES = 4_096
 """Keys of rows that moved lately, of several updates together: who is further behind looks at all rows."""
 
 
+_MOST_OWED = 32
+"""Rows that are made again in one update because a line or a queue moved, beside those that moved."""
+_MOST_CHECKED = 512
+
+
+class _Owed(NamedTuple):
+    """Keys of rows in line that may have moved: all of these, those that follow others, those with another
+    place."""
+
+    all: dict[str, None]
+    followers: dict[str, None]
+    places: dict[str, None]
+
+
+class _Places(Mapping[str, QueuePosition]):
+    """Places in line by the uid of a Workload or PodGroup: as the engine has it, else an estimate."""
+
+    def __init__(self, store: StoreReader, groups: Mapping[str, QueuePosition]) -> None:
+        self._store, self._groups = store, groups
+
+    def __getitem__(self, uid: str) -> QueuePosition:
+        estimate = registry.place_in_line(self._store, uid)
+        if estimate is None:
+            return self._groups[uid]
+        told: QueuePlace | None = self._store.get(Kind.PLACE, uid)
+        return QueuePosition(estimate) if told is None else QueuePosition(told.position, True)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+
 class JobIndex:
     """All jobs of a store by key. `update` is called with every delta; `touched` names what the last one
     recomputed, added or took away."""
@@ -42,12 +77,14 @@ class JobIndex:
         self._node_ready: dict[str, str] = {}
         self._largest_node_gpus = 0
         self._in_line: set[str] = set()  # uids of Workloads without quota
-        self._positions: dict[str, QueuePosition] = {}
-        self._estimates: dict[str, int] = {}
+        self._growing: set[str] = set()  # of those that are to replace one that runs
+        self._queued: dict[str, None] = {}  # keys of rows in line
+        self._owed = _Owed({}, {}, {})
         self._gang_rows = Multimap()  # "namespace/name" of a pod group -> keys of rows whose pods name it
         self._gangs_of: dict[str, tuple[str, ...]] = {}
         self._group_keys: dict[str, str] = {}  # uid of a PodGroup -> "namespace/name"
         self._group_places: dict[str, QueuePosition] = {}
+        self._places = _Places(store, self._group_places)
         self._strays: dict[str, None] = {}  # uids of pods that are part of no row, and not up
         self.touched: frozenset[str] = frozenset()
         self._number = 0  # of updates
@@ -91,14 +128,15 @@ class JobIndex:
 
     # ---- keeping up
 
-    def catch_up(self) -> None:
+    def catch_up(self, *, is_whole: bool = True) -> None:
         """Bring the rows up to the store, by what it says has moved since the last time."""
         self.behind = 0
         if self._take_delta is not None:
-            self.update(self._take_delta())
+            self.update(self._take_delta(), is_whole=is_whole)
 
-    def update(self, delta: Delta) -> None:
-        """Recompute the rows that the delta touches. The first call after a load sees everything."""
+    def update(self, delta: Delta, *, is_whole: bool = False) -> None:
+        """Recompute the rows that the delta touches. The first call after a load sees everything. Unless
+        `is_whole` long lines move up with the calls that follow (`is_behind`)."""
         touched: dict[str, Root] = {}
         objects = registry.controller_tables()
         gone = (uid for kind in (Kind.POD, Kind.WORKLOAD, *objects) for uid in delta.removed.get(kind, ()))
@@ -118,6 +156,7 @@ class JobIndex:
         self._touch_by_events(touched, delta)
         self._touch_by_nodes(touched, delta)
         self._move_line(touched, delta)
+        self._touch_owed(touched, is_whole=is_whole)
         for key, root in touched.items():
             self._recompute(key, root)
         self.touched = frozenset(touched)
@@ -285,7 +324,8 @@ class JobIndex:
             if places.get(uid) != self._group_places.get(uid):
                 for key in self._gang_rows.get(self._group_keys.get(uid, "")):
                     self._touch_key(touched, key)
-        self._group_places = places
+        self._group_places.clear()
+        self._group_places.update(places)
 
     def _touch_by_events(self, touched: dict[str, Root], delta: Delta) -> None:
         for uid in delta.changed.get(Kind.EVENT, ()):
@@ -313,45 +353,53 @@ class JobIndex:
                 self._touch_key(touched, self._key_of.get(pod.uid, ""))
 
     def _move_line(self, touched: dict[str, Root], delta: Delta) -> None:
-        """Keep the line of waiting Workloads, and recompute places only when it or a queue moved."""
+        """Rows in line whose place or reason may be another now, because the line or a queue moved."""
         has_line_moved = has_leader_moved = False
         for uid in delta.removed.get(Kind.WORKLOAD, ()):
-            has_line_moved |= uid in self._in_line
             has_leader_moved |= uid in self._in_line
             self._in_line.discard(uid)
+            self._growing.discard(uid)
         for uid in delta.changed.get(Kind.WORKLOAD, ()):
             workload: Workload | None = self._store.get(Kind.WORKLOAD, uid)
             is_waiting = workload is not None and registry.admits_of(workload).is_in_line(workload)
-            has_line_moved |= is_waiting or uid in self._in_line
-            has_leader_moved |= uid in self._in_line or (is_waiting and not self._follows_others(workload))
-            if is_waiting:
+            was_waiting = uid in self._in_line
+            self._in_line.discard(uid)
+            has_line_moved |= is_waiting or was_waiting
+            has_leader_moved |= was_waiting or (is_waiting and not self._follows_others(workload))
+            self._growing.discard(uid)
+            if is_waiting and workload is not None:
                 self._in_line.add(uid)
-            else:
-                self._in_line.discard(uid)
-        has_queue_moved = delta.touches(*registry.queue_tables())
-        if has_line_moved or has_queue_moved:
-            table = self._store.records(Kind.WORKLOAD)
-            waiting = [table[uid] for uid in self._in_line]
-            self._estimates = registry.estimate_positions(self._store, waiting)
-        if has_line_moved or has_queue_moved or delta.touches(Kind.PLACE):
-            found = self._estimates
-            self._positions = {uid: self._place(uid, number) for uid, number in found.items()}
-            self._touch_queued(touched, has_queue_moved=has_queue_moved, has_leader_moved=has_leader_moved)
+                if workload.replaces:  # what runs and waits to grow is not queued
+                    self._growing.add(uid)
+        if has_line_moved or has_leader_moved or delta.touches(Kind.PLACE):
+            self._owed.places.update(self._queued)
+        if has_leader_moved:
+            self._owed.followers.update(self._queued)
+        if delta.touches(*registry.queue_tables()):
+            self._owed.all.update(self._queued)
+            for uid in self._growing:
+                self._touch_workload(touched, uid)
 
-    def _touch_queued(
-        self, touched: dict[str, Root], *, has_queue_moved: bool, has_leader_moved: bool
-    ) -> None:
-        """Jobs in line whose place or, after a queue or whom they follow changed, whose reason may be new."""
-        if has_queue_moved:
-            for uid in self._in_line:  # what runs and waits to grow is not queued
-                waiting: Workload | None = self._store.get(Kind.WORKLOAD, uid)
-                if waiting is not None and waiting.replaces:
-                    self._touch_workload(touched, uid)
-        for key, job in self._jobs.items():
-            if job.state != JobState.QUEUED:
-                continue
-            if has_queue_moved or self._has_moved(job) or (has_leader_moved and self._follows(job)):
-                self._touch_key(touched, key)
+    def _touch_owed(self, touched: dict[str, Root], *, is_whole: bool) -> None:
+        """Some of the rows in line at a time: behind the head of a long line thousands move up."""
+        owed, left = self._owed, len(self._jobs)
+        checks, most = (_MOST_CHECKED, len(touched) + _MOST_OWED) if not is_whole else (3 * left, 2 * left)
+        for keys, has_moved in (
+            (owed.all, lambda _job: True),
+            (owed.followers, self._follows),
+            (owed.places, self._has_moved),
+        ):
+            while keys and checks and len(touched) < most:
+                checks -= 1
+                key, _ = keys.popitem()
+                job = self._jobs.get(key)
+                if job is not None and job.state == JobState.QUEUED and has_moved(job):
+                    self._touch_key(touched, key)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether rows in line have yet to be looked at, with the next update."""
+        return any(self._owed)
 
     def _follows(self, job: Job) -> bool:
         return self._follows_others(self._store.get(Kind.WORKLOAD, job.workload_uid))
@@ -363,13 +411,9 @@ class JobIndex:
         return line is not None and line.follows_others(workload, self._store)
 
     def _has_moved(self, job: Job) -> bool:
-        place = self._positions.get(job.workload_uid)
+        place = self._places.get(job.workload_uid)
         shown = None if job.position is None else QueuePosition(job.position, not job.is_position_estimate)
         return bool(job.workload_uid) and place != shown
-
-    def _place(self, uid: str, estimate: int) -> QueuePosition:
-        told: QueuePlace | None = self._store.get(Kind.PLACE, uid)
-        return QueuePosition(estimate) if told is None else QueuePosition(told.position, True)
 
     # ---- one row
 
@@ -384,6 +428,10 @@ class JobIndex:
             if self._key_of.get(uid) == key:
                 del self._key_of[uid]
         self._enter_gangs(key, *((root, pods) if job is not None else (None, ())))
+        if job is None or job.state != JobState.QUEUED:
+            self._queued.pop(key, None)
+        else:
+            self._queued[key] = None
         if job is None:
             self._jobs.pop(key, None)
             self._roots.pop(key, None)
@@ -421,7 +469,7 @@ class JobIndex:
         """The row, None where the object is gone, asks for no GPU, or belongs to a job above it;
         placeholders of ours are no job."""
         store = self._store
-        places = ChainMap(self._positions, self._group_places)
+        places = self._places
         if climb(store, root) != root or any(pod.is_placeholder for pod in pods[:1]):
             return None
         if not self._bare.is_row(root):

@@ -1,6 +1,6 @@
 """What the store answers: the one protocol through which everything that only looks sees the cluster."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from cockpit.model.batch import StreamStatus
@@ -62,12 +62,22 @@ class StoreReader(Protocol):
     def revision(self) -> int:
         """Grows by one with every batch that changed something shown."""
 
+    def revision_of(self, *kinds: str) -> int:
+        """The revision by which one of the kinds moved last: a record, or the status of its stream."""
+
+    def moved_since(self, kind: str, revision: int, /) -> Collection[str] | None:
+        """Uids of the kind that were put or dropped after that revision; None: not all are remembered."""
+
     @property
     def room_revision(self) -> int:
         """Grows whenever a node moved, or what the pods on some node ask for."""
 
-    def room_mark(self, node: str, /) -> int:
-        """Another number whenever what the pods on the node ask for is other than before."""
+    @property
+    def pods_room_revision(self) -> int:
+        """Grows whenever what the pods on some node ask for moves."""
+
+    def rooms_moved_since(self, revision: int, /) -> Sequence[str]:
+        """Names of nodes on which what pods ask for moved after that `pods_room_revision`."""
 
     def records(self, kind: str, /) -> Mapping[str, Any]:
         """The table of a kind by uid (GPUs by uuid)."""
@@ -117,6 +127,9 @@ class StoreReader(Protocol):
 
     def gpus_of_pod(self, namespace: str, name: str, /) -> tuple[Gpu, ...]:
         """GPUs that telemetry gives to a pod, by index."""
+
+    def leaving_pods(self) -> Collection[Pod]:
+        """Pods that are being deleted; live."""
 
     def largest_node_gpus(self) -> int:
         """The most GPUs that any one node offers; 0 where no node shows one."""

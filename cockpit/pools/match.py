@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from weakref import WeakKeyDictionary
 
 import msgspec
 
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
+from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.node_labels import NO_POOL
-from cockpit.pools.truth import nodes_of, objects_of
+from cockpit.pools.truth import objects_of
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -23,28 +25,80 @@ class Group(msgspec.Struct, frozen=True):
 
 def pool_groups(store: StoreReader) -> tuple[Group, ...]:
     """Every pool, by name: those of objects and nodes, and those that only an owner tells of."""
-    nodes, objects = nodes_of(store), objects_of(store)
-    found = groups(nodes, objects)
-    if not (told := registry.told_pools(store, tuple((one.owner, one.nodes) for one in found))):
+    kept = _KEPT.get(store)
+    if kept is None:
+        kept = _KEPT[store] = _Groups(), _Groups()
+    plain, with_more = kept
+    objects = objects_of(store)
+    found = plain.follow(store, objects)
+    if not (more := registry.told_pools(store, tuple((one.owner, one.nodes) for one in found))):
         return found
-    return groups(nodes, (*objects, *told))
+    return with_more.follow(store, (*objects, *more))
 
 
-def groups(nodes: Sequence[Node], objects: Sequence[PoolObject]) -> tuple[Group, ...]:
-    """Every pool, by name. Each node is in exactly one; a node without GPUs and without an owner in none."""
-    owners = [one for one in objects if registry.is_pool(one)]
-    members: dict[str, list[Node]] = {one.uid: [] for one in owners}
-    labelled: dict[str, list[Node]] = {}
-    for node in nodes:
-        owner = owner_of(node, objects, owners)
-        if owner is not None:
-            members[owner.uid].append(node)
-        elif node.has_gpus:
-            labelled.setdefault(node.pool or NO_POOL, []).append(node)
-    names = _names(owners, labelled)
-    found = [Group(names[one.uid], one, tuple(members[one.uid])) for one in owners]
-    found.extend(Group(name, None, tuple(some)) for name, some in labelled.items())
-    return tuple(sorted(found, key=lambda one: (one.name, one.owner.uid if one.owner else "")))
+class _Groups:
+    """Each node in exactly one pool; a node without GPUs and without an owner in none. Brought up to date by
+    the nodes that moved: a group without any of them stays the same object."""
+
+    def __init__(self) -> None:
+        self._revision = -1  # of the store, that was seen last
+        self._objects: tuple[PoolObject, ...] = ()
+        self._owners: list[PoolObject] = []
+        self._place_of: dict[str, tuple[_Place, str]] = {}  # of a node by uid: its group and its name
+        self._members: dict[_Place, dict[str, Node]] = {}
+        self._made: dict[_Place, Group] = {}
+        self._groups: tuple[Group, ...] = ()
+
+    def follow(self, store: StoreReader, objects: tuple[PoolObject, ...]) -> tuple[Group, ...]:
+        """The groups as the store stands now."""
+        moved = store.moved_since(Kind.NODE, self._revision)
+        if objects != self._objects or moved is None:
+            self._objects, self._owners = objects, [one for one in objects if registry.is_pool(one)]
+            self._place_of, self._members, self._made = {}, {}, {}
+            moved = store.records(Kind.NODE).keys()
+        elif not moved and self._revision >= 0:
+            return self._groups
+        self._revision = store.revision
+        for uid in moved:
+            self._put(uid, store.get(Kind.NODE, uid))
+        self._groups = tuple(self._tell())
+        return self._groups
+
+    def _put(self, uid: str, node: Node | None) -> None:
+        place, name = self._place_of.pop(uid, (None, ""))
+        if place is not None:
+            here = self._members.get(place, {})
+            if name in here and here[name].uid == uid:
+                del here[name]
+                self._made.pop(place, None)
+        owner = owner_of(node, self._objects, self._owners) if node is not None else None
+        if node is None or (owner is None and not node.has_gpus):
+            return
+        place = ("", owner.uid) if owner is not None else (node.pool or NO_POOL, "")
+        self._place_of[uid] = place, node.name
+        self._members.setdefault(place, {})[node.name] = node
+        self._made.pop(place, None)
+
+    def _tell(self) -> list[Group]:
+        labelled = [name for (name, _), some in self._members.items() if name and some]
+        names = _names(self._owners, labelled)
+        wanted = [(("", one.uid), names[one.uid], one) for one in self._owners]
+        found = [self._group(place, name, one) for place, name, one in wanted]
+        found += [self._group((name, ""), name, None) for name in labelled]
+        return sorted(found, key=lambda one: (one.name, one.owner.uid if one.owner else ""))
+
+    def _group(self, place: "_Place", name: str, owner: PoolObject | None) -> Group:
+        made = self._made.get(place)
+        if made is None or made.name != name:
+            nodes = self._members.get(place, {})
+            made = Group(name, owner, tuple(nodes[one] for one in sorted(nodes)))
+            self._made[place] = made
+        return made
+
+
+_Place = tuple[str, str]
+"""("", uid of the owner's object), or (pool as labels tell it, "")."""
+_KEPT: "WeakKeyDictionary[StoreReader, tuple[_Groups, _Groups]]" = WeakKeyDictionary()
 
 
 def _names(owners: Sequence[PoolObject], labelled: Iterable[str]) -> dict[str, str]:

@@ -1,14 +1,16 @@
 """How many GPUs a node ought to offer: by its capacity, labels, machine, or the other nodes of its pool."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from cockpit.model.node import Node
-from cockpit.model.pool import Machine
+from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.match import owner_of
+from cockpit.pools.owner import NodeTemplate
 from cockpit.pools.truth import objects_of
 
 _BARE_LABELS = frozenset({"pool", "nodepool", "node-pool"})
@@ -33,24 +35,57 @@ class _Alike(NamedTuple):
 
 
 class _Index:
-    """Of one revision of a store: the machine of each node, and a node with GPUs for each kind of node."""
+    """The machine of each node, a node with GPUs for each kind of node, and what pool objects promise."""
 
-    def __init__(self, store: StoreReader) -> None:
-        self.revision = store.revision
-        machines: list[Machine] = list(store.records(Kind.MACHINE).values())
-        self.machines = {one.node: one for one in machines if one.node}
-        self.whole: dict[_Alike, Node] = {}
-        for node in store.records(Kind.NODE).values():
-            key = _alike(node) if node.gpu_capacity and node.deleting_seconds is None else None
-            if key is not None:
-                known = self.whole.get(key)
-                if known is None or _rank(node) > _rank(known):
-                    self.whole[key] = node
-        self._objects = objects_of(store)
-        self._owners = [one for one in self._objects if registry.is_pool(one)]
-        told = {one.uid: registry.template(one) for one in self._owners}
-        self._templates = {uid: one for uid, one in told.items() if one.gpus}
+    def __init__(self) -> None:
+        self.revision = -1  # of the store, that was seen last
+        self.machines: dict[str, Machine] = {}
+        self._alike: dict[_Alike, dict[str, Node]] = {}  # nodes with GPUs by uid
+        self._key_of: dict[str, _Alike] = {}
+        self._whole: dict[_Alike, Node | None] = {}
+        self._objects: tuple[PoolObject, ...] = ()
+        self._owners: list[PoolObject] = []
+        self._templates: dict[str, NodeTemplate] = {}
         self._by_template: dict[str, GpuPromise | None] = {}
+
+    def follow(self, store: StoreReader) -> None:
+        """Take in what moved since the last time."""
+        seen, self.revision = self.revision, store.revision
+        if store.revision_of(Kind.MACHINE) > seen:
+            machines: Iterable[Machine] = store.records(Kind.MACHINE).values()
+            self.machines = {one.node: one for one in machines if one.node}
+        if store.revision_of(Kind.POOL) > seen:
+            self._objects = objects_of(store)
+            self._owners = [one for one in self._objects if registry.is_pool(one)]
+            templates = {one.uid: registry.template(one) for one in self._owners}
+            self._templates = {uid: one for uid, one in templates.items() if one.gpus}
+            self._by_template = {}
+        moved = store.moved_since(Kind.NODE, seen)
+        if moved is None:
+            self._alike, self._key_of, self._whole, self._by_template = {}, {}, {}, {}
+            moved = store.records(Kind.NODE).keys()
+        for uid in moved:
+            self._put(uid, store.get(Kind.NODE, uid))
+
+    def _put(self, uid: str, node: Node | None) -> None:
+        before = self._key_of.pop(uid, None)
+        if before is not None:
+            self._alike[before].pop(uid)
+            self._whole.pop(before, None)
+        if node is None:
+            return
+        self._by_template.pop(node.name, None)
+        key = _alike(node) if node.gpu_capacity and node.deleting_seconds is None else None
+        if key is not None:
+            self._key_of[uid] = key
+            self._alike.setdefault(key, {})[uid] = node
+            self._whole.pop(key, None)
+
+    def whole(self, key: _Alike) -> Node | None:
+        """Of nodes of that kind the one that tells best what they offer."""
+        if key not in self._whole:
+            self._whole[key] = max(self._alike.get(key, {}).values(), key=_rank, default=None)
+        return self._whole[key]
 
     def by_template(self, node: Node) -> GpuPromise | None:
         """What the object of the node's pool promises of each of its nodes."""
@@ -72,8 +107,10 @@ _INDEXES: "WeakKeyDictionary[StoreReader, _Index]" = WeakKeyDictionary()
 
 def _index(store: StoreReader) -> _Index:
     found = _INDEXES.get(store)
-    if found is None or found.revision != store.revision:
-        found = _INDEXES[store] = _Index(store)
+    if found is None:
+        found = _INDEXES[store] = _Index()
+    if found.revision != store.revision:
+        found.follow(store)
     return found
 
 
@@ -96,7 +133,7 @@ def machine_of(node: Node, store: StoreReader) -> Machine | None:
 def whole_sibling(node: Node, store: StoreReader) -> Node | None:
     """Another node of the same pool and machine type that shows its GPUs, the one that shows most."""
     key = _alike(node)
-    found = _index(store).whole.get(key) if key is not None else None
+    found = _index(store).whole(key) if key is not None else None
     return found if found is not None and found.uid != node.uid else None
 
 

@@ -1,6 +1,7 @@
 """Which pools may still grow for pods that wait, and what keeps the others from it."""
 
 import enum
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,7 @@ from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.match import pool_groups
+from cockpit.pools.match import Group, pool_groups
 from cockpit.pools.next_nodes import may_serve
 from cockpit.pools.owner import FailureClass, PoolFailure
 from cockpit.pools.stage import GPUS_LIMIT_SECONDS, NodeStage, node_stage, ready_since
@@ -58,19 +59,92 @@ class Serving(NamedTuple):
     perhaps: tuple[Prospect, ...]
 
 
-class _Index:
-    """Of one state of what pools rest on: the pools, and which of them serve a shape."""
+class _Made(NamedTuple):
+    group: Group
+    at_seconds: float
+    prospect: Prospect
 
-    def __init__(self, basis: tuple[object, ...], every: tuple[Prospect, ...]) -> None:
-        self.basis, self.every = basis, every
-        self.serving: dict[Shape, Serving] = {}
+
+class _Served(NamedTuple):
+    every: tuple[Prospect, ...]
+    may: tuple[tuple[Prospect, bool | None], ...]
+    serving: Serving
+
+
+class _Index:
+    """The pools of a store, and which of them serve a shape. What is kept of a pool stands as long as its
+    nodes and what owners say; by the clock, and for pods of DaemonSets, it is made again in turn."""
+
+    def __init__(self) -> None:
+        self.moment: tuple[float, int] | None = None  # what it was made for last
+        self.every: tuple[Prospect, ...] = ()
+        self._revision = -1
+        self._made: dict[_Key, _Made] = {}
+        self._serving: dict[Shape, _Served] = {}
+
+    def follow(self, store: StoreReader, now_seconds: float) -> None:
+        """Bring it up to the store and to the time."""
+        revision = store.revision_of(*_SAYING)
+        before = self._made if revision == self._revision else {}
+        self._revision = revision
+        groups = {(one.name, "" if one.owner is None else one.owner.uid): one for one in pool_groups(store)}
+        stands = {key: before[key] for key, one in groups.items() if _is_of(before.get(key), one)}
+        for key in _due(stands, now_seconds):
+            del stands[key]
+        self._made = {
+            key: stands.get(key) or _Made(one, now_seconds, _prospect(one, store, now_seconds))
+            for key, one in groups.items()
+        }
+        if len(stands) < len(groups) or len(groups) != len(self.every):
+            self.every = tuple(one.prospect for one in self._made.values())
+
+    def serving(self, shape: Shape, store: StoreReader, around: Surroundings) -> Serving:
+        """Of the pools, with a look at those alone that were made since the shape was asked for last."""
+        kept = self._serving.get(shape)
+        if kept is not None and kept.every is self.every:
+            return kept.serving
+        before = {} if kept is None else {id(one): serves for one, serves in kept.may}
+        snapshot = ClusterSnapshot(store, around)
+        may = tuple(
+            (one, before[id(one)] if id(one) in before else may_serve(one.owner, one.nodes, shape, snapshot))
+            for one in self.every
+            if one.growth is not PoolGrowth.DARK or not shape.gpus
+        )
+        sure = tuple(one for one, serves in may if serves)
+        perhaps = tuple(one for one, serves in may if serves is None)
+        if len(self._serving) >= _MOST_SHAPES:
+            self._serving.clear()
+        self._serving[shape] = _Served(self.every, may, Serving(sure, perhaps))
+        return self._serving[shape].serving
+
+    def forget(self, shape: Shape) -> None:
+        """What stands for the shape rests on more than is followed."""
+        self._serving.pop(shape, None)
+
+
+def _is_of(made: _Made | None, group: Group) -> bool:
+    return made is not None and made.group is group
+
+
+_Key = tuple[str, str]
+"""Name of a pool, and uid of its owner's object."""
+
+
+def _due(stands: Mapping[_Key, _Made], now_seconds: float) -> list[_Key]:
+    """Those that are to be made again: the oldest few, and what is too old to wait for its turn."""
+    ages = sorted((-abs(now_seconds - one.at_seconds), key) for key, one in stands.items())
+    old = [(age, key) for age, key in ages if age <= -_STANDS_SECONDS]
+    return [key for at, (age, key) in enumerate(old) if at < _TURNS or age <= -_LONGEST_SECONDS]
 
 
 _INDEXES: "WeakKeyDictionary[StoreReader, _Index]" = WeakKeyDictionary()
-_KINDS: Final = (Kind.NODE, Kind.POOL, Kind.MACHINE, Kind.AUTOSCALER, Kind.OWNER_EVENT)
+_SAYING: Final = (Kind.POOL, Kind.MACHINE, Kind.AUTOSCALER, Kind.OWNER_EVENT)
 _STANDS_SECONDS: Final = 10.0
 """So long what is told by the clock, or by the pods of DaemonSets, stands."""
-_MOST_SHAPES: Final = 1_024
+_LONGEST_SECONDS: Final = 60.0
+_TURNS: Final = 4
+"""Pools that are looked at again for one moment because of the time alone."""
+_MOST_SHAPES: Final = 256
 
 
 def prospects(store: StoreReader, now_seconds: float | None) -> tuple[Prospect, ...]:
@@ -80,17 +154,18 @@ def prospects(store: StoreReader, now_seconds: float | None) -> tuple[Prospect, 
 
 def _index(store: StoreReader, now_seconds: float | None) -> _Index:
     now = now_seconds or 0.0
-    basis = (now // _STANDS_SECONDS, *(tuple(store.records(kind).values()) for kind in _KINDS))
+    moment = now, store.revision_of(Kind.NODE, *_SAYING)
     kept = _INDEXES.get(store)
-    if kept is None or kept.basis != basis:  # records that have not changed are the same objects
-        every = tuple(_prospect(one.name, one.owner, one.nodes, store, now) for one in pool_groups(store))
-        kept = _INDEXES[store] = _Index(basis, every)
+    if kept is None:
+        kept = _INDEXES[store] = _Index()
+    if kept.moment != moment:
+        kept.follow(store, now)
+        kept.moment = moment
     return kept
 
 
-def _prospect(
-    name: str, owner: PoolObject | None, nodes: tuple[Node, ...], store: StoreReader, now_seconds: float
-) -> Prospect:
+def _prospect(group: Group, store: StoreReader, now_seconds: float) -> Prospect:
+    name, owner, nodes = group.name, group.owner, group.nodes
     says = registry.ownership(owner, nodes, store)
     told = registry.failures(owner, nodes, store, now_seconds)
     failure = next((one for one in told if not (one.is_past or one.machine or one.is_part)), None)
@@ -138,19 +213,9 @@ def all_serving(
 ) -> Serving:
     """The same with those of which it is not known."""
     index, alike = _index(store, now_seconds), _alike(shape, store)
-    if shape.claims or alike not in index.serving:
-        snapshot = ClusterSnapshot(store, around)
-        every = [
-            (one, may_serve(one.owner, one.nodes, shape, snapshot))
-            for one in index.every
-            if one.growth is not PoolGrowth.DARK or not shape.gpus
-        ]
-        sure = tuple(one for one, may in every if may)
-        perhaps = tuple(one for one, may in every if may is None)
-        if len(index.serving) >= _MOST_SHAPES:
-            index.serving.clear()
-        index.serving[alike] = Serving(sure, perhaps)
-    return index.serving[alike]
+    if shape.claims:
+        index.forget(alike)
+    return index.serving(alike, store, around)
 
 
 def _alike(shape: Shape, store: StoreReader) -> Shape:

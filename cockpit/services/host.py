@@ -22,11 +22,22 @@ if TYPE_CHECKING:
     from cockpit.triage.verdicts import Verdicts
 
 
+class JobRows(JobReader, Protocol):
+    """The rows of jobs, which follow the store."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether rows of a long line have yet to be looked at."""
+
+    def catch_up(self, *, is_whole: bool) -> None:
+        """Bring them up to the store; unless `is_whole` of long lines a part."""
+
+
 class Cluster(HeaderSource, Protocol):
     """What is known of the cluster now: watched, joined and measured; nothing here asks the server."""
 
     @property
-    def jobs(self) -> JobReader: ...
+    def jobs(self) -> JobRows: ...
     @property
     def verdicts(self) -> "Verdicts": ...
     @property

@@ -43,6 +43,8 @@ BEHIND_SECONDS = 5.0
 PAUSE_SECONDS = 1.0
 LONGEST_SECONDS = 15.0
 """Who types without a pause is disturbed after this time."""
+SPREAD_SECONDS = 0.03
+"""Between two parts of a judgement that is spread."""
 SHARE_OF_TIME = 0.02
 """Looking takes at most this share of the time behind another screen."""
 
@@ -89,6 +91,7 @@ class NowWatch:
         self._told: set[str] = set()
         self._looked_at = self._cost_seconds = 0.0
         self._due = asyncio.Event()
+        self._is_spreading = False
 
     # ---- looking
 
@@ -123,9 +126,32 @@ class NowWatch:
             self._announce(news)
         self._looked_at = clock.monotonic()
         self._cost_seconds = self._looked_at - began
+        cluster.verdicts.pace.is_in_force = is_settled(cluster)
+        self._spread(cluster)
         if self._files is None and cluster.is_connected:
             self._due.set()
         return shown
+
+    def _spread(self, cluster: Cluster) -> None:
+        """What a big change left to judge is judged a little at a time, then drawn."""
+        from cockpit.triage.attention import is_behind
+
+        if self._is_spreading or not (is_behind(cluster.verdicts) or cluster.jobs.is_behind):
+            return
+        self._is_spreading = True
+        asyncio.get_running_loop().call_later(SPREAD_SECONDS, self._go_on, cluster)
+
+    def _go_on(self, cluster: Cluster) -> None:
+        from cockpit.triage.attention import go_on
+
+        self._is_spreading = False
+        if self._app.cluster is not cluster:
+            return
+        cluster.jobs.catch_up(is_whole=False)
+        go_on(cluster.verdicts, self._app.clock.cluster_now())
+        self._spread(cluster)
+        if not self._is_spreading:
+            self._app.looked_up()
 
     def is_due(self, typed_at: float) -> bool:
         """Whether to look behind another screen: not while nodes and pods are being listed (each row would be

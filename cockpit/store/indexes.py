@@ -28,14 +28,17 @@ class PodIndex:
         self.by_owner = Multimap()
         self._with_gpus: dict[str, Pod] = {}
         self._restrictive: dict[str, Pod] = {}
+        self._leaving: dict[str, Pod] = {}
         self.claiming: set[str] = set()  # uids of those with devices by claim
         self._sums: dict[str, list[int]] = {}
         self._named: dict[str, dict[str, int]] = {}
         self.moves = 0  # grows whenever what is asked for on some node does
-        self._moved: dict[str, int] = {}  # node -> `moves` when what is asked for on it moved last
+        self._moved: dict[str, int] = {}  # node -> `moves` when what is asked for on it moved last, in order
 
     def put(self, old: Pod | None, new: Pod) -> None:
         """Enter `new`, which replaces `old` (same uid)."""
+        if new.deleting_seconds is not None:
+            self._leaving[new.uid] = new
         if old is not None:
             if (
                 old.node == new.node
@@ -53,7 +56,7 @@ class PodIndex:
                 if new.uid in self._restrictive:
                     self._restrictive[new.uid] = new
                 return
-            self.drop(old)
+            self._forget(old)
         uid = new.uid
         self.by_owner.add(new.owner_uid, uid)
         if new.gpus:
@@ -76,6 +79,7 @@ class PodIndex:
             {pod.uid: pod for pod in pods if (traits := pod.traits).keeps_away or traits.host_ports}
         )
         self.claiming.update([pod.uid for pod in pods if pod.traits.device_claims])
+        self._leaving.update({pod.uid: pod for pod in pods if pod.deleting_seconds is not None})
         bound = [pod for pod in pods if pod.node]
         for pod in bound:
             self.by_node.add(pod.node, pod.uid)
@@ -83,6 +87,10 @@ class PodIndex:
 
     def drop(self, old: Pod) -> None:
         """Forget `old` as it was put."""
+        self._leaving.pop(old.uid, None)
+        self._forget(old)
+
+    def _forget(self, old: Pod) -> None:
         uid = old.uid
         self.by_owner.discard(old.owner_uid, uid)
         if old.gpus:
@@ -102,7 +110,8 @@ class PodIndex:
             if pod.phase in ("Succeeded", "Failed"):  # a finished pod holds nothing
                 continue
             node, gpus, named = pod.node, pod.gpus, pod.traits.resources
-            moved[node] = moves
+            moved.pop(node, None)
+            moved[node] = moves  # last in order
             sums = all_sums.get(node)
             if sums is None:
                 sums = all_sums[node] = [0, 0, 0, 0]
@@ -122,9 +131,14 @@ class PodIndex:
                 del all_sums[node]
                 all_named.pop(node, None)
 
-    def moved(self, node: str) -> int:
-        """Another number whenever what is asked for on the node is other than before."""
-        return self._moved.get(node, 0)
+    def moved_since(self, moves: int) -> list[str]:
+        """Nodes on which what is asked for moved after `moves` was that number."""
+        found: list[str] = []
+        for node, at in reversed(self._moved.items()):
+            if at <= moves:
+                break
+            found.append(node)
+        return found
 
     def named(self, node: str) -> Mapping[str, int]:
         """Requests on the node by resource, without cpu and memory."""
@@ -132,6 +146,9 @@ class PodIndex:
 
     def restrictive(self) -> ValuesView[Pod]:
         return self._restrictive.values()
+
+    def leaving(self) -> ValuesView[Pod]:
+        return self._leaving.values()
 
     def with_gpus(self) -> ValuesView[Pod]:
         return self._with_gpus.values()

@@ -1,7 +1,8 @@
 """The store: one writer, tables by uid, secondary indexes, and the log of what moved."""
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +19,7 @@ from cockpit.model.store_reader import DeviceAllocation, DutyMean, Requests, Slo
 from cockpit.store.claims import Claims
 from cockpit.store.delta import Delta, DeltaLog
 from cockpit.store.indexes import EventIndex, GpuIndex, NodeIndex, PodIndex, event_age
+from cockpit.store.moves import RecordMoves
 from cockpit.store.multimap import Multimap
 
 EVENTS_PER_OBJECT = 50
@@ -52,6 +54,7 @@ class Store:
         self._listing: dict[tuple[str, str], set[str] | None] = {}  # None: there was nothing before it
         self._statuses: dict[str, StreamStatus] = {}
         self._log = DeltaLog()
+        self._moves: defaultdict[str, RecordMoves] = defaultdict(RecordMoves)
         self._pods = PodIndex()
         self._read_pods: dict[str, Pod] = {}  # of `with_record`
         self._gpus = GpuIndex()
@@ -125,6 +128,7 @@ class Store:
                     table[new.uid] = new
                     put(old, new)
                     self._log.sets(kind)[0][new.uid] = None
+                    self._moves[kind].note(self.revision + 1, new.uid)
 
     def _drop_node(self, old: Node) -> None:
         self._nodes.drop(old)
@@ -136,6 +140,7 @@ class Store:
         if self._put_newcomers(batch, table, seen):
             return True
         changed, removed = self._log.sets(kind)
+        note, revision = self._moves[kind].note, self.revision + 1
         put = self._put_in.get(kind)
         is_gpu, is_event = kind == Kind.GPU, kind == Kind.EVENT
         is_keyed = not is_gpu and kind not in _MANY_RESOURCES
@@ -161,6 +166,7 @@ class Store:
             if put is not None:
                 put(old, record)
             changed[uid] = None
+            note(revision, uid)
             if removed:
                 removed.pop(uid, None)
             if is_event:
@@ -193,6 +199,7 @@ class Store:
             self._scopes.setdefault(kind, {}).update(dict.fromkeys(new, batch.scope))
         changed, removed = self._log.sets(kind)
         changed.update(dict.fromkeys(new))
+        self._moves[kind].note_all(self.revision + 1, new)
         for uid in removed.keys() & new.keys() if removed else ():
             del removed[uid]
         return True
@@ -213,6 +220,7 @@ class Store:
         keys = self._uids.get(kind)
         scopes = self._scopes.get(kind)
         changed, removed = self._log.sets(kind)
+        note, revision = self._moves[kind].note, self.revision + 1
         moved = False
         for uid in uids:
             old = table.pop(uid, None)
@@ -226,6 +234,7 @@ class Store:
                 scopes.pop(uid, None)
             changed.pop(uid, None)
             removed[uid] = None
+            note(revision, uid)
             moved = True
         return moved
 
@@ -238,8 +247,12 @@ class Store:
         moved = self._drop_all(kind, self._unnamed(kind, scope, set()))
         if self._statuses.pop(_status_name(kind, scope), None) is None:
             return moved
-        self._log.status(kind)
+        self._note_status(kind)
         return True
+
+    def _note_status(self, kind: str) -> None:
+        self._log.status(kind)
+        self._moves[kind].revision = self.revision + 1
 
     def _put_status(self, status: StreamStatus) -> bool:
         name = _status_name(status.kind, status.scope)
@@ -247,7 +260,7 @@ class Store:
         self._statuses[name] = status
         if old is not None and msgspec.structs.replace(old, heard_seconds=status.heard_seconds) == status:
             return False  # only the heartbeat: kept, but nothing to paint
-        self._log.status(status.kind)
+        self._note_status(status.kind)
         return True
 
     def _put_workload(self, old: Workload | None, new: Workload) -> None:
@@ -272,14 +285,28 @@ class Store:
 
     # ---- looking
 
+    def revision_of(self, *kinds: str) -> int:
+        """The revision by which one of the kinds moved last: a record, or the status of its stream."""
+        moves = self._moves
+        return max([moves[kind].revision for kind in kinds if kind in moves], default=0)
+
+    def moved_since(self, kind: str, revision: int) -> Collection[str] | None:
+        """Uids of the kind that were put or dropped after that revision; None: not all are remembered."""
+        return self._moves[kind].since(revision)
+
     @property
     def room_revision(self) -> int:
         """Grows whenever a node moved, or what the pods on some node ask for."""
         return self._nodes.moves + self._pods.moves
 
-    def room_mark(self, node: str) -> int:
-        """Another number whenever what the pods on the node ask for is other than before."""
-        return self._pods.moved(node)
+    @property
+    def pods_room_revision(self) -> int:
+        """Grows whenever what the pods on some node ask for moves."""
+        return self._pods.moves
+
+    def rooms_moved_since(self, revision: int) -> Sequence[str]:
+        """Names of nodes on which what pods ask for moved after that `pods_room_revision`."""
+        return self._pods.moved_since(revision)
 
     def records(self, kind: str) -> Mapping[str, Any]:
         """The table of a kind by uid (GPUs by uuid); live, so copy before awaiting."""
@@ -359,6 +386,10 @@ class Store:
     def restrictive_pods(self) -> Collection[Pod]:
         """Pods that hold host ports or keep others away (required anti-affinity), finished ones too; live."""
         return self._pods.restrictive()
+
+    def leaving_pods(self) -> Collection[Pod]:
+        """Pods that are being deleted; live."""
+        return self._pods.leaving()
 
     def largest_node_gpus(self) -> int:
         """The most GPUs that any one node offers (allocatable), free or not; 0 where no node shows one."""

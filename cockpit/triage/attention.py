@@ -53,6 +53,21 @@ def needs_human(
     return tuple(sorted(found, key=lambda row: rank(row, now_seconds)))
 
 
+def go_on(verdicts: Verdicts, now_seconds: float) -> bool:
+    """Carry on what the last look left, for as long as a look may take; whether something is left."""
+    rows = verdicts.rows_of_now
+    if not isinstance(rows, NowRows):
+        return False
+    rows.go_on(now_seconds)
+    return rows.is_behind
+
+
+def is_behind(verdicts: Verdicts) -> bool:
+    """Whether the last look left something."""
+    rows = verdicts.rows_of_now
+    return isinstance(rows, NowRows) and rows.is_behind
+
+
 def _of_owner(failure: PoolFailure) -> Finding:
     """An autoscaler that does not work: no pool of its grows, whoever waits."""
     return Finding(

@@ -1,7 +1,8 @@
 """How many nodes pass each filter of one pod, and what the nodes have that pass all but room."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from cockpit.fit.node_filters import Block, NodeFit, fit_nodes, minds_its_node_alone
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
@@ -10,6 +11,7 @@ from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.model.finding import FilterStep, Funnel
 from cockpit.model.node import Node
+from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.stage import takes_away
 
@@ -38,6 +40,8 @@ _WORDS = {
     "ports": "host ports free",
     "company": "pod affinity",
     "spread": "topology spread",
+    "pods": "pods below the node's limit",
+    "cpu_memory": "CPU, memory and the like",
 }
 _NODE_TAINTS = "node.kubernetes.io/"
 
@@ -52,10 +56,21 @@ class Room(NamedTuple):
     def name(self) -> str:
         return self.look.node.name
 
-    @property
-    def free(self) -> Mapping[str, int]:
-        """What is free by resource, never below zero."""
-        return {name: max(0, free) for name, free in zip(self.names, self.look.free, strict=True)}
+    def left(self, resource: str) -> int:
+        """What is free of a resource, never below zero."""
+        return max(0, self.look.free[self.names.index(resource)])
+
+
+class Looked(NamedTuple):
+    """A look at one node, and what the funnel makes of it: `step` is the filter that takes it out, "" where
+    it passes all; `room` is there where only room decides; `offers` is what it offers of the resource where
+    the selector leaves it, else 0."""
+
+    look: NodeFit
+    step: str
+    kept_by: frozenset[str]
+    room: Room | None
+    offers: int
 
 
 def amount(node: Node, resource: str) -> int:
@@ -72,9 +87,9 @@ class Sifted(NamedTuple):
     """`stopped` is the id of the first filter that no node passes, "" where some node passes all.
 
     `dropped` are the nodes that each filter took out; `rooms` those that only room decides about. `looks`
-    are all of them by name, each with the mark of its room. `largest` is the most devices of its
-    resource that a node has which the selector leaves. `kept_by` are the filters that keep a node from the
-    pod, all of them together, of nodes alike once.
+    are all of them by name, in the order of the names. `largest` is the most devices of its resource that a
+    node has which the selector leaves. `kept_by` are the filters that keep a node from the pod, all of them
+    together, of nodes alike once. `computed` holds what was made already.
     """
 
     funnel: Funnel
@@ -82,13 +97,29 @@ class Sifted(NamedTuple):
     dropped: Mapping[str, Sequence[NodeFit]]
     rooms: Sequence[Room]
     shape: Shape
-    looks: Mapping[str, tuple[int, NodeFit]]
+    looks: Mapping[str, Looked]
     largest: int = 0
     kept_by: Collection[frozenset[str]] = ()
+    revision: tuple[int, int] = (-1, -1)  # of the store, and of what pods ask for on nodes
+    computed: dict[str, Any] = {}  # noqa: RUF012 - the default has no nodes of which anything is made
 
     @property
     def resource(self) -> str:
         return self.funnel.resource
+
+    def short_of(self, step: str) -> list[Room]:
+        """Nodes that a filter of room took out, by name; "": that pass all."""
+        made: list[Room] = self.once(
+            step,
+            lambda: [one.room for one in self.looks.values() if one.room is not None and one.step == step],
+        )
+        return made
+
+    def once(self, what: str, make: Callable[[], Any]) -> Any:
+        """What `make` returns, made once for these nodes."""
+        if what not in self.computed:
+            self.computed[what] = make()
+        return self.computed[what]
 
 
 def sift(
@@ -97,72 +128,96 @@ def sift(
     """Pass every node of the store through the filters of one pod, in the order in which they are told.
     With what was sifted `before` for such a pod only nodes that moved since are looked at."""
     snapshot = ClusterSnapshot(store, around)
-    kept = {} if before is None or not minds_its_node_alone(snapshot, shape) else _unmoved(snapshot, before)
-    fresh = fit_nodes(snapshot, shape, 1, snapshot.nodes.keys() - kept.keys() if kept else None)
-    marked = {one.node.name: (store.room_mark(one.node.name), one) for one in fresh}
-    marked = {**kept, **marked}
-    looks = [marked[name][1] for name in sorted(marked)] if kept else fresh
-    asked = dict(shape.requests)
+    asked = {**dict(shape.requests), "pods": 1}
     resource = shape.gpu_resource
-    dropped: dict[str, list[NodeFit]] = {}
-    names = tuple({**asked, "pods": 1})
-    rooms: list[Room] = []
-    drops: dict[tuple[tuple[Block, ...], bool], tuple[str, frozenset[str]]] = {}  # nodes are in a few states
-    kept_by: set[frozenset[str]] = set()
-    for look in looks:
-        key = (look.blocks, not resource or _offers(look, resource))
-        if key not in drops:
-            drops[key] = _drops(*key)
-        step, all_steps = drops[key]
-        kept_by.add(all_steps if look.room else all_steps | _short_of(look, asked, key[1]))
-        if step:
-            dropped.setdefault(step, []).append(look)
-        else:
-            rooms.append(Room(look, names))
+    looks = _looks(snapshot, shape, asked, before)
+    dropped: defaultdict[str, list[NodeFit]] = defaultdict(list)
+    for one in looks.values():
+        dropped[one.step].append(one.look)
+    dropped.pop("", None)
     steps, count = [], len(looks)
-    for step in _ORDER:
-        if step not in dropped and step != "selector":
-            continue
-        count -= len(dropped.get(step, ()))
-        steps.append(FilterStep(step, _step_words(step, resource), count))
-    by_room, wanting = _by_room(rooms, {**asked, "pods": 1}, resource, count)
-    dropped |= wanting
-    steps += by_room
+    for step in (*_ORDER, *(step for step, _ in _room_steps(asked, resource))):
+        out = len(dropped.get(step, ()))
+        if out or step not in (*_ORDER, "pods") or step == "selector":
+            count -= out
+            steps.append(FilterStep(step, _step_words(step, asked, resource), count))
     stopped = next((one.filter for one in steps if not one.nodes), "")
-    at = names.index(resource) if resource else 0
-    best = max(rooms, key=lambda one: max(0, one.look.free[at]), default=None) if resource else None
+    rooms = [one.room for one in looks.values() if one.room is not None]
+    best = max(rooms, key=_most_of(resource, asked), default=None) if resource else None
     funnel = Funnel(
         nodes=len(looks),
         steps=tuple(steps),
         best_node="" if best is None else best.name,
-        best_free=None if best is None else max(0, best.look.free[at]),
+        best_free=None if best is None else best.left(resource),
         needed=asked.get(resource) if resource else None,
         resource=resource,
     )
-    largest = _largest(looks, dropped, resource)
-    return Sifted(funnel, stopped, dropped, rooms, shape, marked, largest, kept_by)
+    largest = max((one.offers for one in looks.values()), default=0)
+    kept_by = {one.kept_by for one in looks.values()}
+    revision = (store.revision, store.pods_room_revision)
+    return Sifted(funnel, stopped, dropped, rooms, shape, looks, largest, kept_by, revision, {})
 
 
-def _largest(looks: Sequence[NodeFit], dropped: Mapping[str, Sequence[NodeFit]], resource: str) -> int:
-    """0 where no resource is asked for, or no node has it."""
-    if not resource:
-        return 0
-    out = {id(look) for step in ("selector", "offers") for look in dropped.get(step, ())}
-    return max((amount(look.node, resource) for look in looks if id(look) not in out), default=0)
+def _most_of(resource: str, asked: Mapping[str, int]) -> Callable[[Room], int]:
+    at = tuple(asked).index(resource)
+    return lambda room: max(0, room.look.free[at])
 
 
-def _unmoved(snapshot: ClusterSnapshot, before: Sifted) -> dict[str, tuple[int, NodeFit]]:
+def _looks(
+    snapshot: ClusterSnapshot, shape: Shape, asked: Mapping[str, int], before: Sifted | None
+) -> dict[str, Looked]:
+    """A look at each node by name, in the order of the names."""
+    kept = _unmoved(snapshot, shape, before)
+    fresh = fit_nodes(snapshot, shape, 1, snapshot.nodes.keys() - kept.keys() if kept else None)
+    resource, groups = shape.gpu_resource, _room_steps(asked, shape.gpu_resource)
+    names = tuple(asked)
+    drops: dict[tuple[tuple[Block, ...], bool], tuple[str, frozenset[str]]] = {}  # nodes are in a few states
+    made: dict[str, Looked] = {}
+    for look in fresh:
+        key = (look.blocks, not resource or _offers(look, resource))
+        if key not in drops:
+            drops[key] = _drops(*key)
+        step, kept_by = drops[key]
+        if not look.room:
+            kept_by |= _short_of(look, asked, key[1])
+        offers = amount(look.node, resource) if resource and step not in ("selector", "offers") else 0
+        room = None
+        if not step:
+            room = Room(look, names)
+            step = next((id_ for id_, needs in groups if any(look.free[at] < n for at, n in needs)), "")
+        made[look.node.name] = Looked(look, step, kept_by, room, offers)
+    if before is None or not kept:
+        return made
+    if snapshot.nodes.keys() == before.looks.keys():
+        return {**before.looks, **made}  # in the same order
+    return dict(sorted({**kept, **made}.items()))
+
+
+def _unmoved(snapshot: ClusterSnapshot, shape: Shape, before: Sifted | None) -> dict[str, Looked]:
     """Looks at nodes that are as they were, and what the pods on them ask for is, too."""
-    nodes, mark = snapshot.nodes, snapshot.store.room_mark
-    return {
-        name: kept
-        for name, kept in before.looks.items()
-        if nodes.get(name) is kept[1].node and mark(name) == kept[0]
-    }
+    if before is None or not before.looks or not minds_its_node_alone(snapshot, shape):
+        return {}
+    store = snapshot.store
+    moved = store.moved_since(Kind.NODE, before.revision[0])
+    if moved is None:
+        return {}
+    kept = dict(before.looks)
+    nodes = snapshot.nodes
+    if moved:
+        for name in kept.keys() - nodes.keys():
+            del kept[name]
+    records = (store.get(Kind.NODE, uid) for uid in moved)
+    for name in (*(one.name for one in records if one), *store.rooms_moved_since(before.revision[1])):
+        kept.pop(name, None)
+    return kept
 
 
-def _step_words(step: str, resource: str) -> str:
-    return f"offer {resource_word(resource)}" if step == "offers" else _WORDS[step]
+def _step_words(step: str, asked: Mapping[str, int], resource: str) -> str:
+    if step == "offers":
+        return f"offer {resource_word(resource)}"
+    if step == "gpus":
+        return f"{asked[resource]} {resource_word(resource, asked[resource])} free"
+    return _WORDS[step]
 
 
 def _drops(blocks: Sequence[Block], is_offered: bool) -> tuple[str, frozenset[str]]:
@@ -196,37 +251,13 @@ def _offers(look: NodeFit, resource: str) -> bool:
     return bool(node.gpu_allocatable) and node.gpu_resource in ("", resource)
 
 
-def _by_room(
-    rooms: Sequence[Room], asked: Mapping[str, int], resource: str, count: int
-) -> tuple[list[FilterStep], dict[str, list[NodeFit]]]:
-    """Steps of room: pods, everything but GPUs, then the GPUs."""
-    steps: list[FilterStep] = []
-    dropped: dict[str, list[NodeFit]] = {}
-    others = tuple(name for name in asked if name not in (resource, "pods") and not is_gpu_resource(name))
-    groups: list[tuple[str, str, tuple[str, ...]]] = [("pods", "pods below the node's limit", ("pods",))]
-    if others:
-        groups.append(("cpu_memory", "CPU, memory and the like", others))
-    if resource:
-        each = asked[resource]
-        groups.append(("gpus", f"{each} {resource_word(resource, each)} free", (resource,)))
-    passing = list(rooms)
+def _room_steps(asked: Mapping[str, int], resource: str) -> list[tuple[str, list[tuple[int, int]]]]:
+    """Steps of room: pods, everything but GPUs, then the GPUs; each with what is asked, by its place."""
     order = tuple(asked)
-    for step, words, names in groups:
-        needs = [(order.index(name), asked[name]) for name in names if asked[name]]
-        out: list[Room] = []
-        left: list[Room] = []
-        for one in passing:
-            free = one.look.free
-            for at, each in needs:
-                if free[at] < each:
-                    out.append(one)
-                    break
-            else:
-                left.append(one)
-        if not out and step == "pods":
-            continue
-        passing = left
-        dropped[step] = [one.look for one in out]
-        count -= len(out)
-        steps.append(FilterStep(step, words, count))
-    return steps, dropped
+    others = tuple(name for name in asked if name not in (resource, "pods") and not is_gpu_resource(name))
+    groups = [("pods", ("pods",)), ("cpu_memory", others), ("gpus", (resource,) if resource else ())]
+    return [
+        (step, [(order.index(name), asked[name]) for name in names if asked[name]])
+        for step, names in groups
+        if names
+    ]

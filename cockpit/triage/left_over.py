@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from cockpit.gangs.draft import draft
 from cockpit.gangs.sentence import counted, listed, one_line
@@ -54,6 +55,17 @@ def _sentence(write: BrokenWrite) -> str:
 
 def marked_nodes(store: StoreReader) -> frozenset[str]:
     """Nodes whose machines have our mark to go before others."""
+    revision, kept = store.revision_of(Kind.MACHINE), _MARKED.get(store)
+    if kept is None or kept[0] != revision:
+        kept = _MARKED[store] = revision, _marked_nodes(store)
+    return kept[1]
+
+
+_MARKED: "WeakKeyDictionary[StoreReader, tuple[int, frozenset[str]]]" = WeakKeyDictionary()
+"""Of each store, as its machines last moved."""
+
+
+def _marked_nodes(store: StoreReader) -> frozenset[str]:
     return frozenset(
         machine.node
         for machine in store.records(Kind.MACHINE).values()

@@ -37,6 +37,11 @@ _COST: Final = 20
 """What verdicts may cost in turn at a look where none is kept, in those that look at no node."""
 
 
+_SHARE_OF_MOVED: Final = 0.6
+"""Of the time of a look, for rows that moved; what leads a root and what has its turn comes after them."""
+_SHARE_OF_JOBS: Final = 0.8
+
+
 class NowRows:
     """What needs a human about the jobs of some namespaces, their pods, and nodes."""
 
@@ -51,9 +56,13 @@ class NowRows:
         self._number = -1  # of the update of the job rows that was seen last
         self._now_seconds = 0.0
         self._jobs: dict[str, Job] = {}  # as they were judged, the longest ago first
+        self._due: dict[str, None] = {}  # keys of rows that moved and have yet to be judged
         self._judged_at: dict[str, float] = {}  # when those that tell of a root were judged
         self._pods: set[str] = set()
-        self._nodes: dict[str, Node] = {}  # as `_jobs`
+        self._nodes: dict[str, Node] = {}  # as `_jobs`, by name
+        self._nodes_due: dict[str, None] = {}
+        self._node_names: dict[str, str] = {}  # by uid
+        self._revision = -1  # of the store, up to which nodes were seen
         self._reads = NodeReads(frozenset(), frozenset(), None, frozenset())
         self._pod_roots: dict[Subject, tuple[Subject | None, set[str]]] = {}  # its job, and rows that name it
         self._pod_root_of: dict[str, Subject] = {}
@@ -62,17 +71,27 @@ class NowRows:
         """Whether these are the rows of that cluster and those namespaces."""
         return store is self._store and jobs is self._job_rows and namespaces.names == self._namespaces.names
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether something moved and no time was left to judge it."""
+        return bool(self._due or self._nodes_due)
+
     def look(self, now_seconds: float) -> list[Finding]:
         """A row for each root, in no order."""
+        self.go_on(now_seconds)
+        return list(self._groups.told())
+
+    def go_on(self, now_seconds: float) -> None:
+        """Judge what moved and what has its turn, as far as the pace allows."""
         self._now_seconds = now_seconds
+        self._verdicts.pace.begin()
         self._look_at_jobs()
         self._look_at_pods()
         self._look_at_nodes()
-        return list(self._groups.told())
 
     def _refresh(self, key: str) -> None:
-        if (node := self._nodes.get(key)) is not None:
-            self._judge_node(node)
+        if key in self._nodes:
+            self._judge_node(key)
         elif key in self._jobs:
             self._judge_job(key, in_full=True)
 
@@ -83,16 +102,23 @@ class NowRows:
         return len(self._job_rows.jobs) <= _MANY
 
     def _look_at_jobs(self) -> None:
-        for key in self._moved():
-            self._judge_job(key)
+        self._due.update(dict.fromkeys(self._moved()))
+        pace = self._verdicts.pace
+        while self._due:
+            self._judge_job(self._due.popitem()[0])
+            if pace.is_over(_SHARE_OF_MOVED):
+                break
         self._follow_pods()
         begun, ripe = self._verdicts.cost, self._now_seconds - RIPE_SECONDS
         fronts = [key for key in self._groups.fronts() if key in self._jobs]
         judged_at = self._judged_at
         self._judged_at = {key: judged_at.get(key, self._now_seconds) for key in fronts}
         due = [key for key in fronts if not ripe < self._judged_at[key] <= self._now_seconds]
+        due.sort(key=self._judged_at.__getitem__)
         for key in [*due, *islice(self._jobs, _turns(self._jobs))]:
             if not self._keeps_verdicts and self._verdicts.cost - begun >= _COST:
+                break
+            if pace.is_over(_SHARE_OF_JOBS):
                 break
             self._judge_job(key)
             if key in self._judged_at:
@@ -190,23 +216,42 @@ class NowRows:
         self._reads = NodeReads(
             self._groups.named("node"), marked_nodes(store), known.budgets, known.drains_ended
         )
-        here: dict[str, Node] = {node.name: node for node in store.records(Kind.NODE).values()}
-        for name in [name for name in self._nodes if name not in here]:
-            del self._nodes[name]
-            self._leave(name)
-        due = list(here.values())
-        if self._reads[1:] == before[1:]:
-            due = [node for node in due if self._nodes.get(node.name) is not node]
-            due += [here[name] for name in self._reads.named ^ before.named if name in here]
-            due += [here[name] for name in islice(self._nodes, _turns(here))]
-        for node in due:
-            self._judge_node(node)
+        self._take_moved_nodes()
+        if self._reads[1:] != before[1:]:
+            self._nodes_due.update(dict.fromkeys(self._node_names.values()))
+        self._nodes_due.update(dict.fromkeys(self._reads.named ^ before.named))
+        pace = self._verdicts.pace
+        while self._nodes_due:
+            self._judge_node(self._nodes_due.popitem()[0])
+            if pace.is_over():
+                break
+        for name in list(islice(self._nodes, _turns(self._nodes))):
+            if pace.is_over():
+                break
+            self._judge_node(name)
 
-    def _judge_node(self, node: Node) -> None:
-        self._nodes.pop(node.name, None)
-        self._nodes[node.name] = node
-        found = gpu_node_finding(node, self._store, self._now_seconds, self._reads)
-        self._enter(node.name, found)
+    def _take_moved_nodes(self) -> None:
+        store, seen = self._store, self._revision
+        self._revision = store.revision
+        moved = store.moved_since(Kind.NODE, seen)
+        if moved is None:
+            moved = {**self._node_names, **dict.fromkeys(store.records(Kind.NODE))}
+        for uid in moved:
+            node: Node | None = store.get(Kind.NODE, uid)
+            if (former := self._node_names.pop(uid, None)) is not None:
+                self._nodes_due[former] = None
+            if node is not None:
+                self._node_names[uid] = node.name
+                self._nodes_due[node.name] = None
+
+    def _judge_node(self, name: str) -> None:
+        self._nodes.pop(name, None)
+        node: Node | None = self._store.by_key(Kind.NODE, name)
+        if node is None:
+            self._leave(name)
+            return
+        self._nodes[name] = node
+        self._enter(name, gpu_node_finding(node, self._store, self._now_seconds, self._reads))
 
 
 def _turns(things: Sized) -> int:

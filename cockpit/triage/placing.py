@@ -296,7 +296,7 @@ def _named(pod: Pod, cause: str, word: SchedulerWord, sifted: Sifted, context: C
 
 _Preemptions = Mapping[tuple[str, str], Event]
 _LAST: WeakKeyDictionary[StoreReader, tuple[int, _Preemptions]] = WeakKeyDictionary()
-"""Of each store, at its last revision: all jobs that wait ask between two changes."""
+"""Of each store, as its events last moved: all jobs that wait ask between two."""
 
 
 def took_its_place(found: Finding, pod: Pod, store: StoreReader) -> Finding:
@@ -326,8 +326,9 @@ def took_its_place(found: Finding, pod: Pod, store: StoreReader) -> Finding:
 def _event_of(pod: Pod, store: StoreReader) -> Event | None:
     """The newest preemption of a pod of that name, or of one that its controller named as it did this one."""
     last = _LAST.get(store)
-    if last is None or last[0] != store.revision:
-        last = (store.revision, _preemptions(store))
+    revision = store.revision_of(Kind.EVENT)
+    if last is None or last[0] != revision:
+        last = (revision, _preemptions(store))
         _LAST[store] = last
     found = last[1].get((pod.namespace, pod.name))
     return found or (last[1].get((pod.namespace, _stem(pod.name))) if pod.owner_uid else None)

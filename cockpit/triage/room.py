@@ -23,17 +23,17 @@ _GIB = 1 << 30
 def of_others(sifted: Sifted, context: Context) -> Finding:
     """CPU, memory, or a device besides GPUs."""
     asked = dict(sifted.shape.requests)
-    rooms = [one for one in sifted.rooms if one.look in sifted.dropped["cpu_memory"]]
+    rooms = sifted.short_of("cpu_memory")
     short: dict[str, int] = {}
     for room in rooms:
         for name, each in asked.items():
-            if name != sifted.resource and room.free[name] < each:
+            if name != sifted.resource and room.left(name) < each:
                 short[name] = short.get(name, 0) + 1
     resource = max(short, key=lambda name: (short[name], name == "cpu", name))
     others = [resource_word(name) for name in short if name != resource]
     each = asked[resource]
     largest = max(amount(room.look.node, resource) for room in rooms)
-    best = max(rooms, key=lambda room: (room.free[resource], room.name))
+    best = max(rooms, key=lambda room: (room.left(resource), room.name))
     names: dict[str, object] = {"asked": amount_words(resource, each), "node": best.name}
     if largest < each:
         names = {"asked": amount_words(resource, each)}
@@ -49,7 +49,7 @@ def of_others(sifted: Sifted, context: Context) -> Finding:
             names,
             permanence=Permanence.NEVER,
         )
-    names["free"] = amount_words(resource, best.free[resource])
+    names["free"] = amount_words(resource, best.left(resource))
     text = "needs {asked} on one node: best node {node} has {free} free"
     hog = _hog(context, rooms, resource)
     root = None
@@ -100,14 +100,13 @@ def amount_words(resource: str, count: int) -> str:
 def of_gpus(sifted: Sifted, context: Context) -> Finding:
     resource = sifted.resource
     each = dict(sifted.shape.requests)[resource]
-    rooms = [one for one in sifted.rooms if one.look in sifted.dropped["gpus"]]
+    rooms = sifted.short_of("gpus")
     names: dict[str, object] = {"asked": amount_words(resource, each)}
     held = _terminating(rooms, context, resource, each)
     if held is not None:
         return held
-    free = sum(one.free[resource] for one in rooms)
-    best = max(rooms, key=lambda one: one.free[resource])  # the first of these, as the funnel has it
-    names |= {"free": free, "best": best.free[resource], "node": best.name}
+    free, best = sifted.once("free", lambda: _free(rooms, resource))
+    names |= {"free": free, "best": best.left(resource), "node": best.name}
     if free >= each * max(1, context.waiting):
         return tell(Cause.GPUS_IN_PIECES, names, also=(Cause.GPUS_SHORT,))
     if not free:
@@ -123,31 +122,35 @@ def of_gpus(sifted: Sifted, context: Context) -> Finding:
 def too_few_seats(pod: Pod, sifted: Sifted, context: Context) -> Finding | None:
     """Nodes with room, but fewer than its siblings need that wait as it does: those of a gang are kept for
     the members that come first."""
-    resource, siblings = sifted.resource, context.store.pods_of(pod.owner_uid) if pod.owner_uid else ()
+    resource, siblings = sifted.resource, context.store.pods_under(pod.owner_uid) if pod.owner_uid else ()
     alike = sum(1 for one in siblings if not one.node and not one.is_finished and one.gpus == pod.gpus)
     if not resource or alike != context.waiting:
         return None
     each = dict(sifted.shape.requests)[resource]
-    full = {one.node.name for step in _ROOM for one in sifted.dropped.get(step, ())}
-    seats = sum(one.free[resource] // each for one in sifted.rooms if one.name not in full)
+    seats = sifted.once("seats", lambda: sum(one.left(resource) // each for one in sifted.short_of("")))
     if not 0 < seats < alike:
         return None
     names: dict[str, object] = {"pods": alike, "asked": amount_words(resource, each), "seats": seats}
     return tell(Cause.GPUS_SHORT, names, says="seats")
 
 
-_ROOM = ("pods", "cpu_memory", "gpus")
+def _free(rooms: Sequence[Room], resource: str) -> tuple[int, Room]:
+    """How many are free in all, and where most are: the first of these, as the funnel has it."""
+    left = [one.left(resource) for one in rooms]
+    return sum(left), rooms[left.index(max(left))]
 
 
 def _terminating(rooms: Sequence[Room], context: Context, resource: str, each: int) -> Finding | None:
     """Pods that are terminating for long and whose GPUs would do."""
     if context.now_seconds is None:
         return None
-    for room in sorted(rooms, key=lambda one: (-one.free[resource], one.name)):
-        going = _going([room], context)
+    leaving = _going(rooms, context)
+    some = [room for room in rooms if room.name in leaving] if leaving else []
+    for room in sorted(some, key=lambda one: (-one.left(resource), one.name)):
+        going = leaving[room.name]
         held = sum(one.gpus_allocated for one in going)
-        if held and room.free[resource] + held >= each:
-            everywhere = _going(rooms, context)
+        if held and room.left(resource) + held >= each:
+            everywhere = [pod for one in rooms for pod in leaving.get(one.name, ())]
             first = going[0]
             minutes = int((context.now_seconds - (first.deleting_seconds or 0.0)) // 60)
             whom = first.name if len(everywhere) == 1 else counted(len(everywhere), "pod")
@@ -165,9 +168,15 @@ def _terminating(rooms: Sequence[Room], context: Context, resource: str, each: i
     return None
 
 
-def _going(rooms: Sequence[Room], context: Context) -> list[Pod]:
-    pods = (pod for room in rooms for pod in context.store.pods_on(room.name) if pod.gpus_allocated)
-    return [pod for pod in pods if context.is_older(pod.deleting_seconds, _GRACE_SECONDS)]
+def _going(rooms: Sequence[Room], context: Context) -> dict[str, list[Pod]]:
+    """Pods that hold GPUs and have been terminating for long, by node."""
+    names = {room.name for room in rooms}
+    found: dict[str, list[Pod]] = {}
+    for pod in sorted(context.store.leaving_pods(), key=lambda pod: pod.key):
+        is_old = context.is_older(pod.deleting_seconds, _GRACE_SECONDS)
+        if pod.node in names and pod.gpus_allocated and is_old:
+            found.setdefault(pod.node, []).append(pod)
+    return found
 
 
 def of_company(sifted: Sifted, context: Context) -> Finding:

@@ -5,6 +5,7 @@ moved, and everything every few seconds, for causes ripen; of this at most `JOBS
 of the store, so that a change costs little however many jobs wait. What the nodes say of shapes of pods is
 kept for all who ask: pods alike share it."""
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -97,6 +98,28 @@ _LONG_AGO = float("-inf")
 _COST_ON_ROOM = 6
 
 
+SLICE_SECONDS: Final = 0.002
+"""So long a look judges, besides what it does at every look."""
+
+
+class Pace:
+    """Spreads a judgement over looks: each takes `seconds` of the timer. Not in force at first: what a fleet
+    shows when it was listed is judged whole."""
+
+    def __init__(self, timer: Callable[[], float], seconds: float) -> None:
+        self.is_in_force = False
+        self._timer, self._seconds = timer, seconds
+        self._begun = 0.0
+
+    def begin(self) -> None:
+        """A look begins."""
+        self._begun = self._timer()
+
+    def is_over(self, share: float = 1.0) -> bool:
+        """Whether that share of the time of this look is used up."""
+        return self.is_in_force and self._timer() - self._begun >= self._seconds * share
+
+
 class _Kept(NamedTuple):
     job: Job
     verdict: Finding
@@ -108,8 +131,9 @@ class _Kept(NamedTuple):
 class Verdicts:
     """Why each job waits or is broken, by its row. `on_demand` is what was read besides, so far."""
 
-    def __init__(self, store: StoreReader, jobs: JobReader) -> None:
+    def __init__(self, store: StoreReader, jobs: JobReader, pace: Pace | None = None) -> None:
         self.on_demand = OnDemand()
+        self.pace = pace or Pace(float, 0.0)  # without one every look is whole
         self._store = store
         self._jobs = jobs
         self._kept: dict[str, _Kept] = {}

@@ -22,6 +22,7 @@ from cockpit.gangs.engine import (
 )
 from cockpit.gangs.kueue import (
     attach,
+    line,
     offers,
     outlook,
     plans,
@@ -101,7 +102,7 @@ KUEUE: Final = Engine(
         "/apis/visibility.kueue.x-k8s.io/{version}/clusterqueues/{queue}/pendingworkloads",
         _VERSIONS,
         follows_others=waiting.follows_others,
-        estimate=standing.estimate_positions,
+        place=line.place_of,
         lines=standing.lines,
     ),
     suspends_workload=SuspendsWorkload(plans.is_through_workload, plans.suspend_workload),

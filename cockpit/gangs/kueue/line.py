@@ -5,58 +5,170 @@ StrictFIFO only the head is evaluated. What holds those can be read from the one
 Sources: kueue pkg/cache/queue/cluster_queue.go, pkg/controller/core/workload_controller.go.
 """
 
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from cockpit.gangs.kueue import standing, texts
-from cockpit.model.gang import Workload
+from cockpit.model.gang import LocalQueue, Workload
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 
-
-class Lines(NamedTuple):
-    """`heads`: ClusterQueue to the workload that is next. `evaluated`: of those alike one that Kueue judged.
-    `waits_for_pods`: one that Kueue holds until the pods of another are ready."""
-
-    heads: dict[str, Workload]
-    evaluated: dict[tuple[str, int, int], Workload]
-    waits_for_pods: Workload | None
+_Order = tuple[int, float, str]
+_Likeness = tuple[str, int, int]
+"""ClusterQueue, shape and priority."""
 
 
-_LAST: WeakKeyDictionary[StoreReader, tuple[int, Lines]] = WeakKeyDictionary()
-"""Of each store, at its last revision: hundreds of rows ask between two changes."""
+class _Entry(NamedTuple):
+    """One workload as it was put: its ClusterQueue and place in line, None for one that is not in line; whom
+    it stands for, None where Kueue has yet to judge it."""
+
+    local: str
+    place: tuple[str, _Order] | None
+    likeness: _Likeness | None
+    waits_for_pods: bool
+
+
+class Lines:
+    """The lines of one store, brought up to date by the workloads and queues that moved."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self.revision = -1
+        self.evicted: dict[str, None] = {}  # uids of workloads that were evicted
+        self.late: dict[str, None] = {}  # uids of those that were admitted and whose pods are not ready
+        self._entries: dict[str, _Entry] = {}
+        self._leads: dict[str, tuple[str, str]] = {}  # uid of a LocalQueue to its key and ClusterQueue
+        self._by_local: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._lines: defaultdict[str, list[tuple[_Order, str]]] = defaultdict(list)
+        self._evaluated: defaultdict[_Likeness, list[tuple[_Order, str]]] = defaultdict(list)
+        self._waiting_for_pods: dict[str, None] = {}
+
+    def head(self, cluster_queue: str) -> str:
+        """Uid of the workload that is next, "" where none is known."""
+        line = self._lines.get(cluster_queue) if cluster_queue else None
+        return line[0][1] if line else ""
+
+    def evaluated(self, likeness: _Likeness) -> str:
+        """Uid of the first of those alike that Kueue judged, "" without one."""
+        some = self._evaluated.get(likeness)
+        return some[0][1] if some else ""
+
+    def place(self, uid: str) -> int | None:
+        """Place in its line, 1 is next: an estimate. None for one that is in none."""
+        entry = self._entries.get(uid)
+        if entry is None or entry.place is None or not entry.place[0]:
+            return None
+        queue, order = entry.place
+        return bisect_left(self._lines[queue], (order, uid)) + 1
+
+    def line(self, cluster_queue: str) -> Iterator[str]:
+        """Uids of those in line, in their order."""
+        return (uid for _, uid in self._lines.get(cluster_queue, ()))
+
+    @property
+    def waits_for_pods(self) -> bool:
+        """Whether Kueue holds one until the pods of another are ready."""
+        return bool(self._waiting_for_pods)
+
+    def follow(self, store: StoreReader) -> None:
+        """Take in what moved since the last time."""
+        seen, self.revision = self.revision, store.revision
+        moved = store.moved_since(Kind.WORKLOAD, seen)
+        moved_queues = store.moved_since(Kind.LOCAL_QUEUE, seen)
+        if moved is None or moved_queues is None:
+            self._begin()
+            self.revision = store.revision
+            moved, moved_queues = store.records(Kind.WORKLOAD).keys(), store.records(Kind.LOCAL_QUEUE).keys()
+        led = dict.fromkeys(moved)
+        for uid in moved_queues:
+            led.update(self._lead(uid, store.get(Kind.LOCAL_QUEUE, uid)))
+        for uid in led:
+            self._put(uid, store.get(Kind.WORKLOAD, uid), store)
+
+    def _lead(self, uid: str, queue: LocalQueue | None) -> dict[str, None]:
+        """Workloads of a LocalQueue that leads elsewhere now."""
+        before = self._leads.pop(uid, None)
+        now = None if queue is None else (queue.key, queue.cluster_queue)
+        if now is not None:
+            self._leads[uid] = now
+        led = dict.fromkeys(uid for pair in (before, now) if pair for uid in self._by_local.get(pair[0], ()))
+        return {} if before == now else led
+
+    def _put(self, uid: str, workload: Workload | None, store: StoreReader) -> None:
+        self._drop(uid)
+        if workload is None:
+            return
+        entry = _entry(workload, store)
+        self._entries[uid] = entry
+        self._by_local[entry.local][uid] = None
+        if standing.is_true(workload, "Evicted"):
+            self.evicted[uid] = None
+        if standing.is_true(workload, "Admitted") and not standing.is_true(workload, "PodsReady"):
+            self.late[uid] = None
+        if entry.place is None:
+            return
+        queue, order = entry.place
+        insort(self._lines[queue], (order, uid))
+        if entry.likeness is not None:
+            insort(self._evaluated[entry.likeness], (order, uid))
+        if entry.waits_for_pods:
+            self._waiting_for_pods[uid] = None
+
+    def _drop(self, uid: str) -> None:
+        entry = self._entries.pop(uid, None)
+        if entry is None:
+            return
+        self._by_local[entry.local].pop(uid, None)
+        self.evicted.pop(uid, None)
+        self.late.pop(uid, None)
+        self._waiting_for_pods.pop(uid, None)
+        if entry.place is None:
+            return
+        queue, order = entry.place
+        lines = [self._lines[queue]]
+        if entry.likeness is not None:
+            lines.append(self._evaluated[entry.likeness])
+        for line in lines:
+            del line[bisect_left(line, (order, uid))]
+
+
+def _entry(workload: Workload, store: StoreReader) -> _Entry:
+    local = f"{workload.namespace}/{workload.queue}"
+    if not standing.is_in_line(workload):
+        return _Entry(local, None, None, waits_for_pods=False)
+    queue = standing.cluster_queue_name(workload, store)
+    place = queue, standing.queue_order(workload)
+    if is_unheard(workload):
+        return _Entry(local, place, None, waits_for_pods=False)
+    reserved = condition(workload.conditions, "QuotaReserved")
+    waits = reserved is not None and texts.is_about_pods_ready(reserved.reason, reserved.message)
+    return _Entry(local, place, _likeness(workload, queue), waits)
+
+
+_LINES: WeakKeyDictionary[StoreReader, Lines] = WeakKeyDictionary()
 
 
 def lines_of(store: StoreReader) -> Lines:
     """The lines as they stand now."""
-    last = _LAST.get(store)
-    if last is None or last[0] != store.revision:
-        last = (store.revision, _lines(store))
-        _LAST[store] = last
-    return last[1]
+    lines = _LINES.get(store)
+    if lines is None:
+        lines = _LINES[store] = Lines()
+    if lines.revision != store.revision:
+        lines.follow(store)
+    return lines
 
 
-def _lines(store: StoreReader) -> Lines:
-    heads: dict[str, Workload] = {}
-    evaluated: dict[tuple[str, int, int], Workload] = {}
-    waits_for_pods: Workload | None = None
-    for one in store.records(Kind.WORKLOAD).values():
-        if not standing.is_in_line(one):
-            continue
-        queue = standing.cluster_queue_name(one, store)
-        head = heads.get(queue)
-        if head is None or standing.queue_order(one) < standing.queue_order(head):
-            heads[queue] = one
-        if not is_unheard(one):
-            evaluated.setdefault(_likeness(one, queue), one)
-            reserved = condition(one.conditions, "QuotaReserved")
-            if reserved is not None and texts.is_about_pods_ready(reserved.reason, reserved.message):
-                waits_for_pods = one
-    heads.pop("", None)
-    return Lines(heads, evaluated, waits_for_pods)
+def place_of(store: StoreReader, uid: str) -> int | None:
+    """Place of a workload in its line, 1 is next: an estimate. None for one that is in none."""
+    return lines_of(store).place(uid)
 
 
-def _likeness(workload: Workload, queue: str) -> tuple[str, int, int]:
+def _likeness(workload: Workload, queue: str) -> _Likeness:
     return queue, workload.shape, workload.priority
 
 
@@ -72,11 +184,12 @@ def twin_of(workload: Workload, store: StoreReader) -> Workload | None:
     """One that asks for the same in the same queue and of which Kueue has said why it waits."""
     if not workload.shape:
         return None
-    found = lines_of(store).evaluated.get(_likeness(workload, standing.cluster_queue_name(workload, store)))
-    return None if found is None or found.uid == workload.uid else found
+    queue = standing.cluster_queue_name(workload, store)
+    uid = lines_of(store).evaluated(_likeness(workload, queue))
+    return None if uid in ("", workload.uid) else store.get(Kind.WORKLOAD, uid)
 
 
 def head_before(workload: Workload, store: StoreReader) -> Workload | None:
     """The head of its ClusterQueue, None where it is the head itself or has no queue."""
-    found = lines_of(store).heads.get(standing.cluster_queue_name(workload, store))
-    return None if found is None or found.uid == workload.uid else found
+    uid = lines_of(store).head(standing.cluster_queue_name(workload, store))
+    return None if uid in ("", workload.uid) else store.get(Kind.WORKLOAD, uid)

@@ -1,7 +1,8 @@
 """What waits in a queue of Kueue."""
 
 from cockpit.gangs.engine import Queue
-from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, is_in_line
+from cockpit.gangs.kueue.line import place_of
+from cockpit.gangs.kueue.standing import cluster_queue_name, is_in_line
 from cockpit.gangs.kueue.verdict import verdict
 from cockpit.gangs.standing import WaitingView
 from cockpit.k8s.gpu_resources import gpus_asked
@@ -16,12 +17,11 @@ def waiting(store: StoreReader, queue: Queue) -> tuple[WaitingView, ...]:
     Places are those of Kueue's visibility API; workloads that it does not name get an estimated place.
     """
     told = {uid: place.position for uid, place in store.records(Kind.PLACE).items()}
-    estimates = estimate_positions(store)
     views = []
     for workload in store.records(Kind.WORKLOAD).values():
         if is_in_line(workload) and _is_in(workload, queue, store):
             is_told = workload.uid in told
-            place = told[workload.uid] if is_told else estimates.get(workload.uid, 0)
+            place = told[workload.uid] if is_told else place_of(store, workload.uid) or 0
             views.append(_view(workload, store, place, is_told=is_told))
     return tuple(sorted(views, key=lambda view: (view.position or 1_000_000, view.job)))
 

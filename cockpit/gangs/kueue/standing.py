@@ -1,7 +1,5 @@
 """Where a Workload stands by its conditions and `spec.active` alone, in which queue, and in which order."""
 
-from collections.abc import Iterable
-
 from cockpit.gangs.standing import GangState
 from cockpit.model.gang import LocalQueue, Workload
 from cockpit.model.record import Kind, condition
@@ -78,24 +76,3 @@ def lines(store: StoreReader) -> dict[str, dict[tuple[str, str], str]]:
             if name:
                 found.setdefault(name, {})[workload.namespace, workload.name] = workload.uid
     return found
-
-
-def estimate_positions(
-    store: StoreReader, among: Iterable[Workload] | None = None, *, cluster_queue: str | None = None
-) -> dict[str, int]:
-    """Place in line (1 is next) by workload uid, for one ClusterQueue or for all: an estimate.
-
-    `among` are the workloads to look at; without it the whole table is.
-    """
-    lines: dict[str, list[Workload]] = {}
-    for workload in store.records(Kind.WORKLOAD).values() if among is None else among:
-        if not is_in_line(workload):
-            continue
-        name = cluster_queue_name(workload, store)
-        if name and cluster_queue in (None, name):
-            lines.setdefault(name, []).append(workload)
-    return {
-        workload.uid: place
-        for line in lines.values()
-        for place, workload in enumerate(sorted(line, key=queue_order), start=1)
-    }

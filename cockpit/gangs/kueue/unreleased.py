@@ -1,11 +1,12 @@
 """Workloads that Kueue evicted and whose quota it never released: nothing of them runs, and others wait."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.draft import draft
+from cockpit.gangs.kueue.line import lines_of
 from cockpit.gangs.kueue.standing import cluster_queue_name, is_true
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
@@ -80,9 +81,8 @@ def _drafted(text: str, holder: Workload, names: dict[str, str]) -> Finding:
 def _all(store: StoreReader, cluster_queue: str) -> Iterator[Workload]:
     """Those that hold quota of that ClusterQueue or of its cohort, the most first."""
     cohort = _cohort(store, cluster_queue)
-    every: list[Workload] = [
-        one for one in store.records(Kind.WORKLOAD).values() if is_true(one, "Evicted") and _held(one)
-    ]
+    table: Mapping[str, Workload] = store.records(Kind.WORKLOAD)
+    every = [table[uid] for uid in lines_of(store).evicted if _held(table[uid])]
     for one in sorted(every, key=lambda one: (-_held(one), one.key)):
         queue = cluster_queue_name(one, store)
         is_near = queue == cluster_queue or (bool(cohort) and _cohort(store, queue) == cohort)

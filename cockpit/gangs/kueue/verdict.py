@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs.draft import draft, plain
 from cockpit.gangs.kueue import texts, unreleased
-from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, gang_state
+from cockpit.gangs.kueue.line import place_of
+from cockpit.gangs.kueue.standing import cluster_queue_name, gang_state
 from cockpit.gangs.kueue.waiting import why_queued
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
 from cockpit.gangs.standing import NOT_HELD, GangStanding, GangState
@@ -41,8 +42,9 @@ def verdict(
     position: int | None = None
     if state == GangState.QUEUED:
         if positions is None:
-            positions, is_told = estimate_positions(store, cluster_queue=cluster_queue), False
-        position = positions.get(workload.uid)
+            position, is_told = place_of(store, workload.uid), False
+        else:
+            position = positions.get(workload.uid)
         why = why_queued(workload, store, cluster_queue)
         why = _with_past(workload, why, store)
     else:

@@ -4,6 +4,8 @@ Kueue counts quota; a message is the news of one scheduling pass and may be old:
 the queue shows now.
 """
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from cockpit.catalogue import lasts
@@ -12,7 +14,7 @@ from cockpit.gangs.draft import draft, plain
 from cockpit.gangs.kueue import quota, texts, unreleased
 from cockpit.gangs.kueue.line import head_before, is_unheard, lines_of, twin_of
 from cockpit.gangs.kueue.queue_state import queue_state
-from cockpit.gangs.kueue.standing import cluster_queue_name, is_true, local_queue_of
+from cockpit.gangs.kueue.standing import cluster_queue_name, local_queue_of
 from cockpit.gangs.sentence import counted, one_line
 from cockpit.model.finding import Finding, Permanence
 from cockpit.model.gang import ClusterQueue, Workload
@@ -113,7 +115,7 @@ def _by_others(
     missing = quota.not_offered(workload, store, cluster_queue)
     if missing is not None:
         return missing
-    if lines_of(store).waits_for_pods is not None:  # blockAdmission holds all, and tells the head alone
+    if lines_of(store).waits_for_pods:  # blockAdmission holds all, and tells the head alone
         return replace(_until_ready(store), sureness=Sureness.INFERRED)
     return _unseen(workload, cluster_queue)
 
@@ -191,15 +193,12 @@ def _short_words(of_head: Finding) -> str:
 
 def _until_ready(store: StoreReader) -> Finding:
     """Blocked until the pods of an admitted job are ready: which one."""
-    late = [
-        one
-        for one in store.records(Kind.WORKLOAD).values()
-        if is_true(one, "Admitted") and not is_true(one, "PodsReady") and not one.is_finished
-    ]
+    table: Mapping[str, Workload] = store.records(Kind.WORKLOAD)
+    late = [table[uid] for uid in lines_of(store).late if not table[uid].is_finished]
     if not late:
         _, words = texts.REASON_WORDS["WaitingForPodsReady"]
         return Finding(cause=Cause.OTHERS_NOT_READY, sentence=words)
-    first: Workload = min(late, key=lambda one: (one.created_seconds or 0.0, one.key))
+    first = min(late, key=lambda one: (one.created_seconds or 0.0, one.key))
     text = "waits until the pods of {other} are ready: nothing is admitted before"
     return draft(Cause.OTHERS_NOT_READY, text, {"other": first.job_key})
 

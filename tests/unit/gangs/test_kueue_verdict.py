@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cockpit.gangs.kueue.standing import estimate_positions, gang_state
+from cockpit.gangs.kueue.line import place_of
+from cockpit.gangs.kueue.standing import gang_state
 from cockpit.gangs.kueue.verdict import verdict
 from cockpit.gangs.standing import GangState
 from cockpit.model.batch import Batch
@@ -310,7 +311,8 @@ def test_positions_are_by_priority_then_time_and_a_told_one_is_no_estimate() -> 
     )
     running = workload("e", RESERVED, ADMITTED, created_seconds=0.0)
     store = store_of(*QUEUES, late, first, urgent, back, running)
-    assert estimate_positions(store) == {"wl-c": 1, "wl-a": 2, "wl-b": 3, "wl-d": 4}
+    places = {uid: place_of(store, uid) for uid in store.records(Kind.WORKLOAD)}
+    assert places == {"wl-c": 1, "wl-a": 2, "wl-b": 3, "wl-d": 4, "wl-e": None}
     told = verdict(first, store, {"wl-a": 7}, is_told=True)
     assert (told.position, told.is_estimate) == (7, False)
 
@@ -319,8 +321,7 @@ def test_positions_are_counted_per_cluster_queue() -> None:
     one = workload("a", pending(MORE_4))
     lost = workload("b", pending("LocalQueue nowhere doesn't exist"), queue="nowhere")
     store = store_of(*QUEUES, one, lost)
-    assert estimate_positions(store) == {"wl-a": 1}
-    assert estimate_positions(store, cluster_queue="other") == {}
+    assert (place_of(store, "wl-a"), place_of(store, "wl-b")) == (1, None)
     assert verdict(lost, store).position is None
 
 

@@ -1,0 +1,36 @@
+"""Which records moved since a revision, and where pods' requests did."""
+
+from cockpit.model.batch import Batch
+from cockpit.model.record import Kind
+from cockpit.store.moves import MOST
+from cockpit.store.store import Store
+from tests.unit.store.builders import fleet
+
+
+def test_what_was_put_or_dropped_since_a_revision_is_named() -> None:
+    store = Store()
+    pods = fleet(3, "Running", "1")
+    store.apply(Batch(kind=Kind.POD, changed=pods))
+    seen = store.revision
+    store.apply(Batch(kind=Kind.POD, changed=fleet(1, "Running", "2")))
+    store.apply(Batch(kind=Kind.POD, removed=(pods[2].uid,)))
+    assert set(store.moved_since(Kind.POD, seen) or ()) == {pods[0].uid, pods[2].uid}
+    assert store.revision_of(Kind.POD) == store.revision == seen + 2
+    assert store.revision_of(Kind.NODE) == 0
+
+
+def test_who_is_too_far_behind_is_told_to_look_at_all() -> None:
+    store = Store()
+    store.apply(Batch(kind=Kind.POD, changed=fleet(MOST + 1, "Running", "1")))
+    assert store.moved_since(Kind.POD, -1) is None
+    assert store.moved_since(Kind.POD, 0) is None
+    assert not store.moved_since(Kind.POD, store.revision)
+
+
+def test_nodes_are_named_whose_pods_ask_for_something_else() -> None:
+    store = Store()
+    pods = fleet(4, "Running", "1")
+    store.apply(Batch(kind=Kind.POD, changed=pods))
+    seen = store.pods_room_revision
+    store.apply(Batch(kind=Kind.POD, removed=(pods[1].uid,)))
+    assert list(store.rooms_moved_since(seen)) == [pods[1].node]
