@@ -181,7 +181,8 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     target: int | None = None
     minimum: int | None = None
     maximum: int | None = None
-    gpus_total: int = 0  # as pods ask for them: MIG instances and replicas count each
+    # as pods ask for them: MIG instances and replicas count each, and a lost card that a pod still holds
+    gpus_total: int = 0
     gpus_allocated: int = 0
     cards: int = 0  # physical cards behind them
     nodes_unadvertised: int = 0  # Ready, and the GPUs that they have are not offered yet

@@ -133,7 +133,7 @@ def _row(group: Group, store: StoreReader) -> Pool:
         minimum=says.minimum,
         maximum=says.maximum,
         gpus_total=sum(
-            (node.gpu_allocatable or 0) if node.ready == "True" else taken
+            max((node.gpu_allocatable or 0) if node.ready == "True" else 0, taken)
             for node, taken in zip(nodes, allocated, strict=True)
         ),
         gpus_allocated=sum(allocated),

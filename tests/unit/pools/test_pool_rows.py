@@ -33,6 +33,16 @@ def test_a_pool_with_an_owner() -> None:
     assert gpus_per_node(pool, store) == 8
 
 
+def test_a_lost_card_that_a_pod_still_holds_is_not_over_the_whole() -> None:
+    lost = msgspec.structs.replace(node("a", pool="h100"), gpu_allocatable=7)
+    store = store_of([lost, node("b", pool="h100")], [pod("p", "a", 8), pod("q", "b", 8)], [deployment()])
+    (pool,) = pools_of(store)
+    assert (pool.gpus_allocated, pool.gpus_total, pool.gpus_idle) == (16, 16, 0)
+    gone = msgspec.structs.replace(lost, gpu_allocatable=None, gpu_capacity=None)
+    (pool,) = pools_of(store_of([gone], [pod("p", "a", 8)], [deployment()]))
+    assert (pool.gpus_allocated, pool.gpus_total) == (8, 8)
+
+
 def test_finished_pods_hold_nothing() -> None:
     done = msgspec.structs.replace(pod("p", "a", 8), phase="Succeeded")
     store = store_of([node("a", pool="h100")], [done], [deployment()])
