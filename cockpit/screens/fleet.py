@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from cockpit_widgets import ResourceTable
+from cockpit_widgets.flow_text import ToneLines
 from cockpit_widgets.text import plain
+from cockpit_widgets.types import Line
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
@@ -46,7 +48,7 @@ class FleetScreen(Place):
     FleetScreen #cards { height: auto; min-height: 2; max-height: 35%; margin-top: 1; }
     FleetScreen #gaps { height: auto; padding: 0 1; margin-top: 1; color: $primary; }
     FleetScreen #waste { height: auto; min-height: 2; margin-top: 1; }
-    FleetScreen #hour { height: auto; padding: 0 1; margin-top: 1; color: $primary 45%; }
+    FleetScreen #hour { height: auto; padding: 0 1; margin-top: 1; }
     FleetScreen .none { display: none; }
     """
     kinds = ("job", "node")
@@ -68,7 +70,7 @@ class FleetScreen(Place):
         yield ResourceTable(id="cards")
         yield Static("", id="gaps", classes="none", markup=False)
         yield ResourceTable(id="waste", idle_cursor=False)
-        yield Static("", id="hour", classes="none", markup=False)
+        yield ToneLines(id="hour", classes="none")
 
     def foot(self) -> Iterable[Widget]:
         yield RowSentence()
@@ -136,10 +138,12 @@ class FleetScreen(Place):
         self._draw("gaps", gaps)
         free -= len(gaps) + bool(gaps)
         self._table("waste").styles.max_height = max(2, free)
-        lines: tuple[str, ...] = ()
+        lines: list[Line] = []
         if hour_lines and free - waste_lines >= hour_lines:
             lines = load_charts(watch.loads, watch.load, width, free - waste_lines - 1)
-        self._draw("hour", lines)
+        hour = self.query_one("#hour", ToneLines)
+        hour.set_class(not lines, "none")
+        hour.set_lines(lines)
 
     def _gaps_under_cursor(self, page: view.FleetPage, width: int, room: int) -> tuple[str, ...]:
         key = self._table("cards").cursor_key

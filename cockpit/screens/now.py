@@ -5,7 +5,9 @@ from functools import partial
 from typing import ClassVar
 
 from cockpit_widgets import Heatmap, ResourceTable
+from cockpit_widgets.flow_text import ToneLines
 from cockpit_widgets.text import plain
+from cockpit_widgets.types import Line
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
@@ -55,8 +57,7 @@ class NowScreen(Place):
     NowScreen #pools { width: 1fr; height: auto; min-height: 4; }
     NowScreen #queues { width: 1fr; height: auto; min-height: 4; margin-left: 2; }
     NowScreen #load { display: none; height: auto; padding: 0 2; margin-top: 1; color: $text-muted; }
-    NowScreen #charts { display: none; height: auto; padding: 0 2; color: $primary 45%; }
-    NowScreen.tall #load.known, NowScreen.tall #charts.known { display: block; }
+    NowScreen.tall #load.known { display: block; }
     NowScreen.small #panels { display: none; }
     """
     kinds = ("job", "node", "pod")
@@ -71,7 +72,6 @@ class NowScreen(Place):
         self._metric = heatmap.Metric.DUTY
         self._rows: dict[str, Trouble] = {}
         self._fleet_title = ""
-        self._load_lines: tuple[str, ...] = ()
         self._lines = (0, 0)
 
     def body(self) -> Iterable[Widget]:
@@ -81,8 +81,7 @@ class NowScreen(Place):
         with Horizontal(id="panels"):
             yield ResourceTable(id="pools", idle_cursor=False)
             yield ResourceTable(id="queues", idle_cursor=False)
-        yield Static("", id="load", markup=False)
-        yield Static("", id="charts", markup=False)
+        yield ToneLines(id="load")
 
     def foot(self) -> Iterable[Widget]:
         yield RowSentence()
@@ -118,17 +117,12 @@ class NowScreen(Place):
 
     def _draw_load(self, free_lines: int) -> None:
         """The last hour of what was asked for and used, where there is room and everything was listed."""
-        watch, lines = self.cockpit.now_watch, self._load_lines[:0]
+        watch, drawn = self.cockpit.now_watch, self.query_one("#load", ToneLines)
+        lines: list[Line] = []
         if self.has_class("tall") and watch.loads:
             lines = load_charts(watch.loads, watch.load, self.size.width - 4, free_lines)
-        if lines != self._load_lines:
-            is_as_high = len(lines) == len(self._load_lines)
-            self._load_lines = lines
-            # a title and a heading, then columns: the one line, where there is no room, is a title
-            for name, part in (("#load", lines[:2]), ("#charts", lines[2:])):
-                drawn = self.query_one(name, Static)
-                drawn.set_class(bool(part), "known")
-                drawn.update("\n".join(map(plain, part)), layout=not is_as_high)
+        drawn.set_class(bool(lines), "known")
+        drawn.set_lines(lines)
 
     def project(self) -> None:
         from cockpit.pools.index import pools_of

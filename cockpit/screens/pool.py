@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
-from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Line
+from cockpit_widgets.flow_text import FLOW_CSS, FlowText
 from cockpit_widgets.key_values import pair_lines
+from cockpit_widgets.types import Line
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static

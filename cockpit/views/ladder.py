@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from cockpit_widgets.text import cut, fit, width_of
-from cockpit_widgets.types import Cell, Tone
+from cockpit_widgets.types import Cell, Line, Tone
 
 from cockpit.pools.ladder import RUNGS, Hang, Ladder, MachineLadder, Rung, Stamp
 from cockpit.views import format as fmt
@@ -25,7 +25,6 @@ _OVERDUE = {
     Rung.GPUS_UP: "Ready but advertises no GPU: check the pods of driver and device plugin on it",
 }
 """What is wrong, and where to look, once the step is beyond its limit."""
-Line = tuple[Cell, ...]
 
 
 def ladder_lines(ladder: Ladder, width: int, now_seconds: float, unasked: str = "?") -> list[Line]:

@@ -1,21 +1,24 @@
-"""The last hour, in a line or as charts: GPUs wanted, allocated and free, and the queue."""
+"""The last hour, in a line or as a chart: GPUs wanted, allocated and free, and the queue."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from cockpit_widgets.glyphs import columns_chart, spark
+from cockpit_widgets.curve_chart import LEAST_LINES, ChartCurve, Limit, Scale, curve_chart, nice_top
+from cockpit_widgets.glyphs import spark
 from cockpit_widgets.text import fit, width_of
+from cockpit_widgets.types import Cell, Line
 
 from cockpit.model.job import Job, JobState
 from cockpit.model.remembered import LoadSample
 from cockpit.views.fleet import Fleet
 
 MINUTES = 60
-LEAST_CHART_LINES = 7
-"""Title, heading and enough lines to see a shape; in fewer a line of sparks says as much."""
-MOST_CHART_LINES = 20
+LEAST_CHART_LINES = LEAST_LINES + 1
+"""With the heading; in fewer a line of sparks says as much."""
+MOST_CHART_LINES = 30
 LEAST_CHART_MINUTES = 10
-_LEAST_CHART_CELLS = 20
+_WIDE_CELLS = 140
+"""From here on the queue has a chart, too."""
 _GUTTER = "    "
 _STEPS = (30, 20, 15, 10, 6, 0)
 _WAITS = (JobState.QUEUED, JobState.PENDING)
@@ -57,20 +60,35 @@ def load_line(samples: Sequence[LoadSample], now: LoadSample, width: int) -> str
     return text
 
 
-def load_charts(samples: Sequence[LoadSample], now: LoadSample, width: int, height: int) -> tuple[str, ...]:
-    """The same as four charts side by side in that width and height; the line where they have no room."""
+def load_charts(samples: Sequence[LoadSample], now: LoadSample, width: int, height: int) -> list[Line]:
+    """The same as a chart of GPUs, beside it one of the queue where there is room; the line where there is no
+    room. What can be had now, allocated or free, is the dotted line."""
     line = _by_minute(samples, now)
-    curves = _curves(line, now)
-    cells = (width - len(_GUTTER) * (len(curves) - 1)) // len(curves)
-    height = min(height, MOST_CHART_LINES)
-    if len(line) <= LEAST_CHART_MINUTES or height < LEAST_CHART_LINES or cells < _LEAST_CHART_CELLS:
-        return (load_line(samples, now, width),)
-    cells = min(cells, MINUTES + 1)
-    drawn = [
-        (fit(curve.heading, cells), *columns_chart(curve.values, cells, height - 2, 0.0, curve.top))
-        for curve in curves
-    ]
-    return (_title(line), *(_GUTTER.join(parts).rstrip() for parts in zip(*drawn, strict=True)))
+    lines = min(height, MOST_CHART_LINES) - 1
+    if len(line) <= LEAST_CHART_MINUTES or lines < LEAST_LINES:
+        return [(Cell(load_line(samples, now, width), "dim"),)]
+    wanted, allocated, free, queue = _curves(line, now)
+    capacity = None if now.free_gpus is None else (now.allocated_gpus or 0) + now.free_gpus
+    limit = None if capacity is None else Limit("capacity", float(capacity))
+    times = (f"-{len(line) - 1}m", f"-{(len(line) - 1) // 2}m", "now")
+    top = nice_top(max(wanted.top, float(capacity or 0)))
+    cells = width if width < _WIDE_CELLS else width * 2 // 3
+    gpus = [ChartCurve("wanted", wanted.values, "accent"), ChartCurve("allocated", allocated.values, "info")]
+    drawn = curve_chart(gpus, cells, lines, Scale(0.0, top, _whole, times), limit)
+    if not drawn:
+        return [(Cell(load_line(samples, now, width), "dim"),)]
+    heading = f"{_title(line)}  {wanted.heading} · {allocated.heading} · {free.heading}"
+    if cells == width:
+        return [(Cell(fit(f"{heading} · {queue.heading}", width), "dim"),), *drawn]
+    rest = width - cells - len(_GUTTER)
+    jobs = [ChartCurve("wait", queue.values, "warn")]
+    beside = curve_chart(jobs, rest, lines, Scale(0.0, max(4.0, nice_top(queue.top)), _whole, times))
+    heads = (Cell(fit(heading, cells), "dim"), Cell(_GUTTER + fit(queue.heading, rest), "dim"))
+    return [heads, *((*left, Cell(_GUTTER), *right) for left, right in zip(drawn, beside, strict=True))]
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
 
 
 class _Curve(NamedTuple):
@@ -83,9 +101,6 @@ class _Curve(NamedTuple):
     def heading(self) -> str:
         peak = max((value for value in self.values if value is not None), default=0)
         return f"{self.name} {self.now}, peak {peak:,}"
-
-    def columns(self, width: int, height: int) -> tuple[str, ...]:
-        return columns_chart(self.values, width, height, 0.0, self.top)
 
 
 def _by_minute(samples: Sequence[LoadSample], now: LoadSample) -> list[LoadSample | None]:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cockpit_widgets.glyphs import columns_chart, spark
+from cockpit_widgets.curve_chart import ChartCurve, Scale, curve_chart, nice_top
+from cockpit_widgets.glyphs import spark
 from cockpit_widgets.text import fit
-from cockpit_widgets.types import Cell
+from cockpit_widgets.types import Cell, Line, Tone
 
 from cockpit.model.remembered import PoolSample
 from cockpit.views import format as fmt
@@ -15,10 +16,9 @@ LEAST_POINTS = 3
 TOGETHER_SECONDS = 300.0
 """Between two samples no further apart the pool stood as at the first: a session takes one every two
 minutes."""
-LEAST_CHART_LINES = 4
-MOST_CHART_LINES = 9
+MOST_CHART_LINES = 10
 _GUTTER = "   "
-_AXIS_CELLS = 6
+_TONES: tuple[Tone, ...] = ("strong", "accent", "info")
 
 
 class _Curve(NamedTuple):
@@ -27,9 +27,7 @@ class _Curve(NamedTuple):
     values: list[int | None]
 
 
-def curve_lines(
-    samples: Sequence[PoolSample], now: PoolSample, width: int, height: int
-) -> list[tuple[Cell, ...]]:
+def curve_lines(samples: Sequence[PoolSample], now: PoolSample, width: int, height: int) -> list[Line]:
     """GPUs of the pool beside GPUs asked of it, on one scale; [] where it was not watched for long enough."""
     points = _slots(samples, now, width)
     if sum(point is not None for point in points) < LEAST_POINTS or width < 40:
@@ -44,10 +42,14 @@ def curve_lines(
     top = float(max((value or 0 for curve in curves for value in curve.values), default=1) or 1)
     known = [item.at_seconds for item in (*samples, now) if now.at_seconds - item.at_seconds <= SHOWN_SECONDS]
     span = f"last {fmt.age(now.at_seconds - min(known))}"
-    cells = (width - 2 * len(_GUTTER)) // 3
-    if height < LEAST_CHART_LINES or cells < 20:
+    drawn = [ChartCurve(one.name, one.values, tone) for one, tone in zip(curves, _TONES, strict=True)]
+    times = (f"-{fmt.age(now.at_seconds - min(known))}", "now")
+    scale = Scale(0.0, nice_top(top), lambda value: f"{value:,.0f}", times)
+    chart = curve_chart(drawn, width, min(height, MOST_CHART_LINES) - 1, scale)
+    if not chart:
         return [_line(curves[: 3 if width >= 100 else 2], top, width, span)]
-    return _charts(curves, top, cells, min(height, MOST_CHART_LINES), span)
+    heads = " · ".join(f"{one.name} {one.now}" for one in curves)
+    return [(Cell(fit(f"GPUs: {heads} · {span}", width)),), *chart]
 
 
 def _line(curves: Sequence[_Curve], top: float, width: int, span: str) -> tuple[Cell, ...]:
@@ -58,25 +60,6 @@ def _line(curves: Sequence[_Curve], top: float, width: int, span: str) -> tuple[
     for head, one in zip(heads, curves, strict=True):
         pieces += [Cell(head), Cell(spark(one.values, room, 0.0, top) + _GUTTER, "dim")]
     return (*pieces, Cell(span, "dim"))
-
-
-def _charts(
-    curves: Sequence[_Curve], top: float, cells: int, height: int, span: str
-) -> list[tuple[Cell, ...]]:
-    heading: list[Cell] = []
-    for at, one in enumerate(curves):
-        title = f"{one.name} {one.now} GPUs"
-        heading.append(Cell(_GUTTER * bool(at) + fit(f"{title} · {span}" if not at else title, cells)))
-    drawn = [columns_chart(curve.values, cells - _AXIS_CELLS, height - 1, 0.0, top) for curve in curves]
-    lines = [tuple(heading)]
-    for number in range(height - 1):
-        scale = f"{top:,.0f}" if number == 0 else "0" if number == height - 2 else ""
-        pieces = [
-            Cell(_GUTTER * bool(at) + f"{scale:>{_AXIS_CELLS - 1}} {chart[number]}", "dim")
-            for at, chart in enumerate(drawn)
-        ]
-        lines.append(tuple(pieces))
-    return lines
 
 
 def _slots(samples: Sequence[PoolSample], now: PoolSample, width: int) -> list[PoolSample | None]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cockpit_widgets.text import cut, width_of, wrap
-from cockpit_widgets.types import Cell, Pair
+from cockpit_widgets.types import Cell, Line, Pair
 
 from cockpit.gangs.sentence import counted
 from cockpit.model.job_reader import JobReader
@@ -28,7 +28,6 @@ from cockpit.views.ladder import clock, ladder_lines, machine_lines
 from cockpit.views.pool_curves import curve_lines
 from cockpit.views.pools import spot_text
 
-Line = tuple[Cell, ...]
 MOST_NEXT = 4
 MOST_IDLE = 4
 _DOT = " · "

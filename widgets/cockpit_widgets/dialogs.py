@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from cockpit_widgets.calm_focus import CalmFocus
 from cockpit_widgets.choices import ChoiceRows, search
-from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Line, Paragraphs
+from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Paragraphs
 from cockpit_widgets.glyphs import BARRED_GLYPH
 from cockpit_widgets.help_layout import DANGER_GLYPH, help_lines
 from cockpit_widgets.key_footer import KeyFooter
@@ -20,7 +20,7 @@ from cockpit_widgets.line_input import LineInput
 from cockpit_widgets.question import Question
 from cockpit_widgets.resource_table import ResourceTable
 from cockpit_widgets.text import cut_middle, plain, wrap
-from cockpit_widgets.types import Cell, ChoiceItem, HelpEntry, KeyHint
+from cockpit_widgets.types import Cell, ChoiceItem, HelpEntry, KeyHint, Line
 
 _BOX_CSS = """
     align: center middle;

@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
 from cockpit_widgets.text import plain, wrap
-from cockpit_widgets.types import Cell
+from cockpit_widgets.types import Cell, Line
 
 FLOW_CSS = (
     """
@@ -24,8 +24,6 @@ FLOW_CSS = (
     + TONE_RULES
 )
 """Rules of every flowing text, to stand inside the widget's own block of DEFAULT_CSS."""
-
-Line = tuple[Cell, ...]
 
 
 class FlowText(ScrollView, can_focus=False):
@@ -105,6 +103,22 @@ class FlowText(ScrollView, can_focus=False):
             return Strip.blank(width, base)
         segments = [Segment(plain(cell.text), self._palette.tone(cell.tone)) for cell in lines[row]]
         return Strip(segments).adjust_cell_length(width, base)
+
+
+class ToneLines(FlowText):
+    """Toned lines as they are, made for the width."""
+
+    DEFAULT_CSS = "ToneLines {" + FLOW_CSS + "}"
+
+    def set_lines(self, lines: Sequence[Line]) -> None:
+        """Show these; the same ones again cost nothing."""
+        self._set = list(lines)
+        self.reflow()
+
+    _set: Sequence[Line] = ()
+
+    def flow(self, width: int) -> list[Line]:
+        return list(self._set)
 
 
 class Paragraphs(FlowText):

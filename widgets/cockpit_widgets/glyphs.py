@@ -116,25 +116,6 @@ def spark(
     return "".join(out)
 
 
-def columns_chart(
-    values: Sequence[float | None], width: int, height: int, lo: float, hi: float
-) -> tuple[str, ...]:
-    """Columns of blocks in `height` lines of exactly `width` cells, from the top; None is a gap.
-
-    A known value is never an empty column. Values outside the bounds are drawn at the nearer bound.
-    """
-    eighths = [
-        None if value is None else 1 + _step(value, lo, hi, len(SHADES) * height)
-        for value in bucketed(values, width)
-    ]
-
-    def cell(filled: int | None, below: int) -> str:
-        return _GAP if filled is None or filled <= below else SHADES[min(filled - below, len(SHADES)) - 1]
-
-    floors = range((height - 1) * len(SHADES), -1, -len(SHADES))
-    return tuple("".join(cell(item, below) for item in eighths) for below in floors)
-
-
 _BRAILLE = 0x2800
 _LEFT_DOTS = (0x00, 0x40, 0x44, 0x46, 0x47)
 _RIGHT_DOTS = (0x00, 0x80, 0xA0, 0xB0, 0xB8)

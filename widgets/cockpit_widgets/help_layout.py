@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 from cockpit_widgets.glyphs import BARRED_GLYPH
 from cockpit_widgets.text import cut, fit, width_of, wrap
-from cockpit_widgets.types import Cell, HelpEntry, Tone
-
-Line = tuple[Cell, ...]
+from cockpit_widgets.types import Cell, HelpEntry, Line, Tone
 
 DANGER_GLYPH = "▲"
 

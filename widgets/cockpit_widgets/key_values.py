@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Line
+from cockpit_widgets.flow_text import FLOW_CSS, FlowText
 from cockpit_widgets.text import fit, width_of, wrap
-from cockpit_widgets.types import Cell, Pair
+from cockpit_widgets.types import Cell, Line, Pair
 
 _GAP_CELLS = 2
 

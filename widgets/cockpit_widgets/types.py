@@ -14,6 +14,10 @@ class Cell(NamedTuple):
     tone: Tone = ""
 
 
+Line = tuple[Cell, ...]
+"""One line of text, in pieces of one tone each."""
+
+
 class ToneLine(str):
     """One line of text that brings its tone along: who writes it knows what it means."""
 

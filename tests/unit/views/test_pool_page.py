@@ -280,7 +280,7 @@ def test_curves_stand_on_one_scale_and_gaps_are_blank() -> None:
     (line,) = text(curve_lines(samples, now, 118, 0))
     assert "size 32 " in line and "demand ? " in line and "last 4h50m" in line
     chart = text(curve_lines(samples, now, 118, 6))
-    assert len(chart) == 6 and "demand ? GPUs" in chart[0] and chart[1].strip().startswith("64")
+    assert len(chart) == 6 and "demand ? · allocated 16" in chart[0] and chart[1].startswith("80 ┤")
     assert curve_lines(samples[:1], now, 118, 6) == [], "nothing to see yet"
 
 

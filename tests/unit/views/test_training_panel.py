@@ -11,7 +11,15 @@ from cockpit.model.batch import Batch
 from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.record import Kind
 from cockpit.views import training_panel
-from cockpit.views.run_curves import SHORT_LINES, TALL_LINES, RunCurves, curve_lines, curves_of, number
+from cockpit.views.run_curves import (
+    MIDDLE_LINES,
+    SHORT_LINES,
+    TALL_LINES,
+    RunCurves,
+    curve_lines,
+    curves_of,
+    number,
+)
 from tests.unit.jobs.training_logs import BEGUN, as_lines, log
 from tests.unit.views.builders import card, pod, store
 
@@ -196,9 +204,9 @@ def test_curves_fill_their_room_exactly() -> None:
     run = run_of(log("own", 3).lines)
     curves = curves_of(run)
     assert curves.is_drawn
-    for width, height in ((78, SHORT_LINES), (158, TALL_LINES), (400, 5)):
+    for width, height in ((78, SHORT_LINES), (158, TALL_LINES), (400, MIDDLE_LINES)):
         drawn = curve_lines(curves, width, height)
-        assert len(drawn) == (SHORT_LINES if height < 5 else height)
+        assert len(drawn) == height
         widths = {sum(len(piece.text) for piece in line) for line in drawn}
         assert len(widths) == 1 and max(widths) <= width
     assert curve_lines(RunCurves(), 80, 9) == []
