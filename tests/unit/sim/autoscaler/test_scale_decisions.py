@@ -3,16 +3,14 @@
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.sim.actors.autoscaler.groups import MAXIMUM, MINIMUM, NodeGroup, groups_of
-from cockpit.sim.actors.autoscaler.room import NodeRoom, pack, requests_of
+from cockpit.sim.actors.autoscaler.room import pack, requests_of
 from cockpit.sim.actors.autoscaler.scale_down import candidates, utilization
-from cockpit.sim.actors.autoscaler.scale_up import ScaleUpPlan, plan, waiting
+from cockpit.sim.actors.autoscaler.scale_up import ScaleUpPlan, plan
 from cockpit.sim.actors.autoscaler.settings import AutoscalerSettings
-from cockpit.sim.actors.autoscaler.status_text import status_text, updated
 from cockpit.sim.actors.common.machine_template import full_node
 from cockpit.sim.port import Tree
 
@@ -68,13 +66,6 @@ def scan(
     return plan(
         groups, pods, daemons, backing_off=backing_off or {}, nodes_total=4, max_nodes_total=max_nodes_total
     )
-
-
-def test_only_deployments_with_both_bounds_are_groups() -> None:
-    free = deployment("free")
-    del free["metadata"]["annotations"][MAXIMUM]
-    found = groups_of([free, deployment("b"), deployment("a")], [], [])
-    assert [one.id for one in found] == ["MachineDeployment/pools/a", "MachineDeployment/pools/b"]
 
 
 def test_three_gangs_of_eight_need_three_nodes_and_the_maximum_holds() -> None:
@@ -160,16 +151,6 @@ def test_daemons_take_their_share_of_a_fresh_node() -> None:
     assert scan([group(owner, node(owner, "n"))], [full]).growth is not None
 
 
-def test_who_waits() -> None:
-    gated = pod("gated")
-    gated["status"]["conditions"][0]["reason"] = "SchedulingGated"
-    bound = pod("bound", nodeName="n0")
-    placeholder = pod("placeholder", priority=-10)
-    lowest = pod("lowest", priority=-11)
-    found = waiting([lowest, bound, gated, pod("b"), pod("a"), placeholder])
-    assert [tree["metadata"]["name"] for tree in found] == ["a", "b", "placeholder"]
-
-
 @given(st.lists(st.integers(1, 8), max_size=12), st.integers(0, 6))
 def test_packing_never_overfills_and_never_uses_more_nodes_than_allowed(gpus: list[int], most: int) -> None:
     template = full_node(deployment(), "template")
@@ -178,15 +159,6 @@ def test_packing_never_overfills_and_never_uses_more_nodes_than_allowed(gpus: li
     asked = sum(requests_of(one)[GPU] for one in packed.pods)
     assert packed.nodes <= min(most, len(pods))
     assert asked + packed.wasted == 8 * packed.nodes
-
-
-def test_requests_count_init_containers_by_their_largest_and_sidecars_always() -> None:
-    tree = pod("p", 1, cpu="2")
-    tree["spec"]["initContainers"] = [
-        {"name": "proxy", "restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}},
-        {"name": "fetch", "resources": {"requests": {"cpu": "4"}}},
-    ]
-    assert requests_of(tree) == {"pods": 1, "cpu": 5000, GPU: 1}
 
 
 # ---- down
@@ -234,31 +206,3 @@ def test_gpu_nodes_are_judged_by_their_gpus_alone() -> None:
     assert utilization(tree, [pod("p", 0, cpu="60")]) == 0.0
     plain = node(deployment("cpu", gpus=0), "n")
     assert utilization(plain, [pod("p", 0, cpu="32")]) == 0.5
-
-
-def test_the_status_text_is_what_cluster_autoscaler_writes() -> None:
-    owner = deployment(replicas=2, low=1, high=4)
-    one = group(owner, node(owner, "n0"))
-    text = status_text(
-        [one], all_nodes=3, ready_nodes=3, now_seconds=1_790_000_000.5,
-        backing_off={one.id: "Quota 'GPUS' exceeded"}, candidates={one.id: 1}, since={},
-    )  # fmt: skip
-    tree = yaml.safe_load(text)
-    assert tree["time"] == updated(1_790_000_000.5) == "2026-09-21 14:13:20.5 +0000 UTC"
-    (told,) = tree["nodeGroups"]
-    assert told["name"] == "MachineDeployment/pools/h100"
-    assert told["health"]["cloudProviderTarget"] == 2
-    assert (told["health"]["minSize"], told["health"]["maxSize"]) == (1, 4)
-    assert told["health"]["nodeCounts"]["unregistered"] == 1
-    assert told["scaleUp"]["backoffInfo"] == {"errorCode": "OTHER", "errorMessage": "Quota 'GPUS' exceeded"}
-    assert told["scaleDown"] == {
-        "status": "CandidatesPresent", "candidates": 1,
-        "lastProbeTime": "2026-09-21T14:13:20Z", "lastTransitionTime": "2026-09-21T14:13:20Z",
-    }  # fmt: skip
-
-
-def test_room_counts_pods_too() -> None:
-    tree = full_node(deployment(), "n")
-    tree["status"]["allocatable"]["pods"] = "1"
-    room = NodeRoom(tree, [pod("a", 0)])
-    assert room.refusal(pod("b", 0)) == "Too many pods"

@@ -7,7 +7,7 @@ from cockpit.sim.actors.controllers.deployment.deployments import Deployments
 from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import DEPLOYMENTS, REPLICA_SETS
-from tests.unit.sim.controllers.stage import Stage, conditions, counts, node, template
+from tests.unit.sim.controllers.stage import Stage, conditions, counts, template
 
 COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
 
@@ -32,42 +32,6 @@ async def staged() -> Stage:
 
 def change_image(image: str) -> Tree:
     return {"spec": {"template": {"spec": {"containers": [{"name": "main", "image": image}]}}}}
-
-
-async def test_a_first_rollout() -> None:
-    stage = await staged()
-    await stage.create(DEPLOYMENTS, deployment())
-    await stage.engine.advance(10)
-    held = await stage.get(DEPLOYMENTS, "web")
-    (replica_set,) = await stage.port.list(REPLICA_SETS)
-    name = replica_set["metadata"]["name"]
-    assert name.startswith("web-")
-    assert conditions(held) == [
-        "Available True MinimumReplicasAvailable | Deployment has minimum availability.",
-        f'Progressing True NewReplicaSetAvailable | ReplicaSet "{name}" has successfully progressed.',
-    ]
-    assert counts(held, *COUNTS, "observedGeneration", "terminatingReplicas") == {
-        "replicas": 4,
-        "updatedReplicas": 4,
-        "readyReplicas": 4,
-        "availableReplicas": 4,
-        "unavailableReplicas": None,
-        "observedGeneration": held["metadata"]["generation"],
-        "terminatingReplicas": 0,
-    }
-    assert held["metadata"]["annotations"] == {"deployment.kubernetes.io/revision": "1"}
-    assert replica_set["metadata"]["annotations"] == {
-        "deployment.kubernetes.io/desired-replicas": "4",
-        "deployment.kubernetes.io/max-replicas": "5",
-        "deployment.kubernetes.io/revision": "1",
-    }
-    digest = replica_set["metadata"]["labels"]["pod-template-hash"]
-    assert name == f"web-{digest}"
-    assert all(pod["metadata"]["labels"]["pod-template-hash"] == digest for pod in await stage.pods())
-    assert await stage.events("web") == [
-        f"Normal ScalingReplicaSet Scaled up replica set {name} from 0 to 4 [deployment-controller]"
-    ]
-    assert len([e for e in await stage.events(name) if "SuccessfulCreate" in e]) == 4
 
 
 async def test_an_update_never_goes_below_what_must_be_available_nor_above_the_surge() -> None:
@@ -114,39 +78,6 @@ async def test_a_rollback_takes_the_old_set_again_under_a_new_revision() -> None
     assert held["metadata"]["annotations"]["deployment.kubernetes.io/revision-history"] == "1"
 
 
-async def test_scaled_up_and_down() -> None:
-    stage = await staged()
-    await stage.create(DEPLOYMENTS, deployment(1))
-    await stage.engine.advance(5)
-    (name,) = await stage.names(REPLICA_SETS)
-    for count in (6, 2):
-        await stage.patch(DEPLOYMENTS, "web", {"spec": {"replicas": count}})
-        await stage.engine.advance(10)
-        assert (await stage.get(DEPLOYMENTS, "web"))["status"]["readyReplicas"] == count
-    tail = f"replica set {name} from"
-    assert [line.split("Scaled ")[1] for line in await stage.events("web")] == [
-        f"up {tail} 0 to 1 [deployment-controller]",
-        f"up {tail} 1 to 6 [deployment-controller]",
-        f"down {tail} 6 to 2 [deployment-controller]",
-    ]
-
-
-async def test_recreate_waits_until_the_last_old_pod_is_gone() -> None:
-    stage = await staged()
-    await stage.create(DEPLOYMENTS, deployment(2, strategy={"type": "Recreate"}))
-    await stage.engine.advance(5)
-    stage.puppet.removes = False
-    await stage.patch(DEPLOYMENTS, "web", change_image("web:2"))
-    await stage.engine.advance(10)
-    assert len(await stage.names(REPLICA_SETS)) == 1
-    stage.puppet.removes = True
-    for pod in await stage.pods():
-        stage.engine.soon(stage.puppet, ("team-a", pod["metadata"]["name"]))
-    await stage.engine.advance(10)
-    assert {pod["spec"]["containers"][0]["image"] for pod in await stage.pods()} == {"web:2"}
-    assert len(await stage.pods()) == 2
-
-
 async def test_a_rollout_that_stands_still_times_out() -> None:
     stage = await staged()
     stage.puppet.binds = False
@@ -164,21 +95,6 @@ async def test_a_rollout_that_stands_still_times_out() -> None:
         unavailable,
         f'Progressing False ProgressDeadlineExceeded | ReplicaSet "{name}" has timed out progressing.',
     ]
-
-
-async def test_paused_and_resumed() -> None:
-    stage = await staged()
-    await stage.create(DEPLOYMENTS, deployment(2))
-    await stage.engine.advance(5)
-    await stage.patch(DEPLOYMENTS, "web", {"spec": {"paused": True}})
-    await stage.patch(DEPLOYMENTS, "web", change_image("web:2"))
-    await stage.engine.advance(5)
-    held = await stage.get(DEPLOYMENTS, "web")
-    assert "Progressing Unknown DeploymentPaused | Deployment is paused" in conditions(held)
-    assert len(await stage.names(REPLICA_SETS)) == 1
-    await stage.patch(DEPLOYMENTS, "web", {"spec": {"paused": False}})
-    await stage.engine.advance(20)
-    assert {pod["spec"]["containers"][0]["image"] for pod in await stage.pods()} == {"web:2"}
 
 
 async def test_old_sets_go_beyond_the_limit() -> None:
@@ -206,7 +122,3 @@ async def test_a_replica_set_replaces_what_was_deleted_and_removes_what_is_least
     await stage.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}})
     await stage.engine.advance(5)
     assert sorted(await stage.names(PODS)) == sorted(names)
-
-
-def test_a_node_of_the_stage_is_ready() -> None:
-    assert conditions(node("gpu-1", 0.0)) == ["Ready True  | "]

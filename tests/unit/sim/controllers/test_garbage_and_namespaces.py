@@ -1,62 +1,14 @@
 """What goes with its owner, and how a namespace ends."""
 
-import pytest
-
 from cockpit.kube.resource import JOBS, NAMESPACES, PODS
-from cockpit.sim.actors.controllers.deployment.deployments import Deployments
 from cockpit.sim.actors.controllers.garbage import Garbage
 from cockpit.sim.actors.controllers.job.jobs import Jobs
-from cockpit.sim.actors.controllers.leftovers import FinishedJobs
 from cockpit.sim.actors.controllers.namespaces import NamespaceDefaults, NamespaceEnd
-from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
 from cockpit.sim.port import Tree
-from cockpit.sim.resources import CONFIG_MAPS, DEPLOYMENTS, REPLICA_SETS, SECRETS, SERVICE_ACCOUNTS
+from cockpit.sim.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
 from tests.unit.sim.controllers.stage import Stage, conditions, job
-from tests.unit.sim.controllers.test_deployment_stories import deployment
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\n"
-
-
-async def rolled_out() -> Stage:
-    stage = await Stage([Deployments(), ReplicaSets(), Garbage()]).start()
-    await stage.create(DEPLOYMENTS, deployment(2))
-    await stage.engine.advance(5)
-    return stage
-
-
-async def test_in_the_background_dependents_go_after_their_owner() -> None:
-    stage = await rolled_out()
-    await stage.port.delete(DEPLOYMENTS, "team-a", "web", propagation="Background")
-    assert await stage.names(DEPLOYMENTS) == []
-    await stage.engine.advance(5)
-    assert await stage.names(REPLICA_SETS) == []
-    assert await stage.pods() == []
-
-
-async def test_in_the_foreground_the_owner_waits_for_what_blocks_it() -> None:
-    stage = await rolled_out()
-    stage.puppet.removes = False
-    await stage.port.delete(DEPLOYMENTS, "team-a", "web", propagation="Foreground")
-    await stage.engine.advance(5)
-    held = await stage.get(DEPLOYMENTS, "web")
-    assert held["metadata"]["finalizers"] == ["foregroundDeletion"]
-    assert len(await stage.names(REPLICA_SETS)) == 1
-    assert all(pod["metadata"].get("deletionTimestamp") for pod in await stage.pods())
-    for name in await stage.names(PODS):
-        await stage.port.delete(PODS, "team-a", name, grace_seconds=0)
-    await stage.engine.advance(5)
-    assert await stage.names(REPLICA_SETS) == []
-    assert await stage.names(DEPLOYMENTS) == []
-
-
-async def test_orphans_stay_without_an_owner() -> None:
-    stage = await rolled_out()
-    await stage.port.delete(DEPLOYMENTS, "team-a", "web", propagation="Orphan")
-    await stage.engine.advance(5)
-    assert await stage.names(DEPLOYMENTS) == []
-    (replica_set,) = await stage.port.list(REPLICA_SETS)
-    assert "ownerReferences" not in replica_set["metadata"]
-    assert len(await stage.pods()) == 2
 
 
 def secret(name: str, *owners: Tree) -> Tree:
@@ -96,27 +48,6 @@ async def test_what_is_born_after_its_owners_end_goes_at_once() -> None:
     await stage.create(SECRETS, secret("late", owner))
     await stage.engine.advance(5)
     assert await stage.names(SECRETS) == []
-
-
-async def test_a_finished_job_goes_with_its_pods_when_its_time_is_up() -> None:
-    stage = await Stage([Jobs(), FinishedJobs(), Garbage()], lambda _: ("Succeeded", 1)).start()
-    await stage.create(JOBS, job(ttlSecondsAfterFinished=10))
-    await stage.engine.advance(10)
-    assert len(await stage.pods()) == 1
-    await stage.engine.advance(15)
-    assert await stage.names(JOBS) == []
-    assert await stage.pods() == []
-
-
-@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
-async def test_a_running_job_is_deleted_with_its_pods(propagation: str) -> None:
-    stage = await Stage([Jobs(), Garbage()]).start()
-    await stage.create(JOBS, job(parallelism=3, completions=3))
-    await stage.engine.advance(5)
-    await stage.port.delete(JOBS, "team-a", "train", propagation=propagation)
-    await stage.engine.advance(10)
-    assert await stage.names(JOBS) == []
-    assert await stage.pods() == []
 
 
 async def test_every_namespace_has_its_account_and_the_root_certificate() -> None:

@@ -3,19 +3,15 @@
 from typing import Any
 
 from cockpit.kube.resource import EVENTS, JOBS, NODES, PODS
-from cockpit.sim.actors.controllers.budgets import Budgets
 from cockpit.sim.actors.controllers.job.jobs import Jobs
-from cockpit.sim.actors.controllers.leftovers import FinishedJobs, OldEvents, PodLeftovers
+from cockpit.sim.actors.controllers.leftovers import OldEvents, PodLeftovers
 from cockpit.sim.actors.controllers.nodes.daemon_sets import DaemonSets
 from cockpit.sim.actors.controllers.nodes.lifecycle import NodeLifecycle
 from cockpit.sim.actors.controllers.nodes.taint_eviction import TaintEviction
-from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
 from cockpit.sim.port import Tree
-from cockpit.sim.resources import BUDGETS, DAEMON_SETS, REPLICA_SETS
+from cockpit.sim.resources import DAEMON_SETS
 from cockpit.sim.times import rfc3339
-from tests.unit.sim.controllers.stage import FOR_EVER, Stage, conditions, counts, job, node, template
-
-STOPPED = "Kubelet stopped posting node status."
+from tests.unit.sim.controllers.stage import FOR_EVER, Stage, conditions, counts, job, template
 
 
 def taints(tree: Tree) -> list[str]:
@@ -42,29 +38,6 @@ def pod(name: str, node_name: str = "", **spec: Any) -> Tree:
         "metadata": {"name": name, "namespace": "team-a"},
         "spec": {"containers": containers, **placed, **spec},
     }
-
-
-async def test_a_silent_node_is_unknown_after_40_seconds_and_its_pods_are_not_ready() -> None:
-    stage = await Stage([NodeLifecycle(), TaintEviction()]).start(nodes=2)
-    await stage.create(PODS, pod("late-0", tolerations=[{"operator": "Exists"}]))
-    await keep_beating(stage, ["gpu-1", "gpu-2"], 20)
-    await keep_beating(stage, ["gpu-2"], 60)
-    held = await stage.get(NODES, "gpu-1")
-    assert conditions(held) == [
-        f"Ready Unknown NodeStatusUnknown | {STOPPED}",
-        "MemoryPressure Unknown NodeStatusNeverUpdated | Kubelet never posted node status.",
-        "DiskPressure Unknown NodeStatusNeverUpdated | Kubelet never posted node status.",
-        "PIDPressure Unknown NodeStatusNeverUpdated | Kubelet never posted node status.",
-    ]
-    assert taints(held) == ["unreachable:NoSchedule", "unreachable:NoExecute"]
-    assert taints(await stage.get(NODES, "gpu-2")) == []
-    assert await stage.events("gpu-1") == [
-        "Normal RegisteredNode Node gpu-1 event: Registered Node gpu-1 in Controller [node-controller]",
-        "Normal NodeNotReady Node gpu-1 status is now: NodeNotReady [node-controller]",
-    ]
-    late = await stage.get(PODS, "late-0")
-    assert [c["status"] for c in late["status"]["conditions"] if c["type"] == "Ready"] == ["False"]
-    assert "Warning NodeNotReady Node is not ready [node-controller]" in await stage.events("late-0")
 
 
 async def test_a_node_that_is_heard_of_again_loses_its_taints_and_the_eviction_is_called_off() -> None:
@@ -116,22 +89,6 @@ async def test_nothing_is_evicted_while_no_node_is_ready() -> None:
     assert await stage.find(PODS, "late-0") is not None
 
 
-async def test_the_taint_of_a_new_node_goes_when_it_is_ready_and_a_cordon_has_one() -> None:
-    stage = await Stage([NodeLifecycle()]).start()
-    fresh = node("gpu-9", stage.clock.now())
-    fresh["status"]["conditions"][0]["status"] = "False"
-    fresh["spec"] = {"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]}
-    await stage.create(NODES, fresh)
-    await stage.engine.advance(1)
-    assert taints(await stage.get(NODES, "gpu-9")) == ["not-ready:NoSchedule"]
-    await beat(stage, "gpu-9")
-    await stage.engine.advance(1)
-    assert taints(await stage.get(NODES, "gpu-9")) == []
-    await stage.patch(NODES, "gpu-9", {"spec": {"unschedulable": True}})
-    await stage.engine.advance(1)
-    assert taints(await stage.get(NODES, "gpu-9")) == ["unschedulable:NoSchedule"]
-
-
 async def test_pods_of_a_node_that_is_gone_fail_and_go() -> None:
     stage = await Stage([NodeLifecycle(), PodLeftovers()]).start(nodes=2)
     await stage.create(PODS, pod("lost"))
@@ -161,27 +118,6 @@ def nodes_of(pods: list[Tree]) -> list[str]:
         return str(required["nodeSelectorTerms"][0]["matchFields"][0]["values"][0])
 
     return sorted(map(wanted, pods))
-
-
-async def test_a_daemon_on_every_node_that_fits() -> None:
-    stage = await Stage([DaemonSets()]).start(nodes=3)
-    stage.puppet.binds = False
-    await stage.patch(NODES, "gpu-2", {"metadata": {"labels": {"gpu": "yes"}}})
-    await stage.patch(NODES, "gpu-3", {"metadata": {"labels": {"gpu": "yes"}}})
-    await stage.create(DAEMON_SETS, daemon_set(pod={"nodeSelector": {"gpu": "yes"}}))
-    await stage.engine.advance(1)
-    pods = await stage.pods()
-    assert nodes_of(pods) == ["gpu-2", "gpu-3"]
-    assert {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"} in (
-        pods[0]["spec"]["tolerations"]
-    )
-    held = await stage.get(DAEMON_SETS, "dcgm")
-    names = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "numberUnavailable")
-    assert list(counts(held, *names).values()) == [2, 2, 0, 2]
-    await stage.patch(NODES, "gpu-1", {"metadata": {"labels": {"gpu": "yes"}}})
-    await stage.patch(NODES, "gpu-2", {"metadata": {"labels": {"gpu": "no"}}})
-    await stage.engine.advance(1)
-    assert nodes_of(await stage.pods()) == ["gpu-1", "gpu-3"]
 
 
 async def test_a_daemon_keeps_off_tainted_nodes_unless_it_tolerates() -> None:
@@ -225,84 +161,6 @@ async def test_an_update_replaces_one_daemon_at_a_time() -> None:
         "numberAvailable": 1,
         "numberUnavailable": None,
     }
-
-
-def replica_set(count: int) -> Tree:
-    pods = template(app="web")
-    pods["spec"] = {"containers": [{"name": "main", "image": "web:1"}]}
-    return {
-        "metadata": {"name": "web", "namespace": "team-a"},
-        "spec": {"replicas": count, "selector": {"matchLabels": {"app": "web"}}, "template": pods},
-    }
-
-
-def budget(**spec: Any) -> Tree:
-    return {
-        "metadata": {"name": "web", "namespace": "team-a"},
-        "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec},
-    }
-
-
-STATUS = ("expectedPods", "currentHealthy", "desiredHealthy", "disruptionsAllowed")
-
-
-async def test_budgets_count_what_may_go() -> None:
-    table: list[tuple[Tree, list[int]]] = [
-        ({"minAvailable": 3}, [4, 4, 3, 1]),
-        ({"minAvailable": "50%"}, [4, 4, 2, 2]),
-        ({"maxUnavailable": 1}, [4, 4, 3, 1]),
-        ({"maxUnavailable": "30%"}, [4, 4, 2, 2]),
-        ({"minAvailable": 5}, [4, 4, 5, 0]),
-    ]
-    for spec, expected in table:
-        stage = await Stage([Budgets(), ReplicaSets()]).start()
-        await stage.create(REPLICA_SETS, replica_set(4))
-        await stage.create(BUDGETS, budget(**spec))
-        await stage.engine.advance(5)
-        held = await stage.get(BUDGETS, "web")
-        assert list(counts(held, *STATUS).values()) == expected, spec
-        reason = "SufficientPods" if expected[3] else "InsufficientPods"
-        assert conditions(held) == [f"DisruptionAllowed {bool(expected[3])} {reason} | "]
-
-
-async def test_a_budget_follows_its_pods() -> None:
-    stage = await Stage([Budgets(), ReplicaSets()]).start()
-    await stage.create(BUDGETS, budget(minAvailable=1))
-    await stage.engine.advance(1)
-    assert "Normal NoPods No matching pods found [controllermanager]" in await stage.events("web")
-    await stage.create(REPLICA_SETS, replica_set(2))
-    await stage.engine.advance(5)
-    assert (await stage.get(BUDGETS, "web"))["status"]["disruptionsAllowed"] == 1
-    stage.puppet.binds = False
-    await stage.port.evict("team-a", (await stage.names(PODS))[0])
-    await stage.engine.advance(5)
-    held = await stage.get(BUDGETS, "web")
-    assert list(counts(held, *STATUS).values()) == [2, 1, 1, 0]
-
-
-async def test_a_budget_of_job_pods_that_cannot_be_counted_allows_nothing() -> None:
-    stage = await Stage([Budgets(), Jobs()]).start()
-    wish = job()
-    wish["spec"]["template"]["metadata"] = {"labels": {"app": "web"}}
-    await stage.create(JOBS, wish)
-    await stage.create(BUDGETS, budget(maxUnavailable=1))
-    await stage.engine.advance(5)
-    held = await stage.get(BUDGETS, "web")
-    message = "jobs.batch does not implement the scale subresource"
-    assert conditions(held) == [f"DisruptionAllowed False SyncFailed | {message}"]
-    assert held["status"]["disruptionsAllowed"] == 0
-
-
-async def test_finished_jobs_go_after_their_time() -> None:
-    stage = await Stage([Jobs(), FinishedJobs()], lambda _: ("Succeeded", 1)).start()
-    await stage.create(JOBS, job(ttlSecondsAfterFinished=30))
-    await stage.create(JOBS, job("kept"))
-    await stage.engine.advance(20)
-    assert await stage.names(JOBS) == ["kept", "train"]
-    await stage.engine.advance(30)
-    train = await stage.find(JOBS, "train")
-    # Deleted in the foreground: it waits for the garbage collector, which is not on this stage.
-    assert train is None or train["metadata"]["finalizers"] == ["foregroundDeletion"]
 
 
 async def test_events_live_for_an_hour() -> None:

@@ -1,31 +1,18 @@
 """The small parts: who controls what, differences as merge patches, quantities, sizes of a rollout."""
 
-from typing import Any
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.k8s.selectors import selector_of, selects
 from cockpit.kube.resource import PODS
 from cockpit.sim.actors.controllers.children import Children
-from cockpit.sim.actors.controllers.deployment.sizes import max_surge, max_unavailable, scaled, shares
-from cockpit.sim.actors.controllers.trees import difference
+from cockpit.sim.actors.controllers.deployment.sizes import max_surge, max_unavailable, shares
 from cockpit.sim.port import ChangeType, ObjectChange, Tree
-from cockpit.sim.server.patch.merge import merge
 
 trees = st.recursive(
     st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=3),
     lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
     max_leaves=8,
 )
-objects = st.dictionaries(st.sampled_from("abc"), trees, max_size=3)
-
-
-@given(objects, objects)
-def test_a_difference_makes_one_out_of_the_other(before: Tree, after: Tree) -> None:
-    assert merge(before, difference(before, after)) == after
-    assert difference(before, before) == {}
 
 
 def owned(name: str, uid: str, version: int, owner: str = "o1", kind: str = "Job") -> Tree:
@@ -48,15 +35,6 @@ def test_what_was_written_counts_before_the_port_has_said_so() -> None:
     children.take(ObjectChange(ChangeType.DELETED, PODS, owned("p", "u1", 7)))
     children.take(ObjectChange(ChangeType.ADDED, PODS, owned("p", "u2", 8)))
     assert [pod["metadata"]["uid"] for pod in children.of(OWNER)] == ["u2"]
-
-
-def test_only_children_of_these_kinds_and_only_of_their_owner() -> None:
-    children = Children(("Job",))
-    assert children.take(ObjectChange(ChangeType.ADDED, PODS, owned("p", "u1", 3, kind="ReplicaSet"))) is None
-    children.take(ObjectChange(ChangeType.ADDED, PODS, owned("q", "u2", 3)))
-    children.take(ObjectChange(ChangeType.MODIFIED, PODS, owned("q", "u2", 4, owner="o2")))
-    assert children.of(OWNER) == []
-    assert len(children.of({"metadata": {"uid": "o2"}})) == 1
 
 
 def deployment(replicas: int, surge: int | str, unavailable: int | str) -> Tree:
@@ -92,26 +70,3 @@ def test_shares_sum_up_to_what_is_allowed(wanted: int, sizes: list[int], surge: 
     # What rounding leaves over goes to the first set, which cannot have less than nothing.
     assert sum(found.values()) == allowed or min(found.values()) == 0
     assert sum(found.values()) >= allowed
-
-
-def test_parts_of_a_total() -> None:
-    assert scaled("25%", 5, rounds_up=True) == 2
-    assert scaled("25%", 5, rounds_up=False) == 1
-    assert scaled(3, 5, rounds_up=True) == 3
-
-
-@pytest.mark.parametrize(
-    ("selector", "matches"),
-    [
-        (None, False),
-        ({}, True),
-        ({"matchLabels": {"a": "1"}}, True),
-        ({"matchLabels": {"a": "2"}}, False),
-        ({"matchExpressions": [{"key": "a", "operator": "In", "values": ["1", "2"]}]}, True),
-        ({"matchExpressions": [{"key": "b", "operator": "NotIn", "values": ["1"]}]}, True),
-        ({"matchExpressions": [{"key": "b", "operator": "Exists"}]}, False),
-        ({"matchExpressions": [{"key": "b", "operator": "DoesNotExist"}]}, True),
-    ],
-)
-def test_label_selectors(selector: Any, matches: bool) -> None:
-    assert selects(selector_of(selector), {"a": "1"}) is matches

@@ -38,42 +38,6 @@ async def test_the_version_is_marked_as_no_real_one(client: Client) -> None:
     assert told["gitVersion"].endswith("+cockpit")
 
 
-async def test_nobody_in_particular_may_do_nothing(client: Client) -> None:
-    status, told = await client.ask("GET", "/api/v1/nodes", who="")
-    assert (status, told["reason"]) == (403, "Forbidden")
-    assert told["message"].startswith(
-        'nodes is forbidden: User "system:anonymous" cannot list resource "nodes"'
-    )
-
-
-@pytest.mark.parametrize("token", ["expired", "no-such-token"])
-async def test_a_dead_token_is_unauthorized(client: Client, token: str) -> None:
-    status, told = await client.ask("GET", "/api/v1/nodes", who=token)
-    assert (status, told["reason"], told["message"]) == (401, "Unauthorized", "Unauthorized")
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/api/v1/podtemplates", 404),
-        ("GET", "/apis/networking.k8s.io/v1/ingresses", 404),
-        ("GET", f"{PODS}/p/portforward", 404),
-        ("GET", "/api/v1/namespaces/default/nodes", 404),
-        ("POST", "/api/v1/pods", 405),
-        ("PUT", PODS, 405),
-        ("DELETE", "/api/v1/namespaces", 405),
-        ("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", 405),
-        ("POST", f"{PODS}/p/log", 405),
-        ("GET", "/nothing/here", 404),
-    ],
-)
-async def test_what_is_not_served_is_said(client: Client, method: str, path: str, status: int) -> None:
-    got, told = await client.ask(method, path, json={} if method != "GET" else None)
-    assert got == status, told
-    if isinstance(told, dict):
-        assert (told["kind"], told["status"], told["code"]) == ("Status", "Failure", status)
-
-
 @pytest.mark.parametrize(
     ("method", "headers"),
     [
@@ -104,32 +68,6 @@ async def test_a_port_that_kubectl_asks_for_is_refused_with_what_is_supported(
 async def test_other_encodings_are_refused(client: Client) -> None:
     status, told = await client.ask("GET", PODS, headers={"Accept": "application/vnd.kubernetes.protobuf"})
     assert (status, told["reason"]) == (406, "NotAcceptable")
-
-
-async def test_a_list_has_its_items_without_their_kind_and_one_object_has_it(client: Client) -> None:
-    await client.make(PODS, pod("a"))
-    _, listed = await client.ask("GET", PODS)
-    assert (listed["kind"], listed["apiVersion"]) == ("PodList", "v1")
-    (item,) = listed["items"]
-    assert "kind" not in item
-    assert item["metadata"]["name"] == "a"
-    _, one = await client.ask("GET", f"{PODS}/a")
-    assert (one["kind"], one["apiVersion"]) == ("Pod", "v1")
-
-
-async def test_pages(client: Client) -> None:
-    for number in range(5):
-        await client.make(PODS, pod(f"p{number}"))
-    names: list[str] = []
-    query = {"limit": "2"}
-    while True:
-        _, page = await client.ask("GET", PODS, params=query)
-        names += [item["metadata"]["name"] for item in page["items"]]
-        if not page["metadata"].get("continue"):
-            break
-        assert page["metadata"]["remainingItemCount"] == 5 - len(names)
-        query = {"limit": "2", "continue": page["metadata"]["continue"]}
-    assert names == [f"p{number}" for number in range(5)]
 
 
 async def test_a_table(client: Client) -> None:
@@ -164,71 +102,11 @@ async def test_a_large_answer_is_compressed_and_a_small_one_is_not(client: Clien
             assert len(json.loads(gzip.decompress(await answer.read()))["items"]) >= 1
 
 
-async def test_discovery_names_what_it_serves_and_knows_who_has_it_already(client: Client) -> None:
-    accept = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
-    async with client.open("GET", "/apis", headers=accept) as answer:
-        told, tag = await answer.json(content_type=None), answer.headers["ETag"]
-    groups = {one["metadata"]["name"]: one for one in told["items"]}
-    assert {"apps", "batch", "policy", "rbac.authorization.k8s.io"} <= set(groups)
-    async with client.open("GET", "/apis", headers={**accept, "If-None-Match": tag}) as answer:
-        assert answer.status == 304
-    _, plain = await client.ask("GET", "/api/v1")
-    assert "pods/eviction" in [one["name"] for one in plain["resources"]]
-    assert "pods/portforward" in [one["name"] for one in plain["resources"]]
-    assert "pods/ephemeralcontainers" not in [one["name"] for one in plain["resources"]]
-
-
 # ---- watches
 
 
 async def _lines(answer: aiohttp.ClientResponse, count: int) -> list[dict[str, Any]]:
     return [json.loads(await asyncio.wait_for(answer.content.readline(), 5)) for _ in range(count)]
-
-
-async def test_a_streaming_list_ends_with_its_mark_and_goes_on(client: Client) -> None:
-    await client.make(PODS, pod("a"))
-    query = {
-        "watch": "1",
-        "sendInitialEvents": "true",
-        "resourceVersionMatch": "NotOlderThan",
-        "allowWatchBookmarks": "true",
-    }
-    async with client.open("GET", PODS, params=query) as answer:
-        first, mark = await _lines(answer, 2)
-        assert (first["type"], first["object"]["metadata"]["name"]) == ("ADDED", "a")
-        assert mark["type"] == "BOOKMARK"
-        assert mark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-        await client.make(PODS, pod("b"))
-        await client.ask("DELETE", f"{PODS}/b")
-        added, marked, deleted = await _lines(answer, 3)
-        assert (added["type"], marked["type"], deleted["type"]) == ("ADDED", "MODIFIED", "DELETED")
-        assert int(deleted["object"]["metadata"]["resourceVersion"]) > int(
-            added["object"]["metadata"]["resourceVersion"]
-        )
-
-
-async def test_a_watch_ends_at_its_time_after_a_last_bookmark(client: Client) -> None:
-    _, listed = await client.ask("GET", "/api/v1/persistentvolumes")
-    query = {
-        "watch": "1",
-        "timeoutSeconds": "1",
-        "allowWatchBookmarks": "true",
-        "resourceVersion": listed["metadata"]["resourceVersion"],
-    }
-    async with client.open("GET", "/api/v1/persistentvolumes", params=query) as answer:
-        (mark,) = await _lines(answer, 1)
-        assert mark["type"] == "BOOKMARK"
-        assert await answer.content.read() == b""
-
-
-async def test_a_version_that_is_forgotten_is_an_error_in_the_stream(client: Client) -> None:
-    await client.make(PODS, pod("a"))
-    client.server.operations.storage.compact()
-    async with client.open("GET", PODS, params={"watch": "1", "resourceVersion": "1"}) as answer:
-        assert answer.status == 200
-        (told,) = await _lines(answer, 1)
-        assert (told["type"], told["object"]["code"]) == ("ERROR", 410)
-        assert told["object"]["reason"] == "Expired"
 
 
 async def test_a_watched_table_names_its_columns_once(client: Client) -> None:
@@ -286,15 +164,6 @@ async def test_the_kubeconfig_has_four_contexts(client: Client) -> None:
     assert names == ["admin", "engineer", "viewer", "nobody"]
     assert tree["current-context"] == "admin"
     assert tree["contexts"][1]["context"]["namespace"] == "team-a"
-
-
-async def test_a_client_certificate_is_enough(client: Client) -> None:
-    pair = client.server.certificates.admin
-    client.tls.load_cert_chain(pair.certificate_file, pair.key_file)
-    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-    _, told = await client.ask("POST", path, who="", json={})
-    assert told["status"]["userInfo"]["username"] == "admin"
-    assert "system:masters" in told["status"]["userInfo"]["groups"]
 
 
 async def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:

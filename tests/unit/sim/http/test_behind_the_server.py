@@ -6,7 +6,6 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp import web
 
@@ -100,93 +99,7 @@ async def kubelet(client: Client, serve: Serve) -> Kubelet:
 # ---- logs
 
 
-async def test_a_log_comes_from_the_node(client: Client, kubelet: Kubelet) -> None:
-    await client.make(PODS, pod("p", nodeName="n"))
-    query = {"tailLines": "7", "timestamps": "true", "nonsense": "1"}
-    assert await client.ask("GET", f"{PODS}/p/log", params=query) == (200, "one\ntwo\n")
-    assert kubelet.asked == [("/containerLogs/team-a/p/main", {"tailLines": "7", "timestamps": "true"})]
-    assert kubelet.callers == ["kube-apiserver-kubelet-client"]
-
-
-async def test_a_followed_log_streams(client: Client, kubelet: Kubelet) -> None:
-    await client.make(PODS, pod("p", nodeName="n"))
-    async with client.open("GET", f"{PODS}/p/log", params={"follow": "true"}) as answer:
-        assert await asyncio.wait_for(answer.content.readexactly(8), 5) == b"one\ntwo\n"
-
-
-async def test_a_pod_without_a_node_has_an_empty_log(client: Client) -> None:
-    await client.make(PODS, pod("p"))
-    assert await client.ask("GET", f"{PODS}/p/log") == (204, "")
-
-
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ({}, "a container name must be specified for pod p, choose one of: [main side]"),
-        ({"container": "x"}, "container x is not valid for pod p"),
-    ],
-)
-async def test_a_container_must_be_meant(client: Client, query: dict[str, str], words: str) -> None:
-    tree = pod("p", nodeName="n")
-    tree["spec"]["containers"].append({"name": "side", "image": "registry.test/x:1"})
-    await client.make(PODS, tree)
-    status, told = await client.ask("GET", f"{PODS}/p/log", params=query)
-    assert (status, told["message"]) == (400, words)
-
-
-async def test_a_node_that_is_gone_or_silent_is_said(client: Client) -> None:
-    await client.make(PODS, pod("p", nodeName="n"))
-    status, told = await client.ask("GET", f"{PODS}/p/log")
-    assert (status, told["message"]) == (404, 'nodes "n" not found')
-    node = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}]}
-    endpoint = {"daemonEndpoints": {"kubeletEndpoint": {"Port": 1}}}
-    await client.make("/api/v1/nodes", {"metadata": {"name": "n"}, "status": {**node, **endpoint}})
-    status, told = await client.ask("GET", f"{PODS}/p/log")
-    assert status == 500
-    assert told["message"] == (
-        'Get "https://127.0.0.1:1/containerLogs/team-a/p/main": '
-        "dial tcp 127.0.0.1:1: connect: connection refused"
-    )
-
-
-async def test_what_the_kubelet_refuses_is_passed_on(client: Client, kubelet: Kubelet) -> None:
-    await client.make(PODS, pod("gone", nodeName="n"))
-    status, told = await client.ask("GET", f"{PODS}/gone/log")
-    assert (status, told["reason"]) == (404, "NotFound")
-
-
 # ---- commands
-
-
-async def test_a_command_runs_on_the_node(client: Client, kubelet: Kubelet) -> None:
-    await client.make(PODS, pod("p", nodeName="n"))
-    path = f"{PODS}/p/exec?command=sh&command=-c&stdin=true&stdout=true&tty=true"
-    async with client.connect(path, "admin", PROTOCOLS) as socket:
-        assert socket.protocol == "v5.channel.k8s.io"
-        await socket.send_bytes(b"\x00hello")
-        assert (await socket.receive(5)).data == b"\x01HELLO"
-        await socket.send_bytes(b"\x00exit")
-        assert (await socket.receive(5)).data.startswith(b"\x03")
-        assert (await socket.receive(5)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
-    wanted = {"input": "1", "output": "1", "tty": "1", "command": ["sh", "-c"]}
-    assert kubelet.asked == [("/exec/team-a/p/main", wanted)]
-
-
-async def test_the_shells_protocol_is_the_one_that_both_know(client: Client, kubelet: Kubelet) -> None:
-    await client.make(PODS, pod("p", nodeName="n"))
-    async with client.connect(f"{PODS}/p/attach?stdout=1", "admin", PROTOCOLS[1:]) as socket:
-        assert socket.protocol == "v4.channel.k8s.io"
-    assert kubelet.asked[0][0] == "/attach/team-a/p/main"
-
-
-@pytest.mark.parametrize("who", ["viewer", "nobody"])
-async def test_a_command_takes_the_right_to_create(client: Client, kubelet: Kubelet, who: str) -> None:
-    await client.make(PODS, pod("p", nodeName="n"))
-    with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
-        async with client.connect(f"{PODS}/p/exec?command=sh&stdout=1", who, PROTOCOLS):
-            pass
-    assert caught.value.status == 403
-    assert kubelet.asked == []
 
 
 @pytest.mark.parametrize(
@@ -226,14 +139,6 @@ async def _exporter(client: Client, serve: Serve, *, announces: bool = True) -> 
     return port
 
 
-@pytest.mark.parametrize("name", ["exporter", "exporter:metrics", "http:exporter:{port}", "exporter:{port}"])
-async def test_a_pod_behind_the_proxy(client: Client, serve: Serve, name: str) -> None:
-    port = await _exporter(client, serve)
-    path = f"{PODS}/{name.format(port=port)}/proxy/metrics/a%2Fb?q=1%202"
-    assert await client.ask("GET", path) == (200, "GET /metrics/a%2Fb?q=1%202 ")
-    assert await client.ask("POST", path, data=b"body") == (200, "POST /metrics/a%2Fb?q=1%202 body")
-
-
 async def test_a_service_behind_the_proxy(client: Client, serve: Serve) -> None:
     await _exporter(client, serve)
     ports = [{"name": "web", "port": 9090, "targetPort": "metrics"}]
@@ -258,13 +163,6 @@ async def test_a_loopback_port_that_no_pod_announces_is_not_dialled(client: Clie
     port = await _exporter(client, serve, announces=False)
     status, told = await client.ask("GET", f"{PODS}/exporter:{port}/proxy/metrics")
     assert (status, told["message"]) == (400, "address not allowed")
-
-
-async def test_the_proxy_takes_a_right_of_its_own(client: Client, serve: Serve) -> None:
-    await _exporter(client, serve)
-    status, told = await client.ask("GET", f"{PODS}/exporter/proxy/metrics", who="nobody")
-    assert status == 403
-    assert 'cannot get resource "pods/proxy"' in told["message"]
 
 
 async def test_a_client_that_falls_back_to_spdy_hears_that_the_node_is_silent(client: Client) -> None:

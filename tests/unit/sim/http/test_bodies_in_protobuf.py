@@ -1,16 +1,10 @@
 """Bodies in Kubernetes' protobuf, as kubectl sends them, are the trees that they stand for."""
 
-import struct
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.kube.proto import core_pb2
-from cockpit.sim.port import PortError
-from cockpit.sim.server.http.bodies import object_of
-from cockpit.sim.server.http.wire.decode import MAGIC, MEDIA, BadProtobuf, decoded
-from tests.unit.sim.http.conftest import Client
+from cockpit.sim.server.http.wire.decode import MAGIC, BadProtobuf, decoded
 
 
 def _field(number: int, data: bytes) -> bytes:
@@ -61,35 +55,6 @@ def test_what_is_embedded_in_go_stands_one_level_higher() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("raw", "wanted"), [(b"\x08\x00\x10\x03", 3), (b"\x08\x01\x1a\x0250", "50"), (b"\x10\x00", 0)]
-)
-def test_a_number_or_a_text(raw: bytes, wanted: int | str) -> None:
-    tree = decoded(_enveloped("policy/v1", "PodDisruptionBudget", _field(2, _field(1, raw))))
-    assert tree["spec"]["minAvailable"] == wanted
-
-
-def test_bytes_are_written_as_base64() -> None:
-    entry = _field(1, b"password") + _field(2, b"\x00\xff")
-    tree = decoded(_enveloped("v1", "Secret", _field(2, entry)))
-    assert tree["data"] == {"password": "AP8="}
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        (b"{}", "does not appear to be a protobuf message"),
-        (_enveloped("v1", "Nonsense", b""), 'no kind "Nonsense" is registered'),
-        (_enveloped("v1", "Pod", b"\x0a\x7f"), "unexpected EOF"),
-        (_enveloped("v1", "Pod", struct.pack("<B", 1 << 3 | 3)), "illegal wireType 3"),
-    ],
-)
-def test_what_is_no_message_is_refused(body: bytes, words: str) -> None:
-    with pytest.raises(PortError, match=words) as caught:
-        object_of(body, MEDIA, "Pod")
-    assert caught.value.status == 400
-
-
 @given(st.binary(max_size=200))
 def test_any_bytes_are_an_object_or_are_refused(raw: bytes) -> None:
     try:
@@ -97,13 +62,3 @@ def test_any_bytes_are_an_object_or_are_refused(raw: bytes) -> None:
     except BadProtobuf:
         return
     assert tree["kind"] == "Pod"
-
-
-async def test_a_review_as_kubectl_asks_it(client: Client) -> None:
-    attributes = _field(1, b"team-a") + _field(2, b"list") + _field(5, b"pods")
-    body = _enveloped("authorization.k8s.io/v1", "SelfSubjectAccessReview", _field(2, _field(1, attributes)))
-    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-    for who, allowed in (("engineer", True), ("nobody", False)):
-        status, told = await client.ask("POST", path, who, data=body, headers={"Content-Type": MEDIA})
-        assert status == 201, told
-        assert told["status"]["allowed"] is allowed

@@ -49,10 +49,3 @@ async def test_a_rule_that_is_not_evaluated_is_warned_of_at_every_write(
     # the other rule of that place is in force all the same
     status, refused = await client.ask("POST", THINGS, json=tree | {"metadata": {"name": "y"}, "spec": {}})
     assert (status, refused["details"]["causes"][0]["message"]) == (422, "Invalid value: no 1")
-
-
-async def test_who_has_only_rules_that_are_evaluated_is_not_warned(client: Client) -> None:
-    await client.make(CRDS, definition(schema("has(self.a)", a=TEXT)))
-    tree = {"apiVersion": "y.test/v1", "kind": "Thing", "metadata": {"name": "x"}, "spec": {"a": "b"}}
-    async with client.open("POST", THINGS, json=tree) as answer:
-        assert (answer.status, answer.headers.getall("Warning", [])) == (201, [])

@@ -35,22 +35,6 @@ def _running_pod(client: Client) -> tuple[str, str]:
     return tree["metadata"]["namespace"], tree["metadata"]["name"]
 
 
-async def test_logs_and_commands(client: Client) -> None:
-    namespace, name = _running_pod(client)
-    path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-    status, text = await client.ask("GET", f"{path}/log", params={"tailLines": "2"})
-    assert status == 200, text
-    assert text.count("\n") == 2
-    command = f"{path}/exec?command=echo&command=hello&stdout=1&stderr=1"
-    said = {1: b"", 3: b""}
-    async with client.connect(command, "admin", ("v5.channel.k8s.io",)) as socket:
-        async for message in socket:
-            channel = message.data[0]
-            said[channel] = said.get(channel, b"") + message.data[1:]
-    assert said[1] == b"hello\n"
-    assert b'"Success"' in said[3]
-
-
 async def test_a_kubelet_knows_its_caller(client: Client) -> None:
     """Whoever shows no certificate of the API server's gets neither a log nor a shell."""
     _, nodes = await client.ask("GET", "/api/v1/nodes")

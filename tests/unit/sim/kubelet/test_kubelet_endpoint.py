@@ -230,19 +230,6 @@ async def test_spdy_is_refused_by_name(pair: tuple[Path, Path]) -> None:
             assert response.status == 400 and "WebSockets" in await response.text()
 
 
-async def test_pods_and_metrics(pair: tuple[Path, Path]) -> None:
-    cluster = await SmallCluster().started()
-    cluster.node()
-    cluster.pod(duration="forever", image_size="1Mi", memory="3Gi", cpu="2")
-    await cluster.pass_(30)
-    async with served(cluster, pair) as session:
-        pods = json.loads(await text_of(session, "/pods?node=gpu-0"))
-        assert [one["metadata"]["name"] for one in pods["items"]] == ["train"]
-        metrics = await text_of(session, "/metrics/resource")
-        label = '{container="main",namespace="a",pod="train"}'
-        assert f"container_memory_working_set_bytes{label} {3 << 30}" in metrics
-
-
 async def test_a_real_shell_with_pipes_and_on_a_terminal(tmp_path: Path, pair: tuple[Path, Path]) -> None:
     async with live(tmp_path) as cluster, served(cluster, pair) as session:
         cluster.run("touch mine; sleep 300", container={"env": [{"name": "A", "value": "b"}]})

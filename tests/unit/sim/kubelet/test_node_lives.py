@@ -2,19 +2,13 @@
 
 from random import Random
 
-import pytest
-
 from cockpit.kube.resource import NODES, PODS
 from cockpit.sim.actors.kubelet.actor import Kubelets
-from cockpit.sim.actors.kubelet.nodes import KubeletAddress
-from cockpit.sim.actors.kubelet.settings import resource_value
-from cockpit.sim.actors.kubelet.status import qos_class
-from cockpit.sim.actors.kubelet.texts import full_image, go_duration, kibibytes
 from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import Tree
-from cockpit.sim.resources import CONFIG_MAPS, LEASES
+from cockpit.sim.resources import LEASES
 from cockpit.sim.times import seconds_of
-from tests.unit.sim.kubelet.small_cluster import SmallCluster, pod_tree
+from tests.unit.sim.kubelet.small_cluster import SmallCluster
 
 
 def node_condition(cluster: SmallCluster, kind: str, name: str = "gpu-0") -> Tree:
@@ -27,27 +21,6 @@ def renewed(cluster: SmallCluster, name: str = "gpu-0") -> float:
     """When the node's lease was renewed last, in seconds since the start."""
     lease = cluster.port.objects[(LEASES, "kube-node-lease", name)]
     return round(seconds_of(lease["spec"]["renewTime"]) - cluster.clock.now(), 3)
-
-
-async def test_a_node_says_what_a_kubelet_says() -> None:
-    cluster = await SmallCluster(endpoint=KubeletAddress("127.0.0.1", 4433)).started()
-    cluster.node()
-    await cluster.pass_(1)
-    status = cluster.port.objects[(NODES, "", "gpu-0")]["status"]
-    assert {one["type"]: (one["status"], one["reason"]) for one in status["conditions"]} == {
-        "MemoryPressure": ("False", "KubeletHasSufficientMemory"),
-        "DiskPressure": ("False", "KubeletHasNoDiskPressure"),
-        "PIDPressure": ("False", "KubeletHasSufficientPID"),
-        "Ready": ("True", "KubeletReady"),
-    }
-    assert status["capacity"]["nvidia.com/gpu"] == "8"
-    assert status["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 4433}}
-    assert status["declaredFeatures"] == ["ExtendWebSocketsToKubelet"]
-    assert status["addresses"][0] == {"type": "InternalIP", "address": "127.0.0.1"}
-    lease = cluster.port.objects[(LEASES, "kube-node-lease", "gpu-0")]
-    assert lease["spec"]["leaseDurationSeconds"] == 40
-    assert lease["metadata"]["ownerReferences"][0]["uid"] == "uid-gpu-0"
-    assert ("Normal", "NodeReady", "Node gpu-0 status is now: NodeReady") in cluster.events("gpu-0")
 
 
 async def test_heartbeats_of_many_nodes_are_spread_and_never_ten_seconds_late() -> None:
@@ -259,20 +232,6 @@ async def test_a_kubelet_that_starts_again_goes_on_where_it_was() -> None:
     assert cluster.status()["phase"] == "Succeeded"
 
 
-async def test_a_missing_config_map_volume_keeps_the_pod_from_its_sandbox() -> None:
-    cluster = await SmallCluster().started()
-    cluster.node()
-    volumes = [{"name": "conf", "configMap": {"name": "late"}}]
-    cluster.pod(spec={"volumes": volumes}, duration="forever", image_size="1Mi")
-    await cluster.pass_(20)
-    assert cluster.condition("PodReadyToStartContainers")["status"] == "False"
-    text = 'MountVolume.SetUp failed for volume "conf" : configmap "late" not found'
-    assert ("Warning", "FailedMount", text) in cluster.events()
-    cluster.port.put(CONFIG_MAPS, {"metadata": {"name": "late", "namespace": "a"}, "data": {"k": "v"}})
-    await cluster.pass_(60)
-    assert cluster.status()["phase"] == "Running"
-
-
 PROBE = {"httpGet": {"path": "/", "port": 80}, "periodSeconds": 10}
 
 
@@ -329,43 +288,3 @@ async def test_an_annotation_that_cannot_be_read_is_told_by_name() -> None:
             "write 90s, 2m30s or forever.",
         )
     ]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0s"),
-        (0.35, "350ms"),
-        (1.2044, "1.204s"),
-        (10, "10s"),
-        (160, "2m40s"),
-        (300, "5m0s"),
-        (3600, "1h0m0s"),
-    ],
-)
-def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
-    assert go_duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("image", "full"),
-    [
-        ("busybox", "docker.io/library/busybox:latest"),
-        ("a/b:1", "docker.io/a/b:1"),
-        ("nvcr.io/nvidia/pytorch:25.1", "nvcr.io/nvidia/pytorch:25.1"),
-        ("localhost:5000/x", "localhost:5000/x:latest"),
-    ],
-)
-def test_images_by_their_full_names(image: str, full: str) -> None:
-    assert full_image(image) == full
-
-
-def test_quality_of_service_and_small_sums() -> None:
-    same = {"cpu": "1", "memory": "1Gi"}
-    tree = pod_tree(container={"resources": {"limits": same, "requests": same}})
-    assert qos_class(tree) == "Guaranteed"
-    assert qos_class(pod_tree(requests={"cpu": "1"})) == "Burstable"
-    assert qos_class(pod_tree(gpus=1)) == "BestEffort"
-    assert kibibytes(100 << 20) == "100Mi" and kibibytes(38912 << 10) == "38Mi"
-    reference = {"resource": "limits.memory", "divisor": "1Mi"}
-    assert resource_value({"resources": {"limits": {"memory": "1Gi"}}}, reference, {}) == "1024"

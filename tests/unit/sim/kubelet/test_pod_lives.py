@@ -99,44 +99,6 @@ async def test_a_crash_loop_waits_10_20_40_up_to_300_seconds_in_the_words_of_the
     )
 
 
-async def test_an_image_that_is_not_there_backs_off_and_comes_in_the_end() -> None:
-    cluster = await SmallCluster().started()
-    cluster.node()
-    cluster.pod(image_error="not-found", image_error_times="2", duration="forever")
-    await cluster.pass_(120)
-    assert [word for _, word in cluster.states()] == [
-        "-",
-        "ContainerCreating",
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "Running",
-    ]
-    events = cluster.events()
-    name = "docker.io/pytorch/pytorch:2.9"
-    failed = (
-        'Failed to pull image "pytorch/pytorch:2.9": rpc error: code = NotFound desc = failed to pull and '
-        f'unpack image "{name}": failed to resolve reference "{name}": {name}: not found'
-    )
-    assert ("Warning", "Failed", failed) in events
-    assert ("Warning", "Failed", "Error: ErrImagePull") in events
-    assert ("Normal", "BackOff", 'Back-off pulling image "pytorch/pytorch:2.9"') in events
-    assert ("Warning", "Failed", "Error: ImagePullBackOff") in events
-
-
-async def test_the_message_of_the_pull_back_off_has_the_cause() -> None:
-    cluster = await SmallCluster().started()
-    cluster.node()
-    cluster.pod(image_error="unauthorized")
-    await cluster.pass_(8)
-    waiting = cluster.main()["state"]["waiting"]
-    assert waiting["reason"] == "ImagePullBackOff"
-    assert waiting["message"].startswith(
-        'Back-off pulling image "pytorch/pytorch:2.9": ErrImagePull: rpc error: code = Unknown desc = '
-    )
-
-
 async def test_an_image_is_pulled_once_a_node_and_one_at_a_time() -> None:
     cluster = await SmallCluster().started()
     cluster.node()
@@ -260,21 +222,3 @@ async def test_a_pod_deleted_before_it_started_goes_at_once() -> None:
     assert not cluster.exists()
     state = cluster.port.history[-1][3]["status"]["containerStatuses"][0]["state"]
     assert state["terminated"]["reason"] == "ContainerStatusUnknown"
-
-
-async def _story(seed: int) -> list[object]:
-    cluster = await SmallCluster(seed).started()
-    for index in range(3):
-        cluster.node(f"gpu-{index}")
-    for index in range(12):
-        cluster.pod(f"p{index}", node=f"gpu-{index % 3}", restart="OnFailure", fail_times=str(index % 3))
-    await cluster.pass_(900)
-    events = [tree for (kind, _, _), tree in cluster.port.objects.items() if kind.plural == "events"]
-    return [*cluster.port.history, *events]
-
-
-async def test_the_same_seed_gives_the_same_history_and_another_one_another() -> None:
-    first = await _story(3)
-    assert first == await _story(3)
-    assert first != await _story(4)
-    assert len(first) > 100

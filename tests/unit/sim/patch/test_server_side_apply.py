@@ -3,11 +3,10 @@
 import copy
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.sim.port import PortError, Tree
+from cockpit.sim.port import Tree
 from cockpit.sim.server.patch.apply import apply
 from cockpit.sim.server.patch.fields import difference, intersection, paths, union
 from cockpit.sim.server.patch.managed import update_managed
@@ -15,7 +14,6 @@ from cockpit.sim.server.schema.kinds import shape_of
 from cockpit.sim.server.schema.shape import SchemaShape
 
 NOW = 1_790_000_000.0
-THEN = "2026-09-21T14:13:20Z"
 
 
 def _shape(group: str, kind: str) -> SchemaShape:
@@ -27,22 +25,6 @@ def _shape(group: str, kind: str) -> SchemaShape:
 DEPLOYMENT, CONFIG_MAP = _shape("apps", "Deployment"), _shape("", "ConfigMap")
 
 
-def _deployment(replicas: int | None = 1, image: str = "train:1", **labels: str) -> Tree:
-    spec: Tree = {
-        "selector": {"matchLabels": {"app": "a"}},
-        "template": {
-            "metadata": {"labels": {"app": "a"}},
-            "spec": {"containers": [{"name": "main", "image": image}]},
-        },
-    }
-    if replicas is not None:
-        spec["replicas"] = replicas
-    metadata: Tree = {"name": "a", "namespace": "n"}
-    if labels:
-        metadata["labels"] = labels
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
-
-
 def _config(data: dict[str, str], uid: str = "") -> Tree:
     metadata: Tree = {"name": "c", "namespace": "n"}
     if uid:
@@ -52,31 +34,6 @@ def _config(data: dict[str, str], uid: str = "") -> Tree:
 
 def _owners(tree: Tree) -> dict[str, Tree]:
     return {entry["manager"]: entry["fieldsV1"] for entry in tree["metadata"].get("managedFields", [])}
-
-
-def test_an_apply_is_recorded_as_the_server_records_it() -> None:
-    done = apply(None, _deployment(), "cockpit", False, DEPLOYMENT, NOW)
-    assert done["metadata"]["managedFields"] == [
-        {
-            "manager": "cockpit",
-            "operation": "Apply",
-            "apiVersion": "apps/v1",
-            "time": THEN,
-            "fieldsType": "FieldsV1",
-            "fieldsV1": {
-                "f:spec": {
-                    "f:replicas": {},
-                    "f:selector": {},
-                    "f:template": {
-                        "f:metadata": {"f:labels": {"f:app": {}}},
-                        "f:spec": {
-                            "f:containers": {'k:{"name":"main"}': {".": {}, "f:image": {}, "f:name": {}}}
-                        },
-                    },
-                }
-            },
-        }
-    ]
 
 
 def test_a_creation_is_recorded_without_what_every_object_has() -> None:
@@ -106,47 +63,6 @@ def test_a_creation_is_recorded_without_what_every_object_has() -> None:
     }
 
 
-def test_a_conflict_names_the_other_and_the_field() -> None:
-    live = apply(None, _deployment(1), "one", False, DEPLOYMENT, NOW)
-    scaled = {**live, "spec": {**live["spec"], "replicas": 5}}
-    live = update_managed(live, scaled, "kubectl", "Update", "", NOW, DEPLOYMENT)
-    with pytest.raises(PortError) as refused:
-        apply(live, _deployment(2), "one", False, DEPLOYMENT, NOW)
-    assert refused.value.status == 409
-    assert refused.value.reason == "Conflict"
-    assert refused.value.message == (
-        'Apply failed with 1 conflict: conflict with "kubectl" using apps/v1: .spec.replicas'
-    )
-    assert refused.value.causes == (
-        {
-            "reason": "FieldManagerConflict",
-            "message": 'conflict with "kubectl" using apps/v1',
-            "field": ".spec.replicas",
-        },
-    )
-    forced = apply(live, _deployment(2), "one", True, DEPLOYMENT, NOW)
-    assert forced["spec"]["replicas"] == 2
-    assert set(_owners(forced)) == {"one"}
-
-
-def test_several_conflicts_are_listed() -> None:
-    live = apply(None, _deployment(1, "train:1"), "one", False, DEPLOYMENT, NOW)
-    with pytest.raises(PortError) as refused:
-        apply(live, _deployment(2, "train:2"), "two", False, DEPLOYMENT, NOW)
-    assert refused.value.message == (
-        'Apply failed with 2 conflicts: conflicts with "one":\n- .spec.replicas\n'
-        '- .spec.template.spec.containers[name="main"].image'
-    )
-
-
-def test_what_is_no_longer_applied_goes_unless_somebody_else_owns_it() -> None:
-    live = apply(None, _deployment(3, "train:1", team="a", tier="x"), "one", False, DEPLOYMENT, NOW)
-    live = apply(live, _deployment(None, "train:1", tier="x"), "two", False, DEPLOYMENT, NOW)
-    done = apply(live, _deployment(None, "train:1"), "one", False, DEPLOYMENT, NOW)
-    assert done["metadata"]["labels"] == {"tier": "x"}
-    assert "replicas" not in done["spec"]
-
-
 def test_a_set_and_a_list_with_keys_are_merged_item_by_item() -> None:
     pod = _shape("", "Pod")
 
@@ -165,42 +81,9 @@ def test_a_set_and_a_list_with_keys_are_merged_item_by_item() -> None:
     assert _owners(both)["two"]["f:metadata"] == {"f:finalizers": {'v:"a/two"': {}}}
 
 
-def test_kubectl_takes_over_what_it_applied_on_the_client_side() -> None:
-    last = '{"apiVersion":"v1","data":{"a":"1"},"kind":"ConfigMap","metadata":{"name":"c","namespace":"n"}}'
-    live = _config({"a": "1"}, uid="u")
-    live["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": last}
-    live = update_managed(None, live, "kubectl-client-side-apply", "Update", "", NOW, CONFIG_MAP)
-    with pytest.raises(PortError):
-        apply(live, _config({"a": "2"}), "another", False, CONFIG_MAP, NOW)
-    done = apply(live, _config({"a": "2"}), "kubectl", False, CONFIG_MAP, NOW)
-    assert done["data"] == {"a": "2"}
-    assert (
-        '"data":{"a":"2"}'
-        in done["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"]
-    )
-
-
 def test_what_was_there_before_the_first_apply_has_an_owner() -> None:
     done = apply(_config({"a": "1", "b": "2"}, "u"), _config({"a": "1"}), "one", False, CONFIG_MAP, NOW)
     assert _owners(done)["before-first-apply"] == {"f:data": {".": {}, "f:a": {}, "f:b": {}}}
-
-
-def test_a_status_write_owns_nothing_of_the_spec() -> None:
-    live = apply(None, _deployment(1), "one", False, DEPLOYMENT, NOW)
-    new = {**live, "status": {"replicas": 1}}
-    done = update_managed(live, new, "controller", "Update", "status", NOW, DEPLOYMENT)
-    entry = next(e for e in done["metadata"]["managedFields"] if e["manager"] == "controller")
-    assert entry["subresource"] == "status"
-    assert entry["fieldsV1"] == {"f:status": {"f:replicas": {}}}
-
-
-def test_a_scaling_is_recorded_without_its_time() -> None:
-    live = apply(None, _deployment(1), "one", False, DEPLOYMENT, NOW)
-    new = {**live, "spec": {**live["spec"], "replicas": 4}}
-    done = update_managed(live, new, "kubectl", "Update", "scale", NOW, DEPLOYMENT)
-    entry = next(e for e in done["metadata"]["managedFields"] if e["manager"] == "kubectl")
-    assert "time" not in entry
-    assert entry["fieldsV1"] == {"f:spec": {"f:replicas": {}}}
 
 
 def test_an_eleventh_updater_makes_the_oldest_ancient() -> None:
@@ -212,26 +95,6 @@ def test_an_eleventh_updater_makes_the_oldest_ancient() -> None:
     assert len(names) == 10
     assert names[0] == "ancient-changes"
     assert "f:k2" in _owners(live)["ancient-changes"]["f:data"]
-
-
-@pytest.mark.parametrize(
-    ("change", "status", "sentence"),
-    [
-        ({"metadata": {"name": "c", "managedFields": []}}, 400, "metadata.managedFields must be nil"),
-        ({"kind": "Secret"}, 400, "invalid object type: /v1, Kind=Secret"),
-        (
-            {"colour": 1},
-            500,
-            "failed to create typed patch object (n/c; /v1, Kind=ConfigMap): "
-            ".colour: field not declared in schema",
-        ),
-    ],
-)
-def test_a_body_that_makes_no_sense_is_refused(change: Tree, status: int, sentence: str) -> None:
-    live = apply(None, _config({"a": "1"}), "one", False, CONFIG_MAP, NOW)
-    with pytest.raises(PortError) as refused:
-        apply(live, {**_config({"a": "1"}), **change}, "one", False, CONFIG_MAP, NOW)
-    assert (refused.value.status, refused.value.message) == (status, sentence)
 
 
 _NAMES = st.sampled_from("abcdef")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.kube.resource import PODS
-from cockpit.sim.actors.scheduler.native_gangs import PROTECTION, WAITS_FOR_OTHERS
+from cockpit.sim.actors.scheduler.native_gangs import PROTECTION
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.resources import NATIVE_POD_GROUPS
 from tests.unit.sim.scheduler.estate import SPACE, Estate, gpu_node, pod, started
@@ -62,36 +62,6 @@ async def told(estate: Estate) -> list[tuple[str, str, str]]:
     return [(one["status"], one["reason"], one["message"]) for one in conditions]
 
 
-async def test_before_its_group_and_enough_pods_are_there_a_pod_is_held_without_a_word() -> None:
-    estate = await estate_with(2, member(0))
-    await estate.advance(30)
-    assert (await estate.condition("g-0"), await estate.events("g-0")) == ({}, [])
-    await make(estate, gang(2))
-    await estate.advance(30)
-    assert (await estate.condition("g-0"), await told(estate)) == ({}, [])
-    await make(estate, member(1))
-    await estate.advance(1)
-    assert await places(estate, 2) == ["n0", "n1"]
-    assert await told(estate) == [("True", "Scheduled", "")]
-
-
-async def test_where_one_finds_no_node_none_is_bound_and_each_is_told_its_part() -> None:
-    estate = await estate_with(2, gang(3), *(member(n) for n in range(3)))
-    assert await places(estate, 3) == [""] * 3
-    said = sorted([await estate.said(f"g-{n}") for n in range(3)])
-    assert said == [NO_ROOM, WAITS_FOR_OTHERS, WAITS_FOR_OTHERS]
-    assert await told(estate) == [("False", "Unschedulable", "pod group is unschedulable")]
-
-
-async def test_room_alone_wakes_the_group_and_binds_it_whole() -> None:
-    estate = await estate_with(2, gang(3), *(member(n) for n in range(3)))
-    await estate.advance(60)
-    await estate.put(gpu_node("n2"))
-    await estate.advance(12)
-    assert await places(estate, 3) == ["n0", "n1", "n2"]
-    assert await told(estate) == [("True", "Scheduled", "")]
-
-
 async def test_what_a_refused_group_would_have_taken_is_free_for_others() -> None:
     estate = await estate_with(2, gang(3), *(member(n) for n in range(3)))
     await make(estate, pod("single"))
@@ -140,25 +110,6 @@ async def test_a_group_goes_when_its_last_pod_has_gone() -> None:
     await estate.advance(1)
     with pytest.raises(PortError, match="not found"):
         await estate.port.get(NATIVE_POD_GROUPS, SPACE, "g")
-
-
-@pytest.mark.parametrize(
-    ("policy", "words"),
-    [
-        ({}, r'spec.schedulingPolicy: Invalid value: "": must specify one of: `basic`, `gang`'),
-        ({"gang": {"minCount": 0}}, "spec.schedulingPolicy.gang.minCount: Required value"),
-        (
-            {"gang": {"minCount": 1}, "basic": {}},
-            'spec.schedulingPolicy: Invalid value: "{basic, gang}": must specify exactly one of: '
-            "`basic`, `gang`",
-        ),
-    ],
-)
-async def test_a_group_that_says_nothing_or_two_things_is_refused(policy: Tree, words: str) -> None:
-    estate = await started(is_native=True)
-    with pytest.raises(PortError) as refused:
-        await make(estate, group(**policy))
-    assert refused.value.message == f'PodGroup.scheduling.k8s.io "g" is invalid: {words}'
 
 
 @settings(max_examples=25, deadline=None)

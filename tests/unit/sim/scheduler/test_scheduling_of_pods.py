@@ -13,51 +13,6 @@ NO_ROOM = (
 )
 
 
-async def test_a_pod_is_placed_and_it_is_told() -> None:
-    estate = await started()
-    await estate.put(gpu_node("g1"), pod("train"))
-    await estate.advance()
-    assert await estate.node_of("train") == "g1"
-    assert (await estate.condition("train"))["status"] == "True"
-    (event,) = await estate.events("train")
-    assert event["message"] == f"Successfully assigned {SPACE}/train to g1"
-    assert (event["reason"], event["action"], event["type"]) == ("Scheduled", "Binding", "Normal")
-    assert event["reportingComponent"] == "default-scheduler"
-    assert event["reportingInstance"] == "default-scheduler-0"
-    assert "count" not in event
-
-
-async def test_two_run_the_third_waits_a_node_arrives_it_runs() -> None:
-    estate = await started()
-    await estate.put(gpu_node("g1"), gpu_node("g2"))
-    for name in ("a", "b", "c"):
-        await estate.put(pod(name))
-        await estate.advance(1)
-    assert sorted(await estate.nodes_of("a", "b")) == ["g1", "g2"]
-    condition = await estate.condition("c")
-    assert (condition["status"], condition["reason"]) == ("False", "Unschedulable")
-    assert condition["message"].startswith("0/2 nodes are available: 2 Insufficient nvidia.com/gpu.")
-    (event,) = await estate.events("c")
-    assert (event["reason"], event["action"], event["type"]) == ("FailedScheduling", "Scheduling", "Warning")
-    assert event["message"] == condition["message"]
-    await estate.advance(60)
-    await estate.put(gpu_node("g3"))
-    await estate.advance()
-    assert await estate.node_of("c") == "g3"
-
-
-async def test_a_node_that_shows_its_gpus_later_wakes_the_pod() -> None:
-    estate = await started()
-    await estate.put(gpu_node("g1", 0), pod("train"))
-    await estate.advance(720)
-    assert "1 Preemption is not helpful" in await estate.said("train")
-    await estate.port.patch(
-        NODES, "", "g1", {"status": {"allocatable": {"nvidia.com/gpu": "1"}}}, subresource="status"
-    )
-    await estate.advance()
-    assert await estate.node_of("train") == "g1"
-
-
 @pytest.mark.parametrize(
     ("eager", "expected"),
     [(0, [0.0, 1.0, 3.0, 7.0, 15.0]), (32, [0.5 * number for number in range(40)])],
@@ -99,17 +54,6 @@ async def test_a_pod_of_another_scheduler_is_left_alone_but_counts_once_placed()
     await estate.put(pod("ours"))
     await estate.advance()
     assert await estate.said("ours") == NO_ROOM
-
-
-async def test_gates_hold_a_pod_and_their_end_lets_it_go() -> None:
-    estate = await started()
-    await estate.put(gpu_node("g1"), pod("held", schedulingGates=[{"name": "kueue.x-k8s.io/admission"}]))
-    await estate.advance(400)
-    assert await estate.node_of("held") == ""
-    assert await estate.events("held") == []
-    await estate.port.patch(PODS, SPACE, "held", {"spec": {"schedulingGates": []}})
-    await estate.advance()
-    assert await estate.node_of("held") == "g1"
 
 
 async def test_the_most_important_pod_goes_first() -> None:
@@ -223,24 +167,6 @@ async def test_a_binding_that_is_refused_is_told_as_an_error_and_tried_again() -
     assert not scheduler.cache.pods
     await estate.advance(2)
     assert await estate.node_of("train") == "g1"
-
-
-async def test_the_same_seed_gives_the_same_history_byte_for_byte() -> None:
-    async def play(seed: int) -> str:
-        estate = await started(seed)
-        await estate.put(*(gpu_node(f"g{n}", 4) for n in range(6)))
-        for number in range(40):
-            await estate.put(
-                pod(f"p{number}", gpus=1 + number % 3, priority="high" if number % 7 == 0 else "")
-            )
-            await estate.advance(0.3)
-        for number in range(0, 20, 3):
-            await estate.end(f"p{number}")
-            await estate.advance(1)
-        return await estate.history()
-
-    assert await play(3) == await play(3)
-    assert await play(3) != await play(4)
 
 
 async def test_changes_that_count_for_nothing_do_not_touch_the_world() -> None:
