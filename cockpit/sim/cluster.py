@@ -187,7 +187,7 @@ class EmbeddedCluster:
         yield PodGroupStatuses()
         if is_native:
             yield PodGroupProtection()
-        yield Machines(self.scenario.runtime)
+        yield Machines()
         patience = self.scenario.autoscaler
         if patience is not None:
             yield Autoscaler(
@@ -195,7 +195,6 @@ class EmbeddedCluster:
                     scan_seconds=seconds(patience.scan),
                     unneeded_seconds=seconds(patience.unneeded),
                     delay_after_add_seconds=seconds(patience.after_add),
-                    provision_seconds=seconds(patience.provision),
                 )
             )
         yield self.kubelets

@@ -18,8 +18,8 @@ Path = tuple[str | int, ...]
 Found = Iterator[tuple[Path, str]]
 
 _DURATIONS = {
-    "seconds", "at", "launch", "join", "ready", "gpus_after", "every", "after", "until", "first", "scan",
-    "unneeded", "after_add", "provision", "day_seconds", "keep", "gives_up", "warm_most", "age",
+    "seconds", "at", "launch", "join", "ready", "gpus_after", "every", "after", "first", "scan",
+    "unneeded", "after_add", "day_seconds", "keep", "gives_up", "warm_most", "age",
 }  # fmt: skip
 _NEVER_ZERO = {"scan", "every", "day_seconds"}
 _A_CENTURY = 3_153_600_000.0
@@ -27,8 +27,8 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "nodes": (0, 20_000), "gpus": (0, 1_000_000), "pods": (1, 10_000), "replicas": (1, 1_000),
     "rack_size": (0, 20_000), "workers": (1, 10_000), "count": (0, 100_000), "most": (1, 100_000),
     "retries": (0, 1_000), "per_second": (0.1, 10_000), "weight": (0, 1e9), "min": (0, 20_000),
-    "max": (0, 20_000), "to": (0, 20_000), "index": (0, 1_000), "xid": (0, 1_000),
-    "remapped_rows": (0, 10_000), "heat": (-100, 200), "borrow": (0, 1e9), "lend": (0, 1e9),
+    "max": (0, 20_000), "index": (0, 1_000), "xid": (0, 1_000),
+    "remapped_rows": (0, 10_000), "heat": (-100, 200), "borrow": (0, 1e9),
     "value": (-1_000_000_000, 1_000_000_000), "exit_code": (0, 255),
 }  # fmt: skip
 _PROFILE = re.compile(r"\d+g\.\d+gb(\.[a-z0-9]+)*")
@@ -232,7 +232,6 @@ def _job(scenario: Scenario, job: ScenarioJob) -> Iterator[tuple[str, str]]:
 
 
 def _steps(scenario: Scenario) -> Iterator[Fault]:
-    owned = {pool.name for pool in scenario.pools if pool.owner != "none"}
     pools = {pool.name for pool in scenario.pools}
     for index, step in enumerate(scenario.steps):
         verbs = verbs_of(step)
@@ -240,8 +239,6 @@ def _steps(scenario: Scenario) -> Iterator[Fault]:
             said = " and ".join(verbs) or "none"
             names = ", ".join(verb.replace("_", "-") for verb in VERBS)
             yield Fault(("steps", index), f"a step does one thing ({names}), this one says {said}.")
-        if step.scale is not None and step.scale.pool not in owned:
-            yield Fault(("steps", index, "scale", "pool"), _unknown("pool", step.scale.pool, owned))
         if step.node is not None and step.node.pool not in pools:
             yield Fault(("steps", index, "node", "pool"), _unknown("pool", step.node.pool, pools))
         if step.node is not None and not _NAME.fullmatch(step.node.name):

@@ -65,7 +65,7 @@ def _taints(pool: ScenarioPool) -> list[dict[str, str]]:
     return [{"key": one.key, "value": one.value, "effect": one.effect} for one in pool.taints]
 
 
-def node(pool: ScenarioPool, name: str, index: int, *, kubelet: str, has_gpus: bool = True) -> Tree:
+def node(pool: ScenarioPool, name: str, index: int, *, has_gpus: bool = True) -> Tree:
     """A node that nobody owns; without `has_gpus` its devices are not advertised yet."""
     capacity = capacity_of(pool)
     if not has_gpus:
@@ -79,7 +79,7 @@ def node(pool: ScenarioPool, name: str, index: int, *, kubelet: str, has_gpus: b
                 "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
                 **labels_of(pool, index),
             },
-            "annotations": {KUBELET_ANNOTATION: kubelet},
+            "annotations": {KUBELET_ANNOTATION: "simulated"},
         },
         "spec": {"providerID": f"cockpit:///{pool.name}/{name}", "taints": _taints(pool)},
         "status": {"capacity": capacity, "allocatable": dict(capacity)},
@@ -156,14 +156,12 @@ def _cluster_queue(queue: ScenarioQueue) -> Tree:
         quota: dict[str, Any] = {"name": "nvidia.com/gpu", "nominalQuota": str(flavor.gpus)}
         if flavor.borrow is not None:
             quota["borrowingLimit"] = str(flavor.borrow)
-        if flavor.lend is not None:
-            quota["lendingLimit"] = str(flavor.lend)
         # Kueue admits nothing that asks for a resource without a quota, so these are wide rather than absent.
         wide = [{"name": "cpu", "nominalQuota": "100k"}, {"name": "memory", "nominalQuota": "1Pi"}]
         flavors.append({"name": flavor.pool, "resources": [quota, *wide]})
     spec: Tree = {
         "namespaceSelector": {},
-        "queueingStrategy": queue.strategy,
+        "queueingStrategy": "BestEffortFIFO",
         "resourceGroups": [{"coveredResources": ["nvidia.com/gpu", "cpu", "memory"], "flavors": flavors}],
         "preemption": {
             "withinClusterQueue": queue.preemption.within,

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from cockpit.errors import BadInput
-from cockpit.kube.resource import JOBS, MACHINE_DEPLOYMENTS, MPIJOBS, NODES, PODS, Resource
+from cockpit.kube.resource import JOBS, MPIJOBS, NODES, PODS, Resource
 from cockpit.sim.actors.gpus.physics import Faults
 from cockpit.sim.durations import seconds
 from cockpit.sim.engine import Actor, Key
@@ -14,7 +14,7 @@ from cockpit.sim.port import ObjectChange, PortError, Tree
 from cockpit.sim.resources import DEPLOYMENTS, POD_GROUPS
 from cockpit.sim.scenarios.incidents import drawn, targets_of
 from cockpit.sim.scenarios.kinds import resource_called, resource_of
-from cockpit.sim.scenarios.manifests import POOLS_NAMESPACE, capacity_of, job_objects, node
+from cockpit.sim.scenarios.manifests import capacity_of, job_objects, node
 from cockpit.sim.scenarios.schema import BrokenGpu, NodeJoins, Scenario, ScenarioJob, ScenarioStep
 from cockpit.sim.scenarios.setup import objects_of
 from cockpit.sim.scenarios.streams import Arrival, Comings, Name, draw, wait_seconds
@@ -148,19 +148,10 @@ class ScenarioPlayer(Actor):
             await self._allowing_gone(
                 self.engine.port.delete(resource, target.namespace, target.name, propagation="Background")
             )
-        if step.scale is not None:
-            patch = {"spec": {"replicas": step.scale.to}}
-            await self.engine.port.patch(
-                MACHINE_DEPLOYMENTS, POOLS_NAMESPACE, step.scale.pool, patch, subresource="scale"
-            )
         if step.cordon is not None:
-            await self._set_cordon(step.cordon, is_cordoned=True)
-        if step.uncordon is not None:
-            await self._set_cordon(step.uncordon, is_cordoned=False)
+            await self.engine.port.patch(NODES, "", step.cordon, {"spec": {"unschedulable": True}})
         if step.node is not None:
             await self._join(step.node)
-        if step.remove_node is not None:
-            await self._allowing_gone(self.engine.port.delete(NODES, "", step.remove_node))
         if step.outage is not None:
             self._machines.outage(step.outage.node, is_out=True)
             self.engine.after(seconds(step.outage.seconds), self, (BACK, step.outage.node))
@@ -202,16 +193,10 @@ class ScenarioPlayer(Actor):
             if not error.is_gone:
                 raise
 
-    async def _set_cordon(self, name: str, *, is_cordoned: bool) -> None:
-        patch = {"spec": {"unschedulable": is_cordoned or None}}
-        await self.engine.port.patch(NODES, "", name, patch)
-
     async def _join(self, joins: NodeJoins) -> None:
         pool = self._pools[joins.pool]
         wait = seconds(joins.gpus_after)
-        tree = node(
-            pool, joins.name, len(self._own_nodes()), kubelet=self.scenario.runtime, has_gpus=wait == 0
-        )
+        tree = node(pool, joins.name, len(self._own_nodes()), has_gpus=wait == 0)
         await self._create(tree)
         if wait:
             self.engine.after(wait, self, (GPUS, joins.name))
@@ -237,8 +222,7 @@ class ScenarioPlayer(Actor):
 
     def _next(self, index: int) -> None:
         wait = wait_seconds(self.scenario.streams[index], self._elapsed(), self.engine.random)
-        if wait is not None:
-            self.engine.after(wait, self, (STREAM, str(index)))
+        self.engine.after(wait, self, (STREAM, str(index)))
 
     async def _stream(self, index: int) -> None:
         comings = self._comings[index]

@@ -72,7 +72,6 @@ class Flavor(_Part, frozen=True):
     pool: str
     gpus: int
     borrow: int | None = None
-    lend: int | None = None
 
 
 class Preemption(_Part, frozen=True):
@@ -88,16 +87,14 @@ class ScenarioQueue(_Part, frozen=True):
     name: str
     flavors: tuple[Flavor, ...]
     cohort: str = ""
-    strategy: Literal["BestEffortFIFO", "StrictFIFO"] = "BestEffortFIFO"
     preemption: Preemption = Preemption()
 
 
 class ScenarioPriority(_Part, frozen=True):
-    """A PriorityClass; with `workload` also a WorkloadPriorityClass of Kueue."""
+    """A PriorityClass; where there are queues also a WorkloadPriorityClass of Kueue."""
 
     name: str
     value: int
-    workload: bool = True
 
 
 class ScenarioJob(_Part, frozen=True):
@@ -133,13 +130,6 @@ class ScenarioTarget(_Part, frozen=True):
     kind: str
     name: str
     namespace: str = ""
-
-
-class ScenarioResize(_Part, frozen=True):
-    """A new number of nodes of a pool with an owner."""
-
-    pool: str
-    to: int
 
 
 class NodeJoins(_Part, frozen=True):
@@ -184,11 +174,8 @@ class ScenarioStep(_Part, frozen=True):
     submit: ScenarioJob | None = None
     apply: dict[str, Any] | None = None
     delete: ScenarioTarget | None = None
-    scale: ScenarioResize | None = None
     cordon: str | None = None
-    uncordon: str | None = None
     node: NodeJoins | None = None
-    remove_node: str | None = None
     outage: Outage | None = None
     gpu: BrokenGpu | None = None
     exporter: Silence | None = None
@@ -198,11 +185,8 @@ VERBS = (
     "submit",
     "apply",
     "delete",
-    "scale",
     "cordon",
-    "uncordon",
     "node",
-    "remove_node",
     "outage",
     "gpu",
     "exporter",
@@ -218,7 +202,7 @@ class StreamChoice(_Part, frozen=True):
 
 
 class JobStream(_Part, frozen=True):
-    """Jobs that keep coming: `every` seconds on average (exponential), from `after` on until `until`.
+    """Jobs that keep coming: `every` seconds on average (exponential), from `after` on.
 
     With `day-seconds` the rate rises and falls like the hours of a day of that length; `most` is how many of
     its jobs wait or run at a time. One that has ended goes after `keep`; one that has not ended `gives-up`
@@ -229,7 +213,6 @@ class JobStream(_Part, frozen=True):
     every: Duration
     jobs: tuple[StreamChoice, ...]
     after: Duration = 0
-    until: Duration | None = None
     most: int = 40
     keep: Duration = 240
     gives_up: Duration | None = None
@@ -271,7 +254,6 @@ class Patience(_Part, frozen=True):
     scan: Duration = 10
     unneeded: Duration = 600
     after_add: Duration = 600
-    provision: Duration = 900
 
 
 class Scenario(_Part, frozen=True):
@@ -283,7 +265,6 @@ class Scenario(_Part, frozen=True):
     story: str = ""
     seconds: Duration = 180
     warm_most: Duration = 86_400
-    runtime: Literal["simulated", "process"] = "simulated"
     native_gangs: bool = False
     """The gates of kube-scheduler's own gangs are on; they are off in a cluster of 1.36 that nobody asked."""
     prometheus: bool = False

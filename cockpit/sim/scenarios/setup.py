@@ -69,7 +69,7 @@ def _priorities(scenario: Scenario) -> Iterator[Tree]:
             "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
             "metadata": {"name": one.name}, "value": one.value,
         }  # fmt: skip
-        if one.workload and scenario.queues:
+        if scenario.queues:
             yield {
                 "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass",
                 "metadata": {"name": one.name}, "value": one.value,
@@ -81,4 +81,4 @@ def _pool(scenario: Scenario, pool: ScenarioPool) -> Iterator[Tree]:
         yield machine_deployment(pool)
         return
     for index in range(pool.nodes):
-        yield node(pool, f"{pool.name}-{index}", index, kubelet=scenario.runtime)
+        yield node(pool, f"{pool.name}-{index}", index)

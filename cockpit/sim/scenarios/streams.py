@@ -28,10 +28,8 @@ class Arrival(msgspec.Struct, frozen=True):
     objects: tuple[Name, ...]
 
 
-def wait_seconds(stream: JobStream, elapsed_seconds: float, random: Random) -> float | None:
-    """Until the stream's next job, drawn; None when it has dried up. Times count from the story's start."""
-    if stream.until is not None and elapsed_seconds > seconds(stream.until):
-        return None
+def wait_seconds(stream: JobStream, elapsed_seconds: float, random: Random) -> float:
+    """Until the stream's next job, drawn. Times count from the story's start."""
     mean = seconds(stream.every)
     if stream.day_seconds is not None:
         hour = math.sin(2 * math.pi * elapsed_seconds / seconds(stream.day_seconds) - math.pi / 2)

@@ -9,15 +9,12 @@ On pods:
 | --- | --- |
 | `cockpit.dev/duration` | how long a run lasts: `90s`, `2h`, `forever`; without it for ever under `restartPolicy: Always`, else drawn |
 | `cockpit.dev/exit-code` | exit code of a run, 0 by default |
-| `cockpit.dev/fail-times` | the first N runs fail (with `exit-code`, else 1), later ones end well |
 | `cockpit.dev/oom-after` | killed by the kernel after this long: OOMKilled, 137 |
-| `cockpit.dev/start-error` | the runtime cannot start the command: StartError, 128, with this text |
 | `cockpit.dev/stop-seconds` | how long it takes to follow SIGTERM; `never` waits for SIGKILL |
 | `cockpit.dev/image-size` | compressed size of the image: `9Gi` |
 | `cockpit.dev/image-error` | `not-found`, `unauthorized`, `rate-limit`, `unavailable`, `never` or `invalid` |
-| `cockpit.dev/image-error-times` | only the first N pulls fail |
 | `cockpit.dev/liveness-probe` (`readiness-`, `startup-`) | outcomes of the probe the spec has: `ok-after=20s,fail-after=5m` |
-| `cockpit.dev/memory`, `cockpit.dev/cpu` | usage that metrics and evictions see |
+| `cockpit.dev/memory`, `cockpit.dev/cpu` | usage that metrics see |
 | `cockpit.dev/log` | `training`, `service` or `none` |
 | `cockpit.dev/step-seconds` | seconds between two lines of a training |
 
@@ -27,7 +24,6 @@ On nodes:
 | --- | --- |
 | `cockpit.dev/ready-after` | NotReady (no network plugin) for this long after its creation |
 | `cockpit.dev/kubelet-outage` | `true`: no lease, no status, no logs, until it is taken away |
-| `cockpit.dev/pressure` | `memory`, `disk` or `pid`, with `:N` for how many pods must go until it is over |
 | `cockpit.dev/device-plugin` | `restarting`: new pods get no devices, the scheduler's arithmetic alone counts |
 
 Image pulls, sandbox and start times are drawn per pod from the seed of the actor's Random, whatever the order

@@ -12,7 +12,6 @@ from cockpit.sim.actors.kubelet.adopt import adopt
 from cockpit.sim.actors.kubelet.behaviour import FOREVER, PREFIX, Habits
 from cockpit.sim.actors.kubelet.containers import ContainerSteps
 from cockpit.sim.actors.kubelet.devices import DeviceTable
-from cockpit.sim.actors.kubelet.eviction import read_pressure, send_one_away
 from cockpit.sim.actors.kubelet.images import ImageStore
 from cockpit.sim.actors.kubelet.leases import RENEW_SECONDS, SLOTS, Leases
 from cockpit.sim.actors.kubelet.local_images import Local
@@ -25,7 +24,7 @@ from cockpit.sim.actors.kubelet.nodes import (
 )
 from cockpit.sim.actors.kubelet.pods import PodSteps, due, new_run
 from cockpit.sim.actors.kubelet.ports import announced
-from cockpit.sim.actors.kubelet.runs import Ending, NodeRun, PodHost, PodRun
+from cockpit.sim.actors.kubelet.runs import NodeRun, PodHost, PodRun
 from cockpit.sim.actors.kubelet.runtime import Runtime
 from cockpit.sim.actors.kubelet.simulated import SimulatedRuntime
 from cockpit.sim.actors.kubelet.status import OWNED, status
@@ -238,16 +237,10 @@ class Kubelets(Actor):
             return
         if was_out:
             self._look_at(node)
-        is_changed = read_pressure(node, annotations, now, self.habits)
-        if node.pressure and node.evict_at <= now:
-            victim = await send_one_away(node, self.recorder(name), now, self.habits)
-            if victim is not None:
-                self._steps.end(victim, Ending.EVICTED, now)
-                self.engine.soon(self, ("pod", victim.namespace, victim.name))
-        await write_node(node, self.engine.port, self.recorder(name), self.endpoint, now, is_due=is_changed)
+        await write_node(node, self.engine.port, self.recorder(name), self.endpoint, now)
         if name not in self._leases:
             await self._leases.begin(node, now)
-        next_at = min(node.written_at + STATUS_SECONDS, node.evict_at, node.pressed_until)
+        next_at = node.written_at + STATUS_SECONDS
         if ready_at(node) > now:
             next_at = min(next_at, ready_at(node))
         self.engine.after(max(_LEAST_SECONDS, next_at - now), self, ("node", name))

@@ -1,6 +1,6 @@
 """Whether a kubelet takes a pod that was bound to it, and which devices it gives it.
 
-The order is the kubelet's (Kubernetes 1.36 pkg/kubelet/kubelet.go: eviction, device manager, predicates). A
+The order is the kubelet's (Kubernetes 1.36 pkg/kubelet/kubelet.go: device manager, predicates). A
 device that is short is told by the device manager (UnexpectedAdmissionError); only while the plugin is not
 registered does the predicate tell it (OutOf<resource>).
 """
@@ -14,7 +14,6 @@ from cockpit.k8s.quantity import base_units
 from cockpit.sim.actors.kubelet.behaviour import PREFIX
 from cockpit.sim.actors.kubelet.devices import DevicesUnavailable, DeviceTable
 from cockpit.sim.actors.kubelet.runs import NodeRun, PodRun
-from cockpit.sim.actors.kubelet.status import qos_class
 from cockpit.sim.actors.kubelet.texts import no_devices, no_healthy_devices, not_enough
 from cockpit.sim.port import Tree
 
@@ -36,9 +35,6 @@ def requests_of(pod: Tree) -> dict[str, int]:
 
 def admit(run: PodRun, node: NodeRun, devices: DeviceTable) -> Rejection | None:
     """Take the pod (its devices are given) or say why not."""
-    refused = _pressed(run, node)
-    if refused is not None:
-        return refused
     annotations = node.tree["metadata"].get("annotations") or {}
     has_plugin = annotations.get(PLUGIN_ANNOTATION) != "restarting"
     if has_plugin:
@@ -54,15 +50,6 @@ def admit(run: PodRun, node: NodeRun, devices: DeviceTable) -> Rejection | None:
     if refused is not None:
         devices.release(run.node, run.uid)
     return refused
-
-
-def _pressed(run: PodRun, node: NodeRun) -> Rejection | None:
-    if not node.pressure or run.pod["spec"].get("priorityClassName") == "system-node-critical":
-        return None
-    if node.pressure == "memory" and qos_class(run.pod) != "BestEffort":
-        return None
-    word = {"memory": "MemoryPressure", "disk": "DiskPressure", "pid": "PIDPressure"}[node.pressure]
-    return Rejection("Evicted", f"The node had condition: [{word}]. ")
 
 
 def _allot(run: PodRun, devices: DeviceTable) -> None:

@@ -31,7 +31,6 @@ class Habits(msgspec.Struct, frozen=True):
     job_seconds: tuple[float, float] = (180.0, 900.0)
     pull_bytes_per_second: tuple[float, float] = (220e6, 420e6)
     sync_seconds: float = 10.0
-    pressure_lasts_seconds: float = 300.0
 
 
 class ProbeStory(msgspec.Struct, frozen=True):
@@ -46,13 +45,10 @@ class Behaviour(msgspec.Struct, frozen=True):
 
     duration_seconds: float | None = None
     exit_code: int | None = None
-    fail_times: int = 0
     oom_after_seconds: float | None = None
-    start_error: str = ""
     stop_seconds: float | None = None
     image_bytes: int | None = None
     image_error: str = ""
-    image_error_times: int = 1 << 30
     memory_bytes: int | None = None
     cpu_cores: float | None = None
     log: str = ""
@@ -63,15 +59,9 @@ class Behaviour(msgspec.Struct, frozen=True):
         """Seconds that the container runs when nothing stops it; `random` decides where nothing is said."""
         if self.duration_seconds is not None:
             return self.duration_seconds
-        if self.exit_code is not None or self.fail_times:
+        if self.exit_code is not None:
             return random.uniform(2.0, 8.0)
         return FOREVER if restarts_always else random.uniform(*habits.job_seconds)
-
-    def code(self, attempt: int) -> int:
-        """The exit code of run number `attempt` (0 is the first)."""
-        if self.fail_times:
-            return (self.exit_code or 1) if attempt < self.fail_times else 0
-        return self.exit_code or 0
 
 
 def seconds_from(text: str, what: str) -> float:
@@ -104,13 +94,10 @@ def behaviour_of(pod: Tree, container: str) -> Behaviour:
     return Behaviour(
         duration_seconds=reader.seconds("duration"),
         exit_code=reader.count("exit-code"),
-        fail_times=reader.count("fail-times") or 0,
         oom_after_seconds=reader.seconds("oom-after"),
-        start_error=reader.text("start-error"),
         stop_seconds=reader.seconds("stop-seconds"),
         image_bytes=_whole(reader.quantity("image-size")),
         image_error=reader.one_of("image-error", _IMAGE_ERRORS),
-        image_error_times=_or(reader.count("image-error-times"), 1 << 30),
         memory_bytes=_whole(reader.quantity("memory")),
         cpu_cores=reader.quantity("cpu"),
         log=reader.text("log"),
@@ -124,10 +111,6 @@ _PLAIN = Behaviour(probes={kind: ProbeStory() for kind in ("liveness", "readines
 
 def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
-
-
-def _or(value: int | None, other: int) -> int:
-    return other if value is None else value
 
 
 class _Reader:

@@ -45,7 +45,7 @@ class ContainerSteps:
     async def begin(self, run: PodRun, one: ContainerRun, place: PodHost, now: float) -> None:
         """Its turn has come (again): see to the image."""
         image = str(one.spec.get("image", ""))
-        error = one.behaviour.image_error if one.pull_failures < one.behaviour.image_error_times else ""
+        error = one.behaviour.image_error
         policy = one.spec.get("imagePullPolicy") or (
             "Always" if image.endswith(":latest") else "IfNotPresent"
         )

@@ -19,14 +19,11 @@ _NOT_READY = (
     "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
     "message:Network plugin returns error: cni plugin not initialized"
 )
-_PRESSURES = (
-    ("memory", "MemoryPressure", "KubeletHasInsufficientMemory", "kubelet has insufficient memory available",
-     "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-    ("disk", "DiskPressure", "KubeletHasDiskPressure", "kubelet has disk pressure",
-     "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-    ("pid", "PIDPressure", "KubeletHasInsufficientPID", "kubelet has insufficient PID available",
-     "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-)  # fmt: skip
+_NO_PRESSURE = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+)
 
 
 class KubeletAddress:
@@ -51,10 +48,7 @@ def ready_at(node: NodeRun) -> float:
 
 def conditions(node: NodeRun, now: float) -> list[Tree]:
     """Ready and the three pressures; times of the last transition are kept."""
-    found: list[tuple[str, str, str, str]] = []
-    for kind, word, bad_reason, bad, good_reason, good in _PRESSURES:
-        is_pressed = node.pressure == kind
-        found.append((word, "True", bad_reason, bad) if is_pressed else (word, "False", good_reason, good))
+    found = list(_NO_PRESSURE)
     if ready_at(node) <= now:
         found.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status"))
     else:
@@ -142,15 +136,15 @@ def _node_info(node: NodeRun) -> Tree:
 
 
 async def write_node(
-    node: NodeRun, port: Port, recorder: Recorder, endpoint: KubeletAddress, now: float, *, is_due: bool
+    node: NodeRun, port: Port, recorder: Recorder, endpoint: KubeletAddress, now: float
 ) -> None:
-    """Write the status when it is another one, when it `is_due`, or after five minutes."""
+    """Write the status when it is another one, or after five minutes."""
     wanted = node_status(node, endpoint, now)
     seen = {**wanted, "images": None}
     seen["conditions"] = [(one["type"], one["status"]) for one in wanted["conditions"]]
     is_ready, had_ready = node.conditions["Ready"][0] == "True", was_ready(node.tree)
     is_same = seen == node.written and is_ready == had_ready
-    if is_same and not is_due and now - node.written_at < STATUS_SECONDS:
+    if is_same and now - node.written_at < STATUS_SECONDS:
         return
     is_first = node.written is None
     await port.patch(NODES, "", node.name, {"status": wanted}, subresource="status")

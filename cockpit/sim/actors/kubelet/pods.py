@@ -25,7 +25,6 @@ from cockpit.sim.actors.kubelet.texts import DEADLINE, LOST_CONTAINER
 from cockpit.sim.port import Port, Tree
 
 _LAST_MOUNT_RETRY_SECONDS = 122.0
-EVICTION_GRACE_SECONDS = 1.0
 
 
 class Addresses:
@@ -115,7 +114,7 @@ class PodSteps:
 
     def end(self, run: PodRun, ending: Ending, now: float) -> None:
         """Begin (or hasten) the end of the whole pod."""
-        grace = EVICTION_GRACE_SECONDS if ending is Ending.EVICTED else run.grace_seconds
+        grace = run.grace_seconds
         ends_at = now + grace
         if run.ending is None:
             run.ending = ending

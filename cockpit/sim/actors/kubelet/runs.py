@@ -98,7 +98,6 @@ class Ending(StrEnum):
 
     DELETED = "Deleted"
     DEADLINE = "DeadlineExceeded"
-    EVICTED = "Evicted"
 
 
 @dataclass(slots=True)
@@ -124,7 +123,6 @@ class PodRun:
     is_final: bool = False
     is_rejected: bool = False
     is_known_final: bool = False
-    is_disrupted: str = ""
     written: Tree | None = None
     conditions: dict[str, tuple[str, str, str, float]] = field(default_factory=dict)
     told: list[tuple[str, str, str, str]] = field(default_factory=list)
@@ -183,12 +181,6 @@ class NodeRun:
     images: ImageStore
     is_out: bool = False
     is_out_by_annotation: bool = False
-    pressure: str = ""
-    pressure_asked: str = ""
-    evicted: int = 0
-    evict_at: float = FOREVER
-    pressed_until: float = FOREVER
-    is_relieved: bool = False
     pods: dict[str, PodRun] = field(default_factory=dict)
     written: Tree | None = None
     written_at: float = -1e18

@@ -45,7 +45,7 @@ class SimulatedRunning:
         self._asked_at: float | None = None
         self._exit: Exit | None = None
         if lasts != FOREVER:
-            self._exit = Exit(behaviour.code(start.attempt), now + lasts)
+            self._exit = Exit(behaviour.exit_code or 0, now + lasts)
         oom = behaviour.oom_after_seconds
         if oom is not None and (self._exit is None or now + oom < self._exit.at):
             self._exit = Exit(137, now + oom, "OOMKilled")
@@ -221,12 +221,7 @@ class SimulatedRuntime:
         """Nothing to make."""
 
     async def start(self, start: Start, now: float, wake: Wake) -> SimulatedRunning:
-        """Start a container. Raises StartFailed where the pod's annotation says so."""
-        if start.behaviour.start_error:
-            raise StartFailed(
-                "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
-                f"runc create failed: {start.behaviour.start_error}"
-            )
+        """Start a container."""
         made = CardList if lists_cards(start) else SimulatedRunning
         return made(start, now, self._habits, self._seed, self._alarm)
 

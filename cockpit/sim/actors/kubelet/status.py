@@ -166,8 +166,6 @@ def _condition_trees(
     run: PodRun, found: dict[str, Condition], now: float, foreign: list[Tree], seen: Tree
 ) -> list[Tree]:
     trees: list[Tree] = []
-    if run.is_disrupted:
-        found = {**found, "DisruptionTarget": ("True", "TerminationByKubelet", run.is_disrupted)}
     for kind, (state, reason, message) in found.items():
         held = run.conditions.get(kind)
         since = held[3] if held is not None and held[0] == state else now

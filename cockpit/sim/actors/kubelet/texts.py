@@ -1,7 +1,7 @@
 """Sentences of the kubelet and durations as Go prints them; the wording is that of Kubernetes 1.36.
 
 Sources: pkg/kubelet/{images/image_manager.go, kuberuntime/kuberuntime_manager.go, lifecycle/predicate.go,
-cm/admission/errors.go, eviction/helpers.go, active_deadline.go, kubelet_pods.go}.
+cm/admission/errors.go, active_deadline.go, kubelet_pods.go}.
 """
 
 from cockpit.sim.port import Tree
@@ -98,24 +98,3 @@ def no_healthy_devices(resource: str) -> str:
         f"Allocate failed due to no healthy devices present; cannot allocate unhealthy devices {resource}, "
         "which is unexpected"
     )
-
-
-def low_on(resource: str, threshold: str, available: str, users: list[tuple[str, str, str]]) -> str:
-    """The message of an eviction; `users` are (container, usage, request) above their request."""
-    text = (
-        f"The node was low on resource: {resource}. Threshold quantity: {threshold}, available: {available}. "
-    )
-    for container, usage, request in users:
-        text += (
-            f"Container {container} was using {usage}, request is {request}, "
-            f"has larger consumption of {resource}. "
-        )
-    return text
-
-
-def kibibytes(count: int) -> str:
-    """Bytes as the kubelet prints usage: a quantity with a binary suffix (`38912Ki`, `3Gi`)."""
-    for suffix, size in (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
-        if count and count % size == 0:
-            return f"{count // size}{suffix}"
-    return f"{count // 1024}Ki" if count >= 1024 else str(count)

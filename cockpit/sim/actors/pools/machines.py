@@ -35,15 +35,13 @@ _FAILED, _REFUSED = "Failed", "CreateError"
 
 
 class Machines(Actor):
-    """The controllers of Cluster API, as far as a pool's size shows them. `kubelet` is the runtime of new
-    nodes: the value of the annotation by which kubelets find them."""
+    """The controllers of Cluster API, as far as a pool's size shows them."""
 
     name = "machines"
     watches: tuple[Resource, ...] = (MACHINE_DEPLOYMENTS, MACHINES, NODES, PODS)
 
-    def __init__(self, kubelet: str = "simulated") -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._kubelet = kubelet
         self._machine_of_node: dict[str, tuple[str, str]] = {}
         self._machines: dict[tuple[str, str], dict[str, None]] = {}
         self._pods: dict[str, dict[tuple[str, str], Tree]] = {}
@@ -261,7 +259,7 @@ class Machines(Actor):
             self.engine.after(timing.ready_seconds - age, self, key)
             return
         if KUBELET_ANNOTATION not in (node["metadata"].get("annotations") or {}):
-            patch = {"metadata": {"annotations": {KUBELET_ANNOTATION: self._kubelet}}}
+            patch = {"metadata": {"annotations": {KUBELET_ANNOTATION: "simulated"}}}
             await self.engine.port.patch(NODES, "", name, patch)
         wait = timing.ready_seconds + timing.gpus_seconds - age
         capacity = full_node(deployment, name)["status"]["capacity"]

@@ -9,7 +9,6 @@ import msgspec
 from cockpit.kube.resource import NAMESPACES, PODS
 from cockpit.sim.port import Tree
 from cockpit.sim.server.admission.request import containers, is_pod, is_same, namespace_of, refused
-from cockpit.sim.server.refusals import invalid, wrong
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.storage import Storage
 
@@ -24,15 +23,6 @@ BASELINE_CAPABILITIES = frozenset(
         " SETUID SYS_CHROOT"
     )
 )
-SAFE_SYSCTLS = frozenset(
-    _words(
-        "kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.tcp_syncookies"
-        " net.ipv4.ping_group_range net.ipv4.ip_unprivileged_port_start net.ipv4.ip_local_reserved_ports"
-        " net.ipv4.tcp_keepalive_time"
-        " net.ipv4.tcp_fin_timeout net.ipv4.tcp_keepalive_intvl net.ipv4.tcp_keepalive_probes"
-        " net.ipv4.tcp_rmem net.ipv4.tcp_wmem"
-    )
-)
 PLAIN_VOLUMES = frozenset(
     _words("configMap csi downwardAPI emptyDir ephemeral image persistentVolumeClaim projected secret")
 )
@@ -41,7 +31,6 @@ KNOWN_VOLUMES = _words(
     " flocker fc azureFile vsphereVolume quobyte azureDisk photonPersistentDisk portworxVolume scaleIO"
     " storageos"
 )
-SELINUX_TYPES = frozenset({"", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"})
 PROFILES = ("RuntimeDefault", "Localhost")
 
 
@@ -205,50 +194,6 @@ def seccomp_restricted(spec: Tree) -> Violation | None:
     return Violation("seccompProfile", f"pod or {_who(silent)} {what}")
 
 
-def app_armor(spec: Tree) -> Violation | None:
-    pod, names, values = _bad_profiles(spec, "appArmorProfile")
-    if not values:
-        return None
-    reason = "forbidden AppArmor profile" if len(values) == 1 else "forbidden AppArmor profiles"
-    what = f"must not set AppArmor profile type to {quoted_names(values)}"
-    return Violation(reason, f"{_setters(pod, names)} {what}")
-
-
-def proc_mount(spec: Tree) -> Violation | None:
-    found = [one for one in _all(spec) if _security(one).get("procMount") not in (None, "Default")]
-    if not found:
-        return None
-    types = quoted_names(sorted({_security(one)["procMount"] for one in found}))
-    return Violation("procMount", f"{_who(_names(found))} must not set securityContext.procMount to {types}")
-
-
-def selinux_options(spec: Tree) -> Violation | None:
-    held = [spec, *_all(spec)]
-    options = [(one, _security(one).get("seLinuxOptions") or {}) for one in held]
-    bad = [
-        (one, given)
-        for one, given in options
-        if given.get("type", "") not in SELINUX_TYPES or given.get("user") or given.get("role")
-    ]
-    if not bad:
-        return None
-    types = sorted({given.get("type", "") for _, given in bad} - SELINUX_TYPES)
-    faults = [count(types, "type", "types")] if types else []
-    faults += [
-        f"{word} may not be set" for word in ("user", "role") if any(given.get(word) for _, given in bad)
-    ]
-    names = _names(one for one, _ in bad if one is not spec)
-    who = _setters(bad[0][0] is spec, names)
-    detail = f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(faults)}"
-    return Violation("seLinuxOptions", detail)
-
-
-def sysctls(spec: Tree) -> Violation | None:
-    names = [one.get("name", "") for one in _security(spec).get("sysctls") or ()]
-    bad = [name for name in names if name not in SAFE_SYSCTLS]
-    return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
-
-
 def restricted_volumes(spec: Tree) -> Violation | None:
     bad = [one for one in spec.get("volumes") or () if not PLAIN_VOLUMES & set(one)]
     if not bad:
@@ -260,63 +205,29 @@ def restricted_volumes(spec: Tree) -> Violation | None:
     return Violation("restricted volume types", f"{who} {verb} {word} {quoted_names(types)}")
 
 
-def probe_hosts(spec: Tree) -> Violation | None:
-    def hosts(one: Tree) -> set[str]:
-        lifecycle = one.get("lifecycle") or {}
-        handlers = [one.get(word) or {} for word in ("livenessProbe", "readinessProbe", "startupProbe")]
-        handlers += [lifecycle.get(word) or {} for word in ("postStart", "preStop")]
-        found = [
-            (handler.get(word) or {}).get("host") for handler in handlers for word in ("httpGet", "tcpSocket")
-        ]
-        return {host for host in found if host}
-
-    bad = [one for one in _all(spec) if hosts(one)]
-    if not bad:
-        return None
-    used = sorted({host for one in bad for host in hosts(one)})
-    verb = "uses" if len(bad) == 1 else "use"
-    what = count(used, "probe or lifecycle host", "probe or lifecycle hosts")
-    return Violation("probe or lifecycle host", f"{_who(sorted(_names(bad)))} {verb} {what}")
-
-
-def _unless_windows(check: Check) -> Check:
-    """What Windows does not know is not asked of its pods."""
-    return lambda spec: None if (spec.get("os") or {}).get("name") == "windows" else check(spec)
-
-
-def _unless_user_namespace(check: Check) -> Check:
-    """A pod in a user namespace of its own is root there only (from 1.35)."""
-    return lambda spec: None if spec.get("hostUsers") is False else check(spec)
-
-
 BASELINE: dict[str, Check] = {
-    "appArmorProfile": app_armor,
     "capabilities_baseline": capabilities_baseline,
     "hostNamespaces": host_namespaces,
     "hostPathVolumes": host_path_volumes,
     "hostPorts": host_ports,
-    "hostProbesAndHostLifecycle": probe_hosts,
     "privileged": privileged,
-    "procMount": _unless_user_namespace(proc_mount),
-    "seLinuxOptions": selinux_options,
     "seccompProfile_baseline": seccomp_baseline,
-    "sysctls": sysctls,
 }
 RESTRICTED: dict[str, Check] = {
-    "allowPrivilegeEscalation": _unless_windows(privilege_escalation),
-    "capabilities_restricted": _unless_windows(capabilities_restricted),
-    "procMount_restricted": proc_mount,
+    "allowPrivilegeEscalation": privilege_escalation,
+    "capabilities_restricted": capabilities_restricted,
     "restrictedVolumes": restricted_volumes,
-    "runAsNonRoot": _unless_user_namespace(run_as_non_root),
-    "runAsUser": _unless_user_namespace(run_as_user),
-    "seccompProfile_restricted": _unless_windows(seccomp_restricted),
+    "runAsNonRoot": run_as_non_root,
+    "runAsUser": run_as_user,
+    "seccompProfile_restricted": seccomp_restricted,
 }
-_OVERRIDDEN = ("capabilities_baseline", "hostPathVolumes", "procMount", "seccompProfile_baseline")
+_OVERRIDDEN = ("capabilities_baseline", "hostPathVolumes", "seccompProfile_baseline")
 
 
 def violations(level: str, spec: Tree) -> list[Violation]:
     """What a pod with this spec violates of `baseline` or `restricted`, in the order of the real server:
-    baseline first, each by its name. windowsOptions are not looked at."""
+    baseline first, each by its name. Not looked at: AppArmor, procMount, SELinux, sysctls, hosts of probes,
+    Windows and user namespaces."""
     if level == "privileged":
         return []
     checks = BASELINE
@@ -388,10 +299,8 @@ class PodSecurity:
         self._storage = storage
 
     def __call__(self, request: Request, new: Tree, old: Tree | None) -> Tree:
-        """The tree as it is. Raises PortError 403 for a pod, 422 for labels of a namespace that are none."""
-        if is_same(request.resource, NAMESPACES) and not request.subresource:
-            self._check_labels(request, new, old)
-        elif self._is_looked_at(request, new, old):
+        """The tree as it is. Raises PortError 403 for a pod."""
+        if self._is_looked_at(request, new, old):
             policy = self._policy(namespace_of(request, new))
             told = _told(new.get("spec") or {}, policy.enforce, policy.enforce_version)
             if told:
@@ -402,8 +311,6 @@ class PodSecurity:
         """What the answer to a write that was let through warns of."""
         if request.subresource:
             return ()
-        if is_same(request.resource, NAMESPACES):
-            return self._tightened(new, old)
         if is_same(request.resource, PODS):
             if not self._is_looked_at(request, new, old):
                 return ()
@@ -427,51 +334,6 @@ class PodSecurity:
             return is_same(request.resource, PODS) and request.subresource == "ephemeralcontainers"
         return old is None or _images(new) != _images(old)
 
-    @staticmethod
-    def _check_labels(request: Request, new: Tree, old: Tree | None) -> None:
-        """Raises PortError 422 for a level or a version that is none, unless it stood there before."""
-        faults = _faulty(new)
-        if not faults or (old is not None and faults == _faulty(old)):
-            return
-        causes = []
-        for label, value in faults:
-            why = (
-                'must be "latest" or "v1.x"'
-                if label.endswith("-version")
-                else f"must be one of {', '.join(LEVELS)}"
-            )
-            causes.append(wrong(f"metadata.labels[{label}]", value, why))
-        raise invalid(request.resource, new["metadata"].get("name", ""), causes)
-
-    def _tightened(self, new: Tree, old: Tree | None) -> tuple[str, ...]:
-        """A stricter level names the pods that are there already and break it."""
-        if old is None:
-            return ()
-        name = new["metadata"]["name"]
-        policy = policy_of(new["metadata"].get("labels") or {})
-        before = policy_of(old["metadata"].get("labels") or {})
-        is_same_version = policy.enforce_version == before.enforce_version
-        if is_same_version and LEVELS.index(policy.enforce) <= LEVELS.index(before.enforce):
-            return ()
-        pods: dict[str, list[str]] = {}
-        for stored in self._storage.shelf(PODS).between(name):
-            found = violations(policy.enforce, stored.tree.get("spec") or {})
-            if found:
-                reasons = ", ".join(one.reason for one in found)
-                pods.setdefault(reasons, []).append(stored.tree["metadata"]["name"])
-        if not pods:
-            return ()
-        level = f"{policy.enforce}:{policy.enforce_version}"
-        head = f'existing pods in namespace "{name}" violate the new PodSecurity enforce level "{level}"'
-        return (head, *sorted(f"{_and_others(names)}: {reasons}" for reasons, names in pods.items()))
-
-
-def _and_others(names: list[str]) -> str:
-    others = len(names) - 1
-    if not others:
-        return names[0]
-    return f"{min(names)} (and {others} other {'pod' if others == 1 else 'pods'})"
-
 
 def _inner(tree: Tree, path: Iterable[str]) -> Tree:
     for word in path:
@@ -483,15 +345,3 @@ def _images(pod: Tree) -> list[list[tuple[str, str]]]:
     spec = pod.get("spec") or {}
     lists = (spec.get(word) or () for word in ("containers", "initContainers", "ephemeralContainers"))
     return [[(one.get("name", ""), one.get("image", "")) for one in found] for found in lists]
-
-
-def _faulty(namespace: Tree) -> list[tuple[str, str]]:
-    labels = namespace["metadata"].get("labels") or {}
-    found = []
-    for mode in ("enforce", "audit", "warn"):
-        level, version = f"{_LABEL}{mode}", f"{_LABEL}{mode}-version"
-        if level in labels and labels[level] not in LEVELS:
-            found.append((level, labels[level]))
-        if version in labels and not _VERSION.match(labels[version]):
-            found.append((version, labels[version]))
-    return found

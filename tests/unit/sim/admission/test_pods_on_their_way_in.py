@@ -77,18 +77,3 @@ def test_an_update_of_an_old_pod_is_not_judged_unless_its_images_change() -> Non
     estate.admit(PODS, labelled, old)
     other = {**old, "spec": {**old["spec"], "containers": [{"name": "c", "image": "other"}]}}
     assert "hostIPC=true" in estate.refusal(PODS, other, old)
-
-
-def test_a_stricter_level_names_the_pods_that_break_it() -> None:
-    estate = Estate()
-    for name in ("b", "a"):
-        estate.create(PODS, pod(name, hostIPC=True))
-    estate.create(PODS, pod("c", volumes=[{"name": "v", "hostPath": {"path": "/"}}]))
-    old = {"metadata": {"name": SPACE, "labels": {}}}
-    new = {"metadata": {"name": SPACE, "labels": {ENFORCE: "baseline"}}}
-    assert estate.warnings(NAMESPACES, new, old) == (
-        'existing pods in namespace "team-a" violate the new PodSecurity enforce level "baseline:latest"',
-        "a (and 1 other pod): host namespaces",
-        "c: hostPath volumes",
-    )
-    assert estate.warnings(NAMESPACES, old, new) == ()

@@ -22,7 +22,7 @@ namespaces: [{name: team}]
 pools:
   - {name: a100, nodes: 1, gpus: 8, product: NVIDIA-A100-SXM4-80GB, owner: machines, min: 1, max: 4,
      stages: {launch: 10s, join: 5s, ready: 5s, gpus: 20s}}
-autoscaler: {scan: 10s, unneeded: 3m, after-add: 60s, provision: 2m}
+autoscaler: {scan: 10s, unneeded: 3m, after-add: 60s}
 steps:
   - {at: 60s, submit: {name: wide, namespace: team, workers: 3, gpus: 8, seconds: 4m}}
 """
@@ -134,12 +134,12 @@ async def test_nodes_that_do_not_register_time_out() -> None:
         .replace("min: 1", "min: 0")
     )
     play = await begun(slow)
-    await play.to(60 + 100)
+    await play.to(60 + 880)
     assert await target(play) == 3
-    await play.to(60 + 150)
+    await play.to(60 + 930)
     assert await target(play) == 0
     (first, *_) = play.events("ScaleUpTimedOut")
-    assert first.tree["message"] == f"Nodes added to group {ID} failed to register within 2m0s"
+    assert first.tree["message"] == f"Nodes added to group {ID} failed to register within 15m0s"
     assert first.tree["type"] == "Warning"
 
 

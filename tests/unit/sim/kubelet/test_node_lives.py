@@ -1,4 +1,4 @@
-"""Nodes and what they refuse: heartbeats, outages, pressure, devices, admission, restarts of the kubelet."""
+"""Nodes and what they refuse: heartbeats, outages, devices, admission, restarts of the kubelet."""
 
 from random import Random
 
@@ -101,35 +101,6 @@ async def test_after_an_outage_the_node_says_at_once_that_it_is_ready() -> None:
     ready = node_condition(cluster, "Ready")
     assert ready["status"] == "True"
     assert seconds_of(ready["lastTransitionTime"]) >= cluster.clock.now() - 2
-
-
-async def test_memory_pressure_evicts_one_pod_a_round_in_the_words_of_the_kubelet() -> None:
-    cluster = await SmallCluster().started()
-    cluster.node()
-    for name, used in (("small", "1Gi"), ("big", "9Gi"), ("bigger", "20Gi")):
-        cluster.pod(name, duration="forever", memory=used, requests={"memory": "2Gi"}, image_size="1Mi")
-    await cluster.pass_(30)
-    cluster.annotate(NODES, "gpu-0", pressure="memory:2")
-    await cluster.pass_(2)
-    assert node_condition(cluster, "MemoryPressure")["reason"] == "KubeletHasInsufficientMemory"
-    status = cluster.status("bigger")
-    assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
-    assert status["message"] == (
-        "The node was low on resource: memory. Threshold quantity: 100Mi, available: 40Mi. "
-        "Container main was using 20Gi, request is 2Gi, has larger consumption of memory. "
-    )
-    assert cluster.condition("DisruptionTarget", "bigger")["reason"] == "TerminationByKubelet"
-    assert cluster.reasons("bigger")[-2:] == ["Evicted", "Killing"]
-    assert cluster.status("big")["phase"] == "Running"
-    await cluster.pass_(12)
-    assert cluster.status("big")["reason"] == "Evicted"
-    await cluster.pass_(60)
-    assert cluster.status("small")["phase"] == "Running"
-    cluster.pod("late", duration="forever")
-    await cluster.pass_(1)
-    assert cluster.status("late")["message"] == "Pod was rejected: The node had condition: [MemoryPressure]. "
-    await cluster.pass_(300)
-    assert node_condition(cluster, "MemoryPressure")["status"] == "False"
 
 
 async def test_more_gpus_than_there_are_free_is_an_unexpected_admission_error() -> None:

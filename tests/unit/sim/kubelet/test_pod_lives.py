@@ -58,8 +58,6 @@ ENDS: list[tuple[str, Tree, str, str, int, str]] = [
     ("well", {"duration": "5s"}, "Never", "Succeeded", 0, "Completed"),
     ("badly", {"duration": "5s", "exit_code": "3"}, "Never", "Failed", 3, "Error"),
     ("oom", {"oom_after": "9s"}, "Never", "Failed", 137, "OOMKilled"),
-    ("no such command", {"start_error": 'exec: "x": not found'}, "Never", "Failed", 128, "StartError"),
-    ("once, then well", {"duration": "5s", "fail_times": "1"}, "OnFailure", "Succeeded", 0, "Completed"),
 ]
 
 

@@ -61,7 +61,7 @@ BROKEN = {
     "time": (HEAD + "seconds: soon", "line 3, seconds: 'soon' is no duration; write 90, 90s or 2m30s."),
     "time below": (HEAD + "seconds: -1", "f.yaml, line 3, seconds: -1 is below 0."),
     "two verbs": (
-        HEAD + "steps:\n- at: 1s\n- {at: 2s, cordon: a, uncordon: b}",
+        HEAD + "steps:\n- at: 1s\n- {at: 2s, cordon: a, exporter: {node: b}}",
         "f.yaml, line 4, steps[0]: a step does one thing",
     ),
     "kind": (

@@ -1,25 +1,13 @@
 """Cells of `kubectl get` that are more than the value at a path; `columns.txt` names these functions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from cockpit.sim.port import Tree
-from cockpit.sim.server.http.tables.columns import NONE, UNKNOWN, UNSET, human_duration, joined, part, since
+from cockpit.sim.server.http.tables.columns import NONE, UNKNOWN, human_duration, joined, part, since
 from cockpit.sim.times import seconds_of
 
 _ROLE = "node-role.kubernetes.io/"
-_MODES = {
-    "ReadWriteOnce": "RWO",
-    "ReadOnlyMany": "ROX",
-    "ReadWriteMany": "RWX",
-    "ReadWriteOncePod": "RWOP",
-}
-_MOST_ENDPOINTS = 3
-
-
-def labels_text(labels: Mapping[str, Any] | None) -> str:
-    """`a=1,b=2` in the order of the keys, `<none>` for no label."""
-    return joined(f"{key}={value}" for key, value in sorted((labels or {}).items()))
 
 
 def selector_text(selector: Mapping[str, Any] | None) -> str:
@@ -122,118 +110,8 @@ def event_message(tree: Tree, now_seconds: float) -> str:
     return str(tree.get("message") or tree.get("note") or "").strip()
 
 
-def phase(tree: Tree, now_seconds: float) -> str:
-    is_ending = part(tree, "metadata").get("deletionTimestamp")
-    return "Terminating" if is_ending else part(tree, "status").get("phase", "")
-
-
-def _modes(modes: Any) -> str:
-    return ",".join(_MODES.get(mode, mode) for mode in dict.fromkeys(modes or ()))
-
-
-def claim_capacity(tree: Tree, now_seconds: float) -> str:
-    is_bound = part(tree, "spec").get("volumeName")
-    return str(part(tree, "status", "capacity").get("storage", "0")) if is_bound else ""
-
-
-def claim_modes(tree: Tree, now_seconds: float) -> str:
-    is_bound = part(tree, "spec").get("volumeName")
-    return _modes(part(tree, "status").get("accessModes")) if is_bound else ""
-
-
-def volume_modes(tree: Tree, now_seconds: float) -> str:
-    return _modes(part(tree, "spec").get("accessModes"))
-
-
-def volume_claim(tree: Tree, now_seconds: float) -> str:
-    claim = part(tree, "spec").get("claimRef")
-    return f"{claim['namespace']}/{claim['name']}" if claim else ""
-
-
-def quota_requests(tree: Tree, now_seconds: float) -> str:
-    return _quantities(part(tree, "status"), limits=False)
-
-
-def quota_limits(tree: Tree, now_seconds: float) -> str:
-    return _quantities(part(tree, "status"), limits=True)
-
-
-def _quantities(status: Tree, *, limits: bool) -> str:
-    hard, used = status.get("hard") or {}, status.get("used") or {}
-    names = [name for name in sorted(hard) if name.startswith("limits.") is limits]
-    return ", ".join(f"{name}: {used.get(name, '0')}/{hard[name]}" for name in names)
-
-
-def storage_class_name(tree: Tree, now_seconds: float) -> str:
-    notes = part(tree, "metadata").get("annotations") or {}
-    is_default = notes.get("storageclass.kubernetes.io/is-default-class") == "true"
-    return f"{tree['metadata']['name']}{' (default)' if is_default else ''}"
-
-
 def data_count(tree: Tree, now_seconds: float) -> int:
     return len(tree.get("data") or ()) + len(tree.get("binaryData") or ())
-
-
-def service_address(tree: Tree, now_seconds: float) -> str:
-    spec = part(tree, "spec")
-    return str((spec.get("clusterIPs") or [spec.get("clusterIP")])[0] or NONE)
-
-
-def service_external(tree: Tree, now_seconds: float) -> str:
-    spec = part(tree, "spec")
-    outside = list(spec.get("externalIPs") or ())
-    if spec.get("type") == "ExternalName":
-        return str(spec.get("externalName", ""))
-    if spec.get("type") != "LoadBalancer":
-        return ",".join(outside) or NONE
-    entries = part(tree, "status", "loadBalancer").get("ingress") or ()
-    return (
-        ",".join([entry.get("ip") or entry.get("hostname", "") for entry in entries] + outside) or "<pending>"
-    )
-
-
-def service_ports(tree: Tree, now_seconds: float) -> str:
-    written = []
-    for port in part(tree, "spec").get("ports") or ():
-        outside = f":{port['nodePort']}" if port.get("nodePort") else ""
-        written.append(f"{port['port']}{outside}/{port.get('protocol', 'TCP')}")
-    return joined(written)
-
-
-def service_selector(tree: Tree, now_seconds: float) -> str:
-    return labels_text(part(tree, "spec").get("selector"))
-
-
-def slice_ports(tree: Tree, now_seconds: float) -> str:
-    return ",".join(str(port.get("port", "*")) for port in tree.get("ports") or ()) or UNSET
-
-
-def slice_endpoints(tree: Tree, now_seconds: float) -> str:
-    found = [address for row in tree.get("endpoints") or () for address in row.get("addresses") or ()]
-    more = f" + {len(found) - _MOST_ENDPOINTS} more..." if len(found) > _MOST_ENDPOINTS else ""
-    return (",".join(found[:_MOST_ENDPOINTS]) + more) or UNSET
-
-
-def binding_role(tree: Tree, now_seconds: float) -> str:
-    role = tree.get("roleRef") or {}
-    return f"{role.get('kind', '')}/{role.get('name', '')}"
-
-
-def binding_users(tree: Tree, now_seconds: float) -> str:
-    return ", ".join(subject["name"] for subject in _subjects(tree, "User"))
-
-
-def binding_groups(tree: Tree, now_seconds: float) -> str:
-    return ", ".join(subject["name"] for subject in _subjects(tree, "Group"))
-
-
-def binding_accounts(tree: Tree, now_seconds: float) -> str:
-    accounts = _subjects(tree, "ServiceAccount")
-    return ", ".join(f"{account.get('namespace', '')}/{account['name']}" for account in accounts)
-
-
-def _subjects(tree: Tree, kind: str) -> Sequence[Tree]:
-    return [subject for subject in tree.get("subjects") or () if subject.get("kind") == kind]
 
 
 def job_status(tree: Tree, now_seconds: float) -> str:
@@ -265,18 +143,6 @@ def job_duration(tree: Tree, now_seconds: float) -> str:
 
 def ready_of_wanted(tree: Tree, now_seconds: float) -> str:
     return f"{part(tree, 'status').get('readyReplicas') or 0}/{part(tree, 'spec').get('replicas') or 0}"
-
-
-def budget_least(tree: Tree, now_seconds: float) -> str:
-    return str(part(tree, "spec").get("minAvailable", "N/A"))
-
-
-def budget_most(tree: Tree, now_seconds: float) -> str:
-    return str(part(tree, "spec").get("maxUnavailable", "N/A"))
-
-
-def template_node_selector(tree: Tree, now_seconds: float) -> str:
-    return labels_text(_template(tree).get("nodeSelector"))
 
 
 def template_containers(tree: Tree, now_seconds: float) -> str:

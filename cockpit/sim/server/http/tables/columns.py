@@ -13,7 +13,6 @@ from cockpit.sim.times import seconds_of
 
 NONE = "<none>"
 UNKNOWN = "<unknown>"
-UNSET = "<unset>"
 INVALID = "<invalid>"
 
 
