@@ -59,7 +59,6 @@ def _drain(name: str, how: str, *more: str) -> Change:
 
 
 def _has_work(one: Node, view: ClusterView) -> bool:
-    """Whether it is open and something on it holds a GPU."""
     store = view.store
     is_going = one.unschedulable or node_stage(one, store) in (NodeStage.DRAINING, NodeStage.LEAVING)
     return not is_going and store.requests_on(one.name).gpus > 0

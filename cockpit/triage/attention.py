@@ -1,6 +1,6 @@
 """What needs a human now: one ranked list over jobs, nodes and streams."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from cockpit.gangs.sentence import one_line
 from cockpit.model.batch import Phase, StreamStatus
@@ -12,7 +12,6 @@ from cockpit.model.refusal import Remedy
 from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry as pool_owners
-from cockpit.pools.owner import PoolFailure
 from cockpit.triage.left_over import broken_findings
 from cockpit.triage.now_rows import NowRows
 from cockpit.triage.remedies import KeyRemedy
@@ -48,7 +47,7 @@ def needs_human(
         rows = verdicts.rows_of_now = NowRows(store, jobs, verdicts, namespaces)
     found = rows.look(now_seconds)
     found += broken_findings(verdicts.on_demand.broken_writes)
-    found += (_of_owner(one) for one in pool_owners.troubles(store))
+    found += _owner_findings(store)
     found += _stream_findings(store)
     return tuple(sorted(found, key=lambda row: rank(row, now_seconds)))
 
@@ -68,33 +67,34 @@ def is_behind(verdicts: Verdicts) -> bool:
     return isinstance(rows, NowRows) and rows.is_behind
 
 
-def _of_owner(failure: PoolFailure) -> Finding:
-    """An autoscaler that does not work: no pool of its grows, whoever waits."""
+def _row(subject: Subject, sentence: str, since: float | None, remedy: str, *, finding: str) -> Finding:
     return Finding(
-        subject=Subject("stream", "", failure.source),
-        finding="autoscaler-stopped",
-        row=failure.source,
-        is_bad=True,
-        sentence=one_line(failure.sentence),
-        remedies=(KeyRemedy(failure.remedy),),
-        since_seconds=failure.since_seconds,
+        subject=subject,
+        finding=finding,
+        row=subject.name if subject.kind == "stream" else f"{subject.kind}/{subject.name}",
+        is_bad=finding != _DENIED,
+        sentence=one_line(sentence),
+        remedies=(KeyRemedy(remedy),),
+        since_seconds=since,
     )
+
+
+def _owner_findings(store: StoreReader) -> Iterator[Finding]:
+    """Autoscalers that do not work: no pool of theirs grows, whoever waits."""
+    for one in pool_owners.troubles(store):
+        subject = Subject("stream", "", one.source)
+        yield _row(subject, one.sentence, one.since_seconds, one.remedy, finding="autoscaler-stopped")
+
+
+_DENIED, _ASK = "stream-denied", "ask for the right"
 
 
 def _stream_findings(store: StoreReader) -> Iterator[Finding]:
     """Kinds that may not be read: what they would show is missing, not fine. An expired login is one row."""
     out = [one for one in store.statuses().values() if one.phase is Phase.NOT_LOGGED_IN]
-    if any(one.kind != Kind.GPU for one in out):
-        status = next(one for one in out if one.kind != Kind.GPU)
-        yield Finding(
-            subject=Subject("stream", "", "login"),
-            finding="not-logged-in",
-            row="login",
-            is_bad=True,
-            sentence=one_line(status.message),
-            remedies=(KeyRemedy(Remedy.LOG_IN.value),),
-            since_seconds=status.since_seconds,
-        )
+    if status := next((one for one in out if one.kind != Kind.GPU), None):
+        subject, remedy = Subject("stream", "", "login"), Remedy.LOG_IN.value
+        yield _row(subject, status.message, status.since_seconds, remedy, finding="not-logged-in")
     by_namespace: dict[str, list[StreamStatus]] = {}
     for name, status in store.statuses().items():
         if status.phase is not Phase.DENIED:
@@ -106,28 +106,9 @@ def _stream_findings(store: StoreReader) -> Iterator[Finding]:
             continue  # no finding rests on it: the pool says where it misses them
         if status.kind in (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM) and not store.uses_claims:
             continue  # nothing comes by claim here
-        yield Finding(
-            subject=Subject("stream", "", name),
-            finding="stream-denied",
-            row=name,
-            sentence=one_line(status.message or cannot(f"list {status.kind}")),
-            remedies=(KeyRemedy("ask for the right"),),
-            since_seconds=status.since_seconds,
-        )
+        words = status.message or cannot(f"list {status.kind}")
+        yield _row(Subject("stream", "", name), words, status.since_seconds, _ASK, finding=_DENIED)
     for namespace, denied in by_namespace.items():
-        yield _of_namespace(namespace, denied)
-
-
-def _of_namespace(namespace: str, denied: Sequence[StreamStatus]) -> Finding:
-    """One row for all kinds that may not be read in a namespace."""
-    kinds = ", ".join(sorted(one.kind for one in denied))
-    return Finding(
-        subject=Subject("namespace", "", namespace),
-        finding="stream-denied",
-        row=f"namespace/{namespace}",
-        sentence=one_line(cannot(f"list {kinds} in {namespace}")),
-        remedies=(KeyRemedy("ask for the right"),),
-        since_seconds=min(
-            (one.since_seconds for one in denied if one.since_seconds is not None), default=None
-        ),
-    )
+        words = cannot(f"list {', '.join(sorted(one.kind for one in denied))} in {namespace}")
+        since = min((one.since_seconds for one in denied if one.since_seconds is not None), default=None)
+        yield _row(Subject("namespace", "", namespace), words, since, _ASK, finding=_DENIED)

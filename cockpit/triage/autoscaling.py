@@ -241,7 +241,6 @@ def _kept_back(pool: Prospect, kept: Sequence[GroupRefusal]) -> PoolGrowth | Non
 
 
 def _only(kept: Sequence[GroupRefusal]) -> PoolGrowth:
-    """The one reason of all groups that are kept back, BY_HAND where there are several."""
     if all(one.is_full for one in kept):
         return PoolGrowth.FULL
     return PoolGrowth.WAITS if all(one.is_waiting for one in kept) else PoolGrowth.BY_HAND
@@ -261,7 +260,6 @@ def _kinds(kept: Sequence[GroupRefusal]) -> str:
 
 
 def _pools_that_serve(pod: Pod, context: Context) -> Serving | None:
-    """Pools of which one more node would take the pod; None where that is known of none."""
     shape = shape_of_pod(pod)
     if not context.knows_nodes or not shape.gpus:
         return None
@@ -269,7 +267,6 @@ def _pools_that_serve(pod: Pod, context: Context) -> Serving | None:
 
 
 def _grows_in_vain(pool: str, pod: Pod, context: Context) -> bool:
-    """Whether it is known that no node of the pool of that name would take the pod."""
     known = _pools_that_serve(pod, context) if pool else None
     if known is None or any(pool == one.name for some in known for one in some):
         return False
@@ -382,7 +379,9 @@ def _on_lost_gpus(found: Finding, sifted: Sifted, context: Context) -> Finding |
     lost = [
         (node, trouble)
         for node in _selected(sifted)
-        if _may_offer(node, resource, each, context.store)
+        if (promise := gpus_promised(node, context.store)) is not None
+        and promise.resource == resource
+        and (promise.gpus or _ANY) >= each
         and (trouble := judge(node, context.store, now)) is not None
         and trouble.cause in (Cause.GPU_STACK_DOWN, Cause.GPUS_UNHEALTHY)
     ]
@@ -410,17 +409,11 @@ def _on_lost_gpus(found: Finding, sifted: Sifted, context: Context) -> Finding |
 
 
 def _selected(sifted: Sifted) -> Iterator[Node]:
-    """Nodes that the pod's selector and affinity leave."""
     for step, looks in sifted.dropped.items():
         if step != "selector":
             yield from (look.node for look in looks)
     if "gpus" not in sifted.dropped:
         yield from (room.look.node for room in sifted.rooms)
-
-
-def _may_offer(node: Node, resource: str, each: int, store: StoreReader) -> bool:
-    promise = gpus_promised(node, store)
-    return promise is not None and promise.resource == resource and (promise.gpus or _ANY) >= each
 
 
 _OF_DEVICES = ("nvidia.com/", "amd.com/", "feature.node.kubernetes.io/")

@@ -186,7 +186,6 @@ def devices(pod: Pod, context: Context, said: Evidence, cause: str) -> Finding:
 
 
 def _devices_asked(pod: Pod, context: Context) -> int:
-    """Devices of all requests of its claims, as the claims or their templates say."""
     total = 0
     wishes = pod.traits.wishes
     specs = [

@@ -257,7 +257,13 @@ def _untouched(walk: Walk) -> Finding:
             return joined(down, "no pod yet: ")
     if is_old and not has_status and isinstance(object_, JobObject):
         return tell(Cause.NO_CONTROLLER, {"kind": job.kind}, said, says="no operator")
-    return draft("", "no pod yet: waits for its {kind} controller", {"kind": _controller(job)}, said)
+    engine = registry.engine_with_own(job.api_version, job.kind)
+    return draft(
+        "",
+        "no pod yet: waits for its {kind} controller",
+        {"kind": job.kind if engine is None else engine.name},
+        said,
+    )
 
 
 def _suspended_below(job: Job, store: StoreReader) -> Finding | None:
@@ -288,12 +294,6 @@ def _suspended_below(job: Job, store: StoreReader) -> Finding | None:
     if queue is not None:
         return joined(found, "", " (queue {queue} of {engine})", queue=queue.queue, engine=queue.name)
     return found
-
-
-def _controller(job: Job) -> str:
-    """Whose kind it is: that of an engine, or its own."""
-    engine = registry.engine_with_own(job.api_version, job.kind)
-    return job.kind if engine is None else engine.name
 
 
 def _manager(tree: Mapping[str, Any] | None) -> str:
@@ -329,7 +329,6 @@ def between_attempts(
 
 
 def _finished_early(walk: Walk, said: Evidence) -> Finding | None:
-    """No engine starts a job whose workload is declared finished."""
     job, store = walk.job, walk.store
     workload = registry.workload_of(job, store)
     if not job.workload_uid and walk.is_older(job.created_seconds, 30.0):

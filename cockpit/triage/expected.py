@@ -122,7 +122,6 @@ def _why_unknown(moment: Moment, times: "_Times") -> str:
 
 
 def _sizes(moment: Moment) -> list[int]:
-    """GPUs of each node, allocated or not."""
     sizes = list(moment.free)
     for holder in moment.holders:
         for node, gpus in holder.seats:
@@ -131,7 +130,6 @@ def _sizes(moment: Moment) -> list[int]:
 
 
 def _from(moment: Moment, times: "_Times") -> str:
-    """What the range is from, in words."""
     running = len(moment.holders)
     told = f"from {running} running job{'s' * (running != 1)}"
     if times.all:
@@ -140,7 +138,6 @@ def _from(moment: Moment, times: "_Times") -> str:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Between the neighbours of that place."""
     place = share * (len(ordered) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ordered) - 1)
@@ -193,7 +190,6 @@ class _Times:
 
 
 def _spread(known: Sequence[float], random: Random) -> float:
-    """One of the known times, or between two neighbours of them."""
     if not known:
         return math.inf
     place = random.random() * (len(known) - 1)
@@ -203,8 +199,6 @@ def _spread(known: Sequence[float], random: Random) -> float:
 
 
 class _Play:
-    """One way in which things may go."""
-
     def __init__(self, moment: Moment, times: _Times, random: Random) -> None:
         self._times, self._random = times, random
         self._free = list(moment.free)
@@ -242,7 +236,6 @@ class _Play:
                 self._enter(self._again.pop()[1])
 
     def _machines(self, moment: Moment) -> None:
-        """Machines that were asked for, and those that the line will ask for."""
         growths = self._times.growths
         if not growths:
             return

@@ -241,7 +241,6 @@ def _used(row: QuotaRow) -> int | None:
 
 
 def _kept(row: QuotaRow) -> int:
-    """What it never lends. Without a limit everything is lent."""
     return 0 if row.lending_limit is None else max(0, row.nominal - row.lending_limit)
 
 
@@ -298,7 +297,6 @@ def _held_by_else(wanted: Wanted, answer: FitAnswer) -> str:
 
 
 def _later(one: Expected, other: Expected) -> Expected:
-    """The later of both, for it needs both; unknown where either is."""
     ends = (one.from_seconds, other.from_seconds, one.to_seconds, other.to_seconds)
     if ends[0] is None or ends[1] is None or ends[2] is None or ends[3] is None:
         return one if one.from_seconds is None else other

@@ -49,9 +49,11 @@ def blockers(shape: Shape, context: Context, *, is_too_large: bool = False) -> I
 def of_pods(shape: Shape, count: int, context: Context) -> Iterator[Finding]:
     """What the nodes say of so many pods of the shape together: each may find a node, all of them never."""
     for found in blockers(shape, context):
-        may_come = found.cause in (Cause.SELECTOR, Cause.RESOURCE_NOT_OFFERED) and _may_grow_to(
-            shape, context
-        )
+        may_come = False
+        if found.cause in (Cause.SELECTOR, Cause.RESOURCE_NOT_OFFERED):
+            # of what a pool that may grow would bring nobody can say that it is never there
+            pools = serving(shape, context.store, context.now_seconds, context.around) or ()
+            may_come = any(one.may_grow for one in pools)
         yield replace(found, permanence=Permanence.PASSES) if may_come else found
     every: Collection[Node] = context.store.records(Kind.NODE).values()
     dropped = context.sifted(shape).dropped
@@ -64,13 +66,6 @@ def of_pods(shape: Shape, count: int, context: Context) -> Iterator[Finding]:
         words += "that suit it have {offered}" if 0 < len(nodes) < len(every) else "have {offered}"
         names = {"asked": asked, "offered": offered}
         yield draft(Cause.GPUS_SHORT, words, names, sureness=Sureness.INFERRED)
-
-
-def _may_grow_to(shape: Shape, context: Context) -> bool:
-    """Whether a pool that may grow would bring a node that takes such a pod: then nobody can say that what it
-    asks for is never there."""
-    pools = serving(shape, context.store, context.now_seconds, context.around) or ()
-    return any(one.may_grow for one in pools)
 
 
 def mended_by(sifted: Sifted, found: Finding) -> Shape | None:

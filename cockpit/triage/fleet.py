@@ -176,8 +176,6 @@ def _pack(nodes: tuple[NodeKind, ...], pods: tuple[PodKind, ...]) -> Packing:
 
 
 class _Load:
-    """Pods with GPUs, by node, and those that wait for one."""
-
     def __init__(self, store: StoreReader) -> None:
         self.on: dict[str, list[Pod]] = defaultdict(list)
         self.waiting: list[Pod] = []
@@ -318,7 +316,6 @@ def _is_alone(pod: Pod) -> bool:
 
 
 def _asking(pods: Iterable[Pod], resource: str, kinds: list[_KindOfNode]) -> list[PodKind]:
-    """Waiting pods that could be on some of these nodes."""
     counts: dict[tuple[tuple[int, int, int, int], frozenset[int], bool], int] = defaultdict(int)
     for pod in pods:
         where = _allowed(pod, kinds) if pod.gpu_resource == resource else frozenset()
@@ -328,7 +325,6 @@ def _asking(pods: Iterable[Pod], resource: str, kinds: list[_KindOfNode]) -> lis
 
 
 def _allowed(pod: Pod, kinds: list[_KindOfNode]) -> frozenset[int]:
-    """Kinds of nodes whose taints it tolerates and whose labels it selects."""
     wishes = pod.traits.wishes
     selector = [pair for pair in wishes.node_selector if pair[0] != well_known.HOSTNAME]
     if len(selector) != len(wishes.node_selector):

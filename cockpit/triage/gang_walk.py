@@ -61,7 +61,6 @@ def standing(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> GangStandin
 
 
 def _of_queue(group: PodGroup, store: StoreReader) -> Finding | None:
-    """What the queue that has yet to let the group in tells itself."""
     engine = registry.engine_named(group.engine)
     if not group.queue or engine.enqueues is None:
         return None
@@ -213,7 +212,6 @@ def _with_consequences(found: Finding, told: list[Pod]) -> Finding:
 
 
 def _set_aside(told: list[Pod], waiting: list[Pod]) -> Finding:
-    """All were refused for their group: it backs off after a failure, or one of them found no node."""
     meant = (understand(TextPlace.POD, pod.scheduled_message) for pod in told)
     cause = next(
         (one.cause for one in meant if one is not None and one.cause == Cause.GANG_BACKS_OFF),
@@ -269,7 +267,6 @@ def _wishes(unbound: Sequence[Pod], context: Context) -> _Wishes:
 
 
 def _takes(wishes: _Wishes, holders: Sequence[Pod]) -> bool:
-    """Whether each of those members could take GPUs that these pods hold."""
     nodes = {pod.node for pod in holders}
     return bool(wishes) and all(not nodes.isdisjoint(one) for one in wishes)
 

@@ -176,7 +176,6 @@ class IdleJobs:
         return looks is not None and now_seconds - looks.since_seconds < AT_REST_SECONDS
 
     def _gap(self, job: Job) -> TelemetryGap:
-        """Why nobody can say of a job whose trace was not judged."""
         kept = self._kept.get(job.key)
         if kept is not None and kept.gap is not None:
             return kept.gap
@@ -365,7 +364,8 @@ def why_not_idle(
         if last.sign is WorkSign.HIDDEN and last.value is not None and last.usual is not None:
             drew = f"a card drew {last.value:.0f} W on average, {last.usual:.0f} W whenever it was sampled"
             return f"it is not idle: {drew}"
-        return f"it is not idle: {_sign_words(last.sign)}{ago}"
+        busy = "" if " " in last.sign.value else " was busy"
+        return f"it is not idle: {last.sign.value}{busy}{ago}"
     if judged.standing is IdleStanding.STARTING:
         return "it is not idle: it is starting" + (
             f", {counted(judged.coming, 'member')} to come" if judged.coming else ""
@@ -375,7 +375,3 @@ def why_not_idle(
     if last is not None and last.sign is WorkSign.UNMEASURED:
         return f"whether it is idle is not known: {last.what} was not measured until{ago}"
     return "whether it is idle is not known: its cards and pods are not measured for long enough"
-
-
-def _sign_words(sign: WorkSign) -> str:
-    return sign.value if " " in sign.value else f"{sign.value} was busy"

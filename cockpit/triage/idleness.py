@@ -167,7 +167,6 @@ def _quiet(trace: Trace, last: Shown | None, needed: float) -> Judged:
 
 
 def _missing(trace: Trace) -> tuple[str, ...]:
-    """Quantities that nobody collects of some card or pod."""
     found: list[str] = []
     found += ["duty"] * any(_is_blank(card.duty) for card in trace.cards)
     found += ["GPU memory"] * any(_is_blank(card.memory_bytes) for card in trace.cards)
@@ -182,7 +181,6 @@ def _is_blank(line: Line) -> bool:
 
 
 def _last_sign(trace: Trace, needed: float) -> Shown | None:
-    """The newest sign of any line, None where none shows any."""
     found = [one for one in _signs(trace, needed) if one is not None]
     if trace.progress_seconds is not None:
         found.append(Shown(WorkSign.PROGRESS, trace.progress_seconds))
@@ -268,7 +266,6 @@ def _memory_sign(trace: Trace, line: Line) -> Shown | None:
 
 
 def _lately(line: Line) -> float | None:
-    """The median of the last minutes."""
     found = sorted(one for one in line[-LATELY_POINTS:] if one is not None)
     return found[len(found) // 2] if found else None
 
@@ -317,7 +314,6 @@ def _energy_sign(trace: Trace, line: Line) -> Shown | None:
 
 
 def _steps(points: list[tuple[int, float]], usual_joules: float, least_joules: float) -> Iterator[int]:
-    """Places at which a counter stepped; `usual_joules` is what it usually grows by from place to place."""
     above = [joules - place * usual_joules for place, joules in points]
     for at in range(1, len(points)):
         rise = min(above[at : at + ENERGY_POINTS]) - max(above[max(0, at - ENERGY_POINTS) : at])

@@ -99,7 +99,6 @@ def _ending(walk: Walk) -> Finding:
 
 
 def _left(walk: Walk) -> str:
-    """What is still there of a job that should not run."""
     left = [pod for pod in walk.pods if not pod.is_finished]
     held = sum(pod.gpus_allocated for pod in left)
     if not left:
@@ -161,7 +160,7 @@ def _failed(walk: Walk) -> Finding:
         return refused
     own = registry.own_job(walk.job.api_version, walk.job.kind)
     told = own.ended(object_)[1] if own is not None and isinstance(object_, JobObject) else ""
-    for known in (object_, *_jobs_below(walk)):
+    for known in (object_, *(walk.store.get(Kind.JOB, uid) for uid in creation.children(walk))):
         if not told and isinstance(known, JobObject):
             mark = condition(known.conditions, "Failed")
             told = "" if mark is None else mark.message or mark.reason
@@ -181,17 +180,11 @@ def _fought_over(walk: Walk, found: Finding) -> Finding:
     return replace(found, sentence=say("{why}; " + words, why=found.sentence))
 
 
-def _jobs_below(walk: Walk) -> list[JobObject]:
-    uids = creation.children(walk)
-    return [one for one in (walk.store.get(Kind.JOB, uid) for uid in uids) if one is not None]
-
-
 def _first_failed(failed: list[Pod]) -> Pod:
     return min(failed, key=lambda pod: (pod.finished_seconds or 0.0, pod.name))
 
 
 def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> Finding:
-    """A failed member, by its name, and how many failed besides."""
     found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
     more = f", and {len(alike) - 1} more" if len(alike) > 1 else ""
     is_alone = len(walk.pods) == 1 and not pod.role
@@ -280,12 +273,6 @@ def _tried_again(walk: Walk, found: Finding, attempts: JobObject) -> Finding:
     return replace(waits, evidence=(*waits.evidence, *found.evidence), also=(Cause.CRASHES,))
 
 
-def _has_failed(attempts: JobObject) -> bool:
-    """True once its controller has given up."""
-    mark = condition(attempts.conditions, "Failed")
-    return mark is not None and mark.status == "True"
-
-
 def _worker_failed(walk: Walk, failed: list[Pod]) -> Finding:
     """A member failed while others live: a ring has no use for the rest. The kubelet's refusal is the
     cause."""
@@ -294,8 +281,10 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> Finding:
     if is_a(found.cause, Trait.ENDS_MEMBER):
         return replace(_member(walk, pod, failed), also=(*found.also, Cause.WORKER_FAILED))
     attempts = walk.store.get(Kind.JOB, pod.owner_uid) if pod.role in LEADERS else None
-    if isinstance(attempts, JobObject) and len(failed) == 1 and not _has_failed(attempts):
-        return _tried_again(walk, _prefixed(found, pod, walk), attempts)
+    if isinstance(attempts, JobObject) and len(failed) == 1:
+        mark = condition(attempts.conditions, "Failed")
+        if mark is None or mark.status != "True":  # its controller has not given up
+            return _tried_again(walk, _prefixed(found, pod, walk), attempts)
     more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
     ends = end_words(pod)
     if walk.job.kind != "MPIJob":

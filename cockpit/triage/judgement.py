@@ -22,21 +22,16 @@ from cockpit.model.sureness import Sureness
 
 def finished(found: Finding, subject: Subject, *, state: str = "", gpus: int = 0) -> Finding:
     """The verdict about a subject."""
+    every = (*found.also, *(cause for one in found.then for cause in (one.cause, *one.also)))
     return replace(
         found,
         subject=subject,
         root=found.root if found.root != subject else None,
         permanence=lasts(found),
-        also=_causes_besides(found),
+        also=tuple(dict.fromkeys(cause for cause in every if cause and cause != found.cause)),
         state=state,
         gpus=gpus,
     )
-
-
-def _causes_besides(found: Finding) -> tuple[str, ...]:
-    """Causes that hold as well, each once."""
-    every = (*found.also, *(cause for one in found.then for cause in (one.cause, *one.also)))
-    return tuple(dict.fromkeys(cause for cause in every if cause and cause != found.cause))
 
 
 def of_pod(pod: Pod, field: str, value: str, since_seconds: float | None = None) -> Evidence:
@@ -82,7 +77,6 @@ def _rank(one: Finding, among: list[Finding]) -> tuple[int, Permanence, bool, in
 
 
 def _each_once(blockers: Iterable[Finding]) -> Iterable[Finding]:
-    """Of blockers of one cause and the same words the first."""
     seen: set[tuple[str, str]] = set()
     for one in blockers:
         key = (one.cause, one.sentence)

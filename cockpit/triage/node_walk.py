@@ -237,7 +237,6 @@ def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> Finding | 
 
 
 def _fewer(node: Node, store: StoreReader, promise: GpuPromise, errors: list[Gpu]) -> Finding:
-    """Some of its GPUs are not offered: which, as far as an error or telemetry tells."""
     shown, expected = node.gpu_allocatable or 0, promise.gpus
     said = Evidence(f"Node {node.name}", f"allocatable {node.gpu_resource}", f"{shown} of {expected}")
     lost = expected - shown
@@ -330,7 +329,6 @@ def _all_unhealthy(node: Node, promise: GpuPromise, errors: list[Gpu]) -> Findin
 
 
 def _of_machine(node: Node, store: StoreReader) -> list[Evidence]:
-    """What the object that made the node says of its GPUs."""
     machine = machine_of(node, store)
     if machine is None or not machine.gpus:
         return []

@@ -1,6 +1,6 @@
 """What needs a human about nodes, jobs, and pods that are part of no job's row."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -177,7 +177,9 @@ def job_finding(
 ) -> Finding | None:
     """What needs a human about a job. `is_kept` as `Verdicts.of` takes it."""
     verdict = verdicts.of(job, now_seconds, is_kept=is_kept)
-    if verdict.cause in TOLD_BY_LOG and _again(jobs.members(job.key), store, now_seconds):
+    pods = jobs.members(job.key) if verdict.cause in TOLD_BY_LOG else ()
+    is_looping = any(crashes_on(pod, now_seconds) for pod in pods)
+    if is_looping or of_attempts(pods, store, now_seconds) is not None:  # one pod, or one after the other
         since = verdict.since_seconds  # one row, between two crashes as well
         is_old = since is not None and now_seconds - since >= BLOCKED_SECONDS
         return _about(job, "job-degraded", verdict, (LOGS, WHY)) if is_old else None
@@ -202,12 +204,6 @@ def job_finding(
     if job.state in JobState.ENDED:
         return _ended(job, verdict, now_seconds)
     return None
-
-
-def _again(pods: Sequence[Pod], store: StoreReader, now_seconds: float) -> bool:
-    """Whether it crashed again and again of late: in one pod, or in one pod after the other."""
-    is_looping = any(crashes_on(pod, now_seconds) for pod in pods)
-    return is_looping or of_attempts(pods, store, now_seconds) is not None
 
 
 def _about(
@@ -267,7 +263,6 @@ def _ended(job: Job, verdict: Finding, now_seconds: float) -> Finding | None:
 
 
 def _crashes(job: Job, verdict: Finding, jobs: JobReader, now_seconds: float) -> Finding | None:
-    """Its pods count as running, and what they run does not stay up."""
     since = verdict.since_seconds or job.started_seconds
     is_log = verdict.cause in TOLD_BY_LOG and crashed_member(jobs.members(job.key)) is not None
     if not (row_of(verdict.cause).gate is Gate.START or is_log) or waiting_cures(verdict):

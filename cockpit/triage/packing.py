@@ -95,7 +95,6 @@ def _size(nodes: Sequence[NodeKind], pod: PodKind) -> float:
 
 
 def _rooms(left: Amounts, asks: Amounts) -> int:
-    """How many such pods find room."""
     return min((have // ask for have, ask in zip(left, asks, strict=True) if ask), default=1 << 30)
 
 
@@ -174,7 +173,6 @@ def _least(nodes: Sequence[NodeKind], load: Sequence[PodKind]) -> int:
 
 
 def _covering(nodes: Sequence[NodeKind], at: int, asked: int) -> int:
-    """Nodes whose sum of one resource reaches what is asked, the largest first."""
     used = 0
     for kind in sorted(nodes, key=lambda one: -one.offers[at]):
         if asked <= 0:
@@ -241,7 +239,8 @@ class _Search:
         if at == len(self._pods):
             self._best = self._found = len(opened)
             return
-        key = (at, tuple(sorted(opened, key=_order)), free)
+        alike = sorted(opened, key=lambda one: (one.kind, one.left, tuple(sorted(one.lone))))
+        key = (at, tuple(alike), free)
         if key in self._seen:
             return
         self._seen.add(key)
@@ -263,7 +262,3 @@ class _Search:
     def _put(one: _Open, pod: PodKind, number: int) -> _Open:
         lone = one.lone | {number} if pod.is_alone else one.lone
         return _Open(one.kind, _less(one.left, pod.asks, 1), lone)
-
-
-def _order(one: _Open) -> tuple[int, Amounts, tuple[int, ...]]:
-    return (one.kind, one.left, tuple(sorted(one.lone)))

@@ -159,7 +159,6 @@ def _waits_for_victims(pod: Pod, store: StoreReader) -> Finding:
 
 
 def _unseen(pod: Pod, context: Context) -> Finding | None:
-    """No condition and no event: its scheduler does not run, or there is none of that name."""
     down = controllers.not_up((pod.scheduler or "default-scheduler",), context)
     if down is not None:
         return joined(down, "not looked at: ")
@@ -219,7 +218,6 @@ _OF_SCALER = ("NotTriggerScaleUp", "TriggeredScaleUp", "Nominated")
 
 
 def _share_short(share: GpuShare, said: Evidence) -> Finding:
-    """No card has the part free that the pod asks for by annotation."""
     size = None if share.memory_bytes is None else share.memory_bytes >> 20
     amount = f"{share.fraction:g} of a GPU" if size is None else f"{size} MiB of GPU memory"
     each = f" on {share.devices} GPUs each" if share.devices > 1 else ""

@@ -74,7 +74,6 @@ def _offered_by_nobody(context: Context, resource: str) -> Finding | None:
 
 
 def _hog(context: Context, rooms: Sequence[Room], resource: str) -> Pod | None:
-    """The pod without GPUs that holds most of the resource on a node that has the GPUs free."""
     if resource not in ("cpu", "memory"):
         return None
     found: list[tuple[int, Pod]] = []
@@ -141,7 +140,6 @@ def _free(rooms: Sequence[Room], resource: str) -> tuple[int, Room]:
 
 
 def _terminating(rooms: Sequence[Room], context: Context, resource: str, each: int) -> Finding | None:
-    """Pods that are terminating for long and whose GPUs would do."""
     if context.now_seconds is None:
         return None
     leaving = _going(rooms, context)

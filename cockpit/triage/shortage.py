@@ -241,7 +241,6 @@ def _of_offers(sifted: Sifted, context: Context) -> Finding:
 
 
 def _is_other_unit(resource: str, offered: Sequence[str]) -> bool:
-    """Whole GPUs against slices."""
     if resource == "nvidia.com/gpu":
         return all(one.startswith("nvidia.com/mig-") or one.endswith(".shared") for one in offered)
     return resource.startswith("nvidia.com/mig-") and any("gpu" in one or "mig-" in one for one in offered)

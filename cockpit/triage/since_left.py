@@ -91,18 +91,17 @@ def _nodes(store: StoreReader, before: frozenset[str] | None) -> Iterator[Happen
         return
     here = {one.name: one for one in store.records(Kind.NODE).values()}
     for name in before - here.keys():
-        yield Happened(what=GONE, subject_key=name, subject=f"node {name}", kind="node")
+        yield _of_node(GONE, name)
     for name in here.keys() - before:
         node = here[name]
         words = counted(node.gpu_capacity, "GPU") if node.gpu_capacity else ""
-        yield Happened(
-            what=NEW,
-            subject_key=name,
-            subject=f"node {name}",
-            words=words,
-            at_seconds=node.created_seconds,
-            kind="node",
-        )
+        yield _of_node(NEW, name, words, node.created_seconds)
+
+
+def _of_node(what: str, name: str, words: str = "", at: float | None = None) -> Happened:
+    return Happened(
+        what=what, subject_key=name, subject=f"node {name}", words=words, at_seconds=at, kind="node"
+    )
 
 
 def _resolved(left: Remembered, left_seconds: float, told: Collection[str]) -> Iterator[Happened]:

@@ -225,7 +225,6 @@ class Troubles:
         self._troubles[key] = replace(before, gone_seconds=gone, is_resolved=is_over)
 
     def _drop(self, key: ProblemKey, gone_seconds: float) -> None:
-        """It is no row any more, not even a resolved one."""
         one = self._troubles.pop(key)
         self.take_back(key)
         if not one.is_resolved:

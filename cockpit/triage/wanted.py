@@ -231,7 +231,6 @@ def alike_parts(pods: Sequence[Pod], shapes: Iterable[Shape]) -> tuple[Part, ...
 
 
 def _planned(job: Job, tree: Tree | None, view: ClusterView) -> tuple[Part, ...]:
-    """From the job's own object, else from the pod templates of its Workload."""
     if tree is not None:
         return planned_gang(tree, job.namespace)
     workload = registry.workload_of(job, view.store)

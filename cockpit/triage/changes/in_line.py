@@ -83,7 +83,6 @@ def store_after(store: StoreReader, then: WhatIf) -> StoreReader:
 
 
 def _with_freed(queue: ClusterQueue, freed: Counter[tuple[str, str, str]]) -> ClusterQueue:
-    """What it never told stays unknown."""
 
     def less(row: QuotaRow, amount: int | None) -> int | None:
         return None if amount is None else amount - freed[queue.name, row.flavor, row.resource]
@@ -109,7 +108,6 @@ def _suits(desk: Desk, queue: ClusterQueue, parts: Iterable[Part], name: str) ->
 
 
 def _on_its_nodes(desk: Desk, part: Part, given: Flavors) -> Part:
-    """The same with what its flavors add to each pod."""
     flavors = [desk.flavors[name] for name in dict.fromkeys(given.values()) if name in desk.flavors]
     if not flavors:
         return part

@@ -88,8 +88,6 @@ def _holders(desk: Desk) -> Iterator[_Holder]:
 
 
 class _Rooms:
-    """How much room nodes get when pods go, for the part that misses seats."""
-
     def __init__(self, desk: Desk) -> None:
         part = next((one for one in desk.answer.parts if one.missing), desk.answer.parts[desk.answer.main])
         self._asked = {**dict(part.part.shape.requests), "pods": 1}
@@ -162,7 +160,6 @@ def _idle_seconds(desk: Desk, holders: Iterable[_Holder]) -> float | None:
 
 
 def _stuck(desk: Desk) -> ChangeOffers:
-    """Pods that have been terminating for longer than any grace period and still hold their devices."""
     now = desk.view.now_seconds
     going = [pod for pod in desk.view.store.gpu_pods() if pod.deleting_seconds is not None]
     for pod in sorted(going, key=lambda one: one.key):
@@ -189,7 +186,6 @@ def _stuck(desk: Desk) -> ChangeOffers:
 
 
 def _frees_quota(desk: Desk, job: Job, lacked: Collection[str]) -> bool:
-    """Whether the job holds quota of a resource and cohort that the subject lacks."""
     workload, mine = registry.workload_of(job, desk.view.store), desk.queue
     if workload is None or mine is None or not workload.cluster_queue:
         return False

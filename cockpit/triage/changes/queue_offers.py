@@ -35,7 +35,6 @@ from cockpit.triage.changes.offer import (
     ChangeOffer,
     ChangeOffers,
     Desk,
-    Records,
     amount_text,
     made,
 )
@@ -76,7 +75,6 @@ def is_open(queue: ClusterQueue) -> bool:
 
 
 def _resumed_queue(desk: Desk) -> ChangeOffers:
-    """A stopped queue runs again; where both kinds are stopped that is a step for each."""
     local, queue = desk.local, desk.queue
     if local is None or queue is None:
         return
@@ -264,6 +262,7 @@ def past_the_head(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The head of the queue steps aside, or the queue lets those pass that fit."""
     head = _other(blocker.fact("head"))
     if head is not None:
+        waits = registry.workload_of(job_of(head, desk.view), desk.view.store)
         yield made(
             desk,
             OTHERS,
@@ -272,15 +271,9 @@ def past_the_head(desk: Desk, blocker: Finding) -> ChangeOffers:
             (head.key,),
             verb="job.suspend",
             target=head,
-            records=_held(desk, head),
+            records=() if waits is None else ((Kind.WORKLOAD, replace(waits, is_active=False)),),
         )
     yield from by_engine(desk, blocker)
-
-
-def _held(desk: Desk, other: Subject) -> Records:
-    """The Workload of a job that waits, as it reads once the job is suspended."""
-    found = registry.workload_of(job_of(other, desk.view), desk.view.store)
-    return () if found is None else ((Kind.WORKLOAD, replace(found, is_active=False)),)
 
 
 def without_the_one_before(desk: Desk, blocker: Finding) -> ChangeOffers:

@@ -325,7 +325,7 @@ def namespace_quota(desk: Desk, blocker: Finding) -> ChangeOffers:
         return
     lack = short_of[0]
     needed = {one.line: one.hard + one.asked - one.left for one in short_of}
-    hard = {one.line: _base_units(one.resource, needed[one.line]) for one in short_of}
+    hard = {one.line: f"{needed[one.line]}{'m' * (one.resource == 'cpu')}" for one in short_of}
     words = " and ".join(
         f"from {_amount(one, one.hard)} to {_amount(one, needed[one.line])} {resource_word(one.resource)}"
         for one in short_of
@@ -344,10 +344,6 @@ def namespace_quota(desk: Desk, blocker: Finding) -> ChangeOffers:
     )
     if len(short_of) == 1:
         yield from _less(desk, quotas, lack)
-
-
-def _base_units(resource: str, amount: int) -> str:
-    return f"{amount}m" if resource == "cpu" else str(amount)
 
 
 def _amount(lack: Lack, amount: int) -> str:

@@ -1,5 +1,6 @@
 """The few smallest changes after which the subject starts: each is laid over the view, and every gate is
-asked again. Where none does, what removes the first blocker, with what comes next."""
+asked again. Where none does, what removes the first blocker, with what comes next. Pods that have their node
+and do not run, or have ended: nothing but making what they name, or making them anew, helps."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
@@ -7,29 +8,134 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from cockpit.catalogue import Gate, Lift, ListOf, row_of
+from cockpit.catalogue import Cause, Gate, Lift, ListOf, Trait, is_a, row_of
 from cockpit.fit.gang import fit
 from cockpit.fit.scheduling_context import Claim, Volume
 from cockpit.fit.shape import Part, shape_of
 from cockpit.fit.what_if import WhatIf
 from cockpit.gangs.wording import short
+from cockpit.jobs.planned import planned_gang
+from cockpit.k8s.json_patch import Operation, edited
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.job import JobState
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
-from cockpit.triage.changes.begun import of_begun
+from cockpit.triage.changes.fit_offers import more_nodes, own_lines, partial_lines
 from cockpit.triage.changes.gates import changed_view, create_named, left_after, still_told
 from cockpit.triage.changes.in_line import WaitingPods, turn_of
-from cockpit.triage.changes.more_nodes import more_nodes
+from cockpit.triage.changes.job_edits import authored, edit_command, own_pods, verb_of_edit
 from cockpit.triage.changes.offer import FREE, ChangeOffer, ChangeOffers, Desk, made
 from cockpit.triage.changes.other_jobs import other_jobs
-from cockpit.triage.changes.own_lines import own_lines, partial_lines
 from cockpit.triage.changes.queue_offers import ADMISSIONS, quotas
 from cockpit.triage.changes.refusal_offers import REFUSALS
-from cockpit.triage.context import ClusterView
+from cockpit.triage.context import ClusterView, Tree
 from cockpit.triage.judgement import gaps
 from cockpit.triage.wanted import Demand, Holdup, Wanted, job_of
+
+_CREATED = {"configmap": ("create", "configmap"), "secret": ("create", "secret", "generic")}
+_DEADLINE = "activeDeadlineSeconds"
+
+
+def of_begun(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
+    """Changes after which what has a node already, or has ended, runs; () where none is known."""
+    if verdict.cause in (Cause.CONFIG_MISSING, Cause.VOLUME_NOT_MOUNTED):
+        return _object_made(verdict)
+    if is_a(verdict.cause, Trait.FINAL):
+        return _anew(verdict, view, (), "made anew: its pod is final")
+    if verdict.cause == Cause.DECLARED_FINISHED:
+        return _recreated(verdict, view)
+    if verdict.cause == Cause.DEADLINE:
+        return _later_deadline(verdict, view)
+    return ()
+
+
+def _object_made(verdict: Finding) -> tuple[Change, ...]:
+    """Where a pod has its node nothing else is needed: its kubelet tries again."""
+    kind, name, space = verdict.fact("kind").lower(), verdict.fact("object"), verdict.subject.namespace
+    words = _CREATED.get(kind)
+    if words is None or not name:
+        return ()
+    return (
+        Change(
+            kind="create",
+            words=f"create {kind} {short(name)} in {short(space)}, with what the container reads",
+            command=("kubectl", *words, name, "-n", space),
+            is_checked=True,
+            target=Subject(kind, space, name),
+        ),
+    )
+
+
+def _tree(subject: Subject, view: ClusterView) -> Tree | None:
+    job = job_of(subject, view) if subject.kind in ("job", "gang") else None
+    if job is not None:
+        return view.tree(job.kind, job.namespace, job.name)
+    found = view.tree("Pod", subject.namespace, subject.name) if subject.kind == "pod" else None
+    return None if found is None or found["metadata"].get("ownerReferences") else found
+
+
+def _anew(
+    verdict: Finding, view: ClusterView, operations: tuple[Operation, ...], words: str
+) -> tuple[Change, ...]:
+    found, job = _tree(verdict.subject, view), job_of(verdict.subject, view)
+    if found is None:
+        return ()
+    tree = authored(found, job, view)
+    members = () if job is None else view.jobs.members(job.key)
+    then = WhatIf(
+        parts=planned_gang(edited(tree, operations), verdict.subject.namespace),
+        around=view.around,
+        without=frozenset(one.uid for one in members),
+    )
+    if not then.parts or not then.starts(view.store):
+        return ()
+    name = verdict.subject.key if job is None else f"{job.namespace}/{job.name}"
+    return (
+        Change(
+            kind="made_anew",
+            words=words,
+            verb=verb_of_edit(tree),
+            command=edit_command(tree, operations, name),
+            is_checked=True,
+            target=verdict.subject,
+        ),
+    )
+
+
+def _recreated(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
+    """The job as its author wrote it, at the end of its queue: it starts, or what comes next is told."""
+    found, job = _tree(verdict.subject, view), job_of(verdict.subject, view)
+    if found is None or job is None:
+        return ()
+    change = Change(
+        kind="recreate",
+        words="recreated without what its queue wrote into it",
+        verb=verb_of_edit(found),
+        command=edit_command(found, (), f"{job.namespace}/{job.name}"),
+        target=verdict.subject,
+    )
+    written = authored(found, job, view)
+    parts = planned_gang(written, job.namespace)
+    if not parts:
+        return (change,)
+    wanted = Wanted(subject=verdict.subject, parts=parts, queue=job.queue, job=job, tree=written)
+    desk = Desk(wanted, view, is_anew=True)
+    then = replace(desk.base, without=own_pods(desk))
+    left = next(left_after(desk, ChangeOffer(0, change, then, written), WaitingPods(desk)), None)
+    leaves = "" if left is None else left.sentence
+    return (replace(change, is_checked=left is None, leaves=leaves),)
+
+
+def _later_deadline(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
+    spec = (_tree(verdict.subject, view) or {}).get("spec") or {}
+    for path, held in (("/spec", spec), ("/spec/runPolicy", spec.get("runPolicy") or {})):
+        if _DEADLINE in held:
+            words = f"made anew without its deadline of {held[_DEADLINE]} s"
+            gone: Operation = {"op": "remove", "path": f"{path}/{_DEADLINE}"}
+            return _anew(verdict, view, (gone,), words)
+    return ()
+
 
 MOST_OFFERS: Final = 5
 _MOST_TRIED: Final = 20
@@ -165,7 +271,6 @@ def _candidates(desk: Desk) -> ChangeOffers:
 
 
 def _mending(desk: Desk) -> ChangeOffers:
-    """What helps against the causes that were told."""
     for one in desk.blockers:
         mend: Callable[[Desk, Finding], ChangeOffers] | None = REFUSALS.get(one.cause) or ADMISSIONS.get(
             one.cause
