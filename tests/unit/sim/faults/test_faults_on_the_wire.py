@@ -132,15 +132,6 @@ async def test_without_a_fault_everything_is_as_it_was(way: Way) -> None:
     assert (await way.get("/nix"))[0] == 404
 
 
-async def test_a_status_with_a_wait_and_a_body_in_the_real_words(way: Way) -> None:
-    way.script({"status": {"code": 429, "retry_after": 7}}, count=1)
-    status, body, headers = await way.get()
-    assert (status, headers["Retry-After"]) == (429, "7")
-    assert json.loads(body)["reason"] == "TooManyRequests"
-    assert (await way.get())[0] == 200
-    assert way.backend.requests == [f"GET {PODS}"], "the server is not asked for an answer that is made up"
-
-
 async def test_a_delay_passes_in_the_clocks_time(way: Way) -> None:
     way.clock.cluster_pace = lambda: 1000.0  # type: ignore[method-assign]
     way.script({"delay": "20s"})
@@ -165,37 +156,6 @@ async def test_a_write_that_is_only_delayed_arrives_whole(way: Way) -> None:
         assert (answer.status, (await answer.json())["sent"]) == (201, "body" * 1000)
 
 
-async def test_a_body_cut_after_bytes(way: Way) -> None:
-    way.script({"cut": 100})
-    async with way.session.get(way.url + PODS) as answer:
-        with pytest.raises(aiohttp.ClientPayloadError):
-            await answer.read()
-    way.script({"cut": {"after_bytes": 100, "orderly": True}})
-    assert len((await way.get())[1]) == 100
-
-
-async def test_a_watch_cut_after_events(way: Way) -> None:
-    way.script({"cut": {"after_events": 2, "orderly": True}})
-    assert [event["object"]["metadata"]["name"] for event in await way.events()] == ["p0", "p1"]
-    way.script({"cut": {"after_events": 2}})
-    async with way.session.get(way.url + PODS, params={"watch": "1"}) as answer:
-        assert json.loads(await answer.content.readline())["object"]["metadata"]["name"] == "p0"
-        with pytest.raises(aiohttp.ClientPayloadError):
-            await answer.content.read()
-
-
-async def test_a_storm_of_410_meets_watches_only(way: Way) -> None:
-    one = way.script({"gone": 1})
-    for _ in range(3):
-        events = await way.events()
-        assert [event["type"] for event in events] == ["ADDED", "ERROR"]
-        assert (events[1]["object"]["code"], events[1]["object"]["reason"]) == (410, "Expired")
-    assert len((await way.tree())["items"]) == EVENTS
-    way.script({"gone": 0})
-    assert [event["type"] for event in await way.events()] == ["ERROR"]
-    assert len(one.fired) == 3
-
-
 async def test_a_token_that_runs_out_is_refused_for_its_user(way: Way) -> None:
     way.script({"expire_token": True}, match={"user": "viewer"}, start="1m")
 
@@ -206,13 +166,6 @@ async def test_a_token_that_runs_out_is_refused_for_its_user(way: Way) -> None:
     assert await status("tok-viewer") == 200
     way.clock.advance(60.0)
     assert [await status(token) for token in ("tok-viewer", "tok-admin")] == [401, 200]
-
-
-async def test_a_log_in_page_stands_in_the_way(way: Way) -> None:
-    way.script({"log_in_page": True})
-    status, body, headers = await way.get()
-    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-    assert b"Sign in" in body
 
 
 @pytest.mark.parametrize("do", [{"delay": 0}, {"cut": 3}, None], ids=["delay", "cut", "none"])

@@ -126,12 +126,6 @@ def test_a_definition_with_a_path_that_is_none_shows_name_and_age(path: str) -> 
     assert [column.name for column in printer.columns] == ["Name", "Age"]
 
 
-def test_a_cell_shows_the_beginning_of_a_long_text() -> None:
-    printer = custom_printer([{"name": "A", "type": "string", "jsonPath": ".spec"}])
-    cells = printer.cells({"metadata": {"name": "a"}, "spec": {"a": "x" * 100_000}}, NOW)
-    assert len(cells[1]) < 1100
-
-
 def test_a_finished_pod_is_marked_for_clients_that_leave_it_out() -> None:
     (made,) = table(printer_of(PODS), [_pod(phase="Succeeded")], NOW, metadata={})["rows"]
     assert made["conditions"][0] == {

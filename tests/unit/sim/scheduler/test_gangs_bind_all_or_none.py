@@ -43,48 +43,6 @@ async def test_a_group_with_room_is_bound_at_one_instant() -> None:
     assert sorted(await ranks(estate, 4)) == ["g0", "g1", "g2", "g3"]
 
 
-async def test_the_first_attempt_is_told_as_the_real_plugin_tells_it() -> None:
-    estate = await blocked()
-    assert await ranks(estate, 4) == [""] * 4
-    firsts = [(await estate.events(f"rank-{n}"))[0]["message"] for n in range(4)]
-    culprit = next(n for n, text in enumerate(firsts) if "optimistic" not in text)
-    assert firsts[culprit] == (
-        "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. no new claims to deallocate, "
-        "preemption: 0/3 nodes are available: "
-        f"3 No preemption victims found for incoming pod., PodGroup {SPACE}/pg4 gets rejected due to Pod "
-        f"rank-{culprit} is unschedulable even after PostFilter"
-    )
-    others = [text for n, text in enumerate(firsts) if n != culprit]
-    assert others == ["0/1 nodes are available: 1 optimistic rejection in PostFilter."] * 3
-
-
-async def test_a_group_that_failed_recently_says_so_and_that_is_what_stays() -> None:
-    estate = await blocked()
-    await estate.advance(4)
-    said = [await estate.said(f"rank-{n}") for n in range(4)]
-    recently = [n for n, text in enumerate(said) if "failed recently" in text]
-    assert recently
-    for number in recently:
-        assert said[number] == (
-            f"0/3 nodes are available: podGroup {SPACE}/pg4 failed recently. preemption: 0/3 nodes are "
-            f"available: 3 Preemption is not helpful for scheduling., PodGroup {SPACE}/pg4 gets rejected due "
-            f"to Pod rank-{number} is unschedulable even after PostFilter"
-        )
-
-
-async def test_a_member_too_few_is_counted() -> None:
-    estate = await started(gangs=RULES)
-    await estate.put(gpu_node("g0", 8), pod_group("pg4", 4), rank(2))
-    await estate.advance(0)
-    assert await estate.said("rank-2") == (
-        "0/1 nodes are available: pre-filter pod rank-2 cannot find enough sibling pods, current pods "
-        "number: 1, minMember of group: 4. preemption: 0/1 nodes are available: 1 Preemption is not helpful "
-        "for "
-        f"scheduling., PodGroup {SPACE}/pg4 gets rejected due to Pod rank-2 is unschedulable even after "
-        "PostFilter"
-    )
-
-
 async def test_room_alone_wakes_no_blocked_group_a_touch_of_the_group_does() -> None:
     estate = await blocked()
     await estate.advance(20)
@@ -132,18 +90,6 @@ async def test_a_label_without_its_group_is_refused() -> None:
     assert await estate.node_of("rank-0") == "g0"
 
 
-async def test_a_single_pod_runs_where_three_as_a_gang_do_not_fit() -> None:
-    estate = await started(gangs=RULES)
-    await estate.put(gpu_node("g0"), gpu_node("g1"), pod_group("trio", 3))
-    await estate.put(*(rank(n, "trio") for n in range(3)))
-    await estate.advance(30)
-    assert await ranks(estate, 3) == ["", "", ""]
-    await estate.put(pod("single"))
-    await estate.advance(1)
-    assert await estate.node_of("single") in ("g0", "g1")
-    assert await ranks(estate, 3) == ["", "", ""]
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     cards=st.lists(st.integers(0, 4), min_size=1, max_size=5),
@@ -169,19 +115,6 @@ def test_at_every_instant_a_group_has_none_or_at_least_its_minimum(
         assert bound == (len(members) if len(members) >= minimum else 0)
 
     asyncio.run(play())
-
-
-async def test_resources_that_are_not_there_at_all_are_named_as_go_prints_them() -> None:
-    estate = await started(gangs=RULES)
-    group = pod_group("pg4", 1)
-    group["spec"]["minResources"] = {"nvidia.com/gpu": "40", "cpu": "20", "memory": "100Gi"}
-    await estate.put(*(gpu_node(f"g{n}", 8) for n in range(2)), group, rank(0))
-    await estate.advance(0)
-    assert (await estate.said("rank-0")).startswith(
-        "0/2 nodes are available: resource gap: map[cpu:{{4000 -3} {<nil>}  DecimalSI} "
-        "memory:{{38654705664 0} {<nil>}  BinarySI} nvidia.com/gpu:{{24 0} {<nil>}  DecimalSI}]. preemption: "
-        "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
-    )
 
 
 async def test_the_status_of_a_group_follows_its_pods() -> None:
