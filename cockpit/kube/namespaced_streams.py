@@ -15,6 +15,7 @@ import msgspec
 
 from cockpit.errors import CockpitError
 from cockpit.kube.access import read_verdict
+from cockpit.kube.pulse import within
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch, ListMark, Phase
@@ -130,7 +131,8 @@ class NamespacedStreams:
         if self._is_narrow:
             await asyncio.Event().wait()
         for seconds in itertools.chain(REVIEW_SECONDS, itertools.repeat(REVIEW_SECONDS[-1])):
-            await self._sleep(seconds * (1.0 + 0.07 * self._rng.random()))
+            wait = seconds * (1.0 + 0.07 * self._rng.random())
+            await within(wait, self._session.pulse.asked_again(), self._sleep)
             if await self._may_read_all() is Permission.ALLOWED:
                 return
 

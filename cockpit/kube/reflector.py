@@ -24,7 +24,7 @@ from cockpit.kube.failures import Silent, host_of
 from cockpit.kube.pulse import within
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession, StreamAnswer
-from cockpit.kube.stream_end import Ended, How, Where, judge
+from cockpit.kube.stream_end import REFUSALS, Ended, How, judge, where
 from cockpit.model.batch import Batch, Phase
 
 IDLE_SECONDS = 75.0
@@ -44,6 +44,8 @@ AGAIN_SECONDS = (15.0, 30.0, 60.0, 120.0)
 """Then, as long as the refusal holds: a role that is made again is seen soon."""
 EXPIRED_SECONDS = 0.4
 """Times 1..2 at random, before what has expired is listed again: 50,000 objects are fresh within 2 s."""
+GAP_SECONDS = 30.0
+"""After a list, before another one for an event that could not be read: it may have been a deletion."""
 DENIED_SECONDS = 300.0
 ABSENT_SECONDS = 60.0
 REJECTED_SECONDS = 30.0
@@ -103,9 +105,10 @@ class Reflector:
         self._was_cut = False
         self._version = ""
         self._known_version = ""  # of the data that stands, also after it expired
-        self._has_gap = False
+        self._gaps = 0  # events that could not be read since the last list began
+        self._listed_at = 0.0
         self._pace = Backoff(clock, rng)
-        self._where = _where(resource, namespace)
+        self._where = where(resource, namespace)
         self._polls_left = 0
         self._is_list_denied = False
         self._pages = 0  # of a list that is not complete
@@ -224,7 +227,7 @@ class Reflector:
         frames = wire.frames()
         decode = self._decode_for(answer.content_type)
         dispatcher = EventDispatcher(self, wire, decode, is_listing=is_listing)
-        known = (0, 0)
+        known, gaps = (0, 0), self._gaps
         async for chunk in answer.chunks:
             self._batcher.chunk_begins()
             frames.add(chunk)
@@ -236,8 +239,14 @@ class Reflector:
                 self._batcher.slice_begins()
             if frames.oversized:
                 self._batcher.skipped(frames.oversized)
+                self._gaps += frames.oversized
                 frames.oversized = 0
             self._batcher.chunk_ends()
+            if dispatcher.is_listing:
+                gaps = self._gaps
+            elif self._gaps > gaps and self._clock.monotonic() - self._listed_at >= GAP_SECONDS:
+                self._batcher.flush()
+                return Ended(How.EXPIRED, "an event cannot be read; all are listed again")
             if dispatcher.frames != known[0] or frames.leftover() - known[1] >= LIFE_BYTES:
                 known = (dispatcher.frames, frames.leftover())
                 self._lives(life)
@@ -350,12 +359,13 @@ class Reflector:
         """The list is complete; `phase` says whether a watch stands behind it."""
         self._version = self._known_version = version
         self._unfinished_lists = 0
+        self._listed_at = self._clock.monotonic()
         self._batcher.end(phase)
 
     def skipped_frame(self) -> None:
-        """A frame was no event: after this watch a list tells what it would have."""
+        """A frame was no event: a list tells what it would have."""
         self._batcher.skipped(1)
-        self._has_gap = True
+        self._gaps += 1
 
     def error_event(self, status: ServerStatus) -> Ended:
         """The server ended the stream with a Status."""
@@ -410,12 +420,12 @@ class Reflector:
             self._unfinished_lists += 1
             if self._unfinished_lists >= UNFINISHED_LISTS:
                 self._has_streaming_list = False
-        if self._has_gap:  # what could not be read may have told of a deletion
-            self._has_gap = False
+        if self._gaps:  # what could not be read may have been a deletion
+            self._gaps = 0
             self._version = ""
         if how is How.NO_STREAMING_LIST:
             self._has_streaming_list = False
-        elif how in _REFUSALS:
+        elif how in REFUSALS:
             await self._refusal_stands(ended)
         elif how is How.REJECTED:
             message = ended.message or self._session.login_refused
@@ -488,12 +498,3 @@ class Reflector:
 
     async def _spread(self) -> None:
         await self._sleep(self._pulse.place_seconds())
-
-
-_REFUSALS = (How.DENIED, How.NO_WATCH, How.ABSENT)
-
-
-def _where(resource: Resource, namespace: str) -> Where:
-    if not resource.namespaced:
-        return Where(resource.label)
-    return Where(f"{resource.label} in {namespace or 'all namespaces'}", not namespace)

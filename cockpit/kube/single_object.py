@@ -22,6 +22,8 @@ FAILED_SECONDS = 8.0
 """After a read that failed; less where the server returns from an outage."""
 AWAY_SECONDS = 120.0
 """While it is not, or may not be read."""
+SOON_SECONDS = (1.0, 2.0, 4.0)
+"""After a refusal of what was read before: a server that starts refuses until its caches are warm."""
 GONE_SECONDS = 600.0
 """An object that is not found any more is kept this long, with its age: its writer may be restarting."""
 
@@ -45,50 +47,60 @@ class SingleObject:
         self._uid = ""
         self._last: Any = None
         self._gone_seconds: float | None = None
+        self._refusals = 0  # in a row, of what was read before
         self._status: StreamStatus | None = None
 
     async def run(self) -> Never:
-        """Read until cancelled."""
+        """Read until cancelled; soon where the server returns from an outage, or a person asks again."""
         while True:
             try:
-                is_there = await self._read()
+                seconds = await self._read()
             except CockpitError as error:
-                self._tell(Phase.BACKING_OFF, error.sentence)
-                is_there = True
-            if self._status is not None and self._status.phase in (Phase.BACKING_OFF, Phase.NOT_LOGGED_IN):
-                await within(FAILED_SECONDS, self._session.pulse.returned(), self._sleep)
-            else:
-                await self._sleep(READ_SECONDS if is_there else AWAY_SECONDS)
+                seconds = self._failed(error.sentence)
+            await within(seconds, self._session.pulse.returned(), self._sleep)
 
-    async def _read(self) -> bool:
+    async def _read(self) -> float:
+        """Read it once; seconds until the next time."""
         answer = await self._session.request("GET", self._path)
         if answer.status == 401:
             self._tell(Phase.NOT_LOGGED_IN, self._session.login_refused)
-            return True
+            return FAILED_SECONDS
         if answer.status == 403:
-            self._forget()
-            self._tell(Phase.DENIED, f"{cannot(self._right)}.")
-            return False
+            return self._refused()
+        self._refusals = 0
         if answer.status == 404:
             return self._missed()
         self._gone_seconds = None
         if not answer.ok:
-            self._tell(Phase.BACKING_OFF, f"The server answers {answer.status} to {self._path}.")
-            return True
+            return self._failed(f"The server answers {answer.status} to {self._path}.")
         try:
             record: Any = self._decoder.from_json(answer.body)
         except UndecodableError:
-            self._tell(Phase.BACKING_OFF, f"The answer to {self._path} cannot be read.")
-            return True
+            return self._failed(f"The answer to {self._path} cannot be read.")
         if self._uid != record.uid:
             self._forget()
         self._uid = record.uid
         self._last = record
         self._tell(Phase.LIVE, "", (self._as_read(record),))
-        return True
+        return READ_SECONDS
 
-    def _missed(self) -> bool:
-        """It is not there. True where it was until lately: its record then tells how old it is."""
+    def _failed(self, sentence: str) -> float:
+        self._tell(Phase.BACKING_OFF, sentence)
+        return FAILED_SECONDS
+
+    def _refused(self) -> float:
+        """It may not be read: asked again soon where it was, and forgotten then."""
+        sentence = f"{cannot(self._right)}."
+        if self._uid and self._refusals < len(SOON_SECONDS):
+            self._tell(Phase.STALE, sentence)
+            self._refusals += 1
+            return SOON_SECONDS[self._refusals - 1]
+        self._forget()
+        self._tell(Phase.DENIED, sentence)
+        return AWAY_SECONDS
+
+    def _missed(self) -> float:
+        """It is not there. Where it was until lately its record says how old it is."""
         now = self._clock.cluster_now()
         self._gone_seconds = now if self._gone_seconds is None else self._gone_seconds
         kept = now - self._gone_seconds < GONE_SECONDS and self._uid != ""
@@ -96,7 +108,7 @@ class SingleObject:
             self._forget()
         again = (self._as_read(self._last),) if kept else ()
         self._tell(Phase.ABSENT, f"There is no {self._right.name} in {self._right.namespace}.", again)
-        return kept
+        return READ_SECONDS if kept else AWAY_SECONDS
 
     def _as_read(self, record: Any) -> Any:
         if "read_seconds" not in record.__struct_fields__:

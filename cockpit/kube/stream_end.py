@@ -6,6 +6,7 @@ import msgspec
 
 from cockpit.kube.decode.wire import ServerStatus
 from cockpit.kube.refusal import read_refusal
+from cockpit.kube.resource import Resource
 from cockpit.model.refusal import By, Remedy
 from cockpit.model.right import cannot
 
@@ -85,3 +86,13 @@ def judge(where: Where, code: int, said: ServerStatus, retry_after: float | None
     if code in (429, 503) or wait:
         return Ended(How.THROTTLED, f"The server is throttling ({code}): {text}", wait)
     return Ended(How.FAILED, f"{where.words}: {text}")
+
+
+REFUSALS = (How.DENIED, How.NO_WATCH, How.ABSENT)
+
+
+def where(resource: Resource, namespace: str) -> Where:
+    """How a stream of that resource is named in sentences."""
+    if not resource.namespaced:
+        return Where(resource.label)
+    return Where(f"{resource.label} in {namespace or 'all namespaces'}", not namespace)

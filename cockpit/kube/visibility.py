@@ -10,6 +10,7 @@ from typing import Never
 
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError
+from cockpit.kube.pulse import within
 from cockpit.kube.refusal import refused
 from cockpit.kube.resource import segment
 from cockpit.kube.session import ApiSession
@@ -64,9 +65,10 @@ class QueuePlaces:
         self._version = versions[0]
 
     async def run(self) -> Never:
-        """Until cancelled. Trouble of one question is no trouble: it is asked again, later each time."""
+        """Until cancelled. Trouble of one question is no trouble: it is asked again, later each time, or when
+        a person asks again."""
         while True:
-            await self._sleep(await self.step())
+            await within(await self.step(), self._session.pulse.asked_again(), self._sleep)
 
     async def step(self) -> float:
         """Ask about the queue that waits longest for it, if one is due; seconds until the next look."""

@@ -200,3 +200,34 @@ async def test_after_a_failure_it_is_read_again_soon_and_once_the_server_returns
     await asyncio.gather(task, return_exceptions=True)
     assert pauses == [FAILED_SECONDS, READ_SECONDS]
     assert heard[-1].status is not None and heard[-1].status.phase is Phase.LIVE
+
+
+async def test_a_refusal_of_what_was_read_is_asked_for_again_soon_and_on_demand(
+    server: FakeServer, session: ApiSession, clock: ManualClock
+) -> None:
+    no = refuse(403, "Forbidden", "no")
+    server.on(PATH, reply(config_map(YAML)), no, no, no, no, reply(config_map(YAML)))
+    heard: list[Batch] = []
+    pauses: list[float] = []
+    asleep = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if seconds >= AWAY_SECONDS or len(pauses) > 6:
+            asleep.set()
+            await asyncio.Event().wait()
+
+    right = Right("get", "", "configmaps", namespace="kube-system", name="cluster-autoscaler-status")
+    single = SingleObject(session, PATH, right, AUTOSCALER, heard.append, clock, sleep=sleep)
+    task = asyncio.create_task(single.run())
+    async with asyncio.timeout(10):
+        await asleep.wait()
+        asleep.clear()
+        session.pulse.ask_again()
+        await asleep.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert pauses[:6] == [READ_SECONDS, 1.0, 2.0, 4.0, AWAY_SECONDS, READ_SECONDS]
+    phases = [one.status.phase for one in heard if one.status is not None]
+    assert list(dict.fromkeys(phases)) == [Phase.LIVE, Phase.STALE, Phase.DENIED]
+    assert phases[-1] is Phase.LIVE

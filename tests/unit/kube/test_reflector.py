@@ -7,7 +7,9 @@ from aiohttp import web
 
 from cockpit.clock import ManualClock
 from cockpit.kube.decode import decoders
+from cockpit.kube.decode.frames import LONGEST_BYTES
 from cockpit.kube.proto import core_pb2
+from cockpit.kube.reflector import GAP_SECONDS
 from cockpit.kube.resource import MPIJOBS
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import ListMark, Phase
@@ -183,6 +185,33 @@ async def test_after_a_watch_with_an_unreadable_frame_all_is_listed(
     await watcher.until(lambda: watcher.marks().count(ListMark.END) == 2)
     assert watcher.names == ["b"]
     assert Phase.LIVE is watcher.phase
+
+
+UNREAD = {"garbage": b"garbage where a deletion was\n", "too long": b"x" * (LONGEST_BYTES + 9) + b"\n"}
+
+
+@pytest.mark.parametrize("unread", UNREAD)
+async def test_an_event_that_cannot_be_read_costs_a_list_while_the_watch_goes_on(
+    server: FakeServer, watcher: Watcher, clock: ManualClock, unread: str
+) -> None:
+    """But one in half a minute at most: what comes soon after a list waits until then."""
+    bad = UNREAD[unread]
+
+    async def later(request: web.Request) -> web.StreamResponse:
+        clock.advance(GAP_SECONDS)
+        return await stream(bad, event("MODIFIED", pod("b", version="16")), stays=True)(request)
+
+    last = event("MODIFIED", pod("b", version="31"))
+    server.on(
+        PATH,
+        stream(*INITIAL),
+        later,
+        stream(event("ADDED", pod("b")), bookmark("30", ends_list=True), bad, last, stays=True),
+    )
+    await watcher.until(lambda: set(watcher.versions.values()) == {"31"})
+    assert watcher.names == ["b"]
+    assert server.count(PATH) == 3
+    assert "resourceVersion" not in server.queries(PATH)[-1]
 
 
 async def test_a_clean_end_goes_on_at_the_last_version(
