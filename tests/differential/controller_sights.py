@@ -237,7 +237,9 @@ def _pod_spec(spec: Tree) -> Tree:
     shown = {
         key: spec.get(key) for key in ("hostname", "subdomain", "restartPolicy", "dnsConfig", "affinity")
     }
-    shown["volumes"] = [v for v in spec.get("volumes") or () if not v["name"].startswith("kube-api-access")]
+    volumes = [v for v in spec.get("volumes") or () if not v["name"].startswith("kube-api-access")]
+    # a StatefulSet adds those of its claims in the order of a map of Go: another one for each pod
+    shown["volumes"] = sorted(volumes, key=lambda v: v["name"] if "persistentVolumeClaim" in v else "~")
     shown["containers"] = [
         {
             **{key: container.get(key) for key in ("name", "image", "command", "args", "env")},
