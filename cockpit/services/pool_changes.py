@@ -88,8 +88,6 @@ class PoolChanges:
                 self._follow(hold, lease)
 
     def _follow(self, hold: PoolLeaseHandle, lease: Lease | None) -> None:
-        if (former := self._followed.get(hold.path)) is not None:
-            former.cancel()
         self._host.spawn(partial(self._to_the_end, hold, lease), f"hold {hold.pool_key}")
 
     async def _to_the_end(self, hold: PoolLeaseHandle, lease: Lease | None) -> None:
@@ -118,6 +116,8 @@ class PoolChanges:
         )
         task = asyncio.current_task()
         assert task is not None
+        if (former := self._followed.get(hold.path)) is not None:
+            former.cancel()
         self._followed[hold.path] = task
         try:
             if lease is not None and self._tell_resumed(hold, lease):

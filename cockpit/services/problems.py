@@ -134,24 +134,21 @@ class NowWatch:
 
     def _spread(self, cluster: Cluster) -> None:
         """What a big change left to judge is judged a little at a time, then drawn."""
-        from cockpit.triage.attention import is_behind
+        if not self._is_spreading and _is_behind(cluster):
+            self._is_spreading = True
+            self._app.spawn(partial(self._go_on, cluster), "problems")
 
-        if self._is_spreading or not (is_behind(cluster.verdicts) or cluster.jobs.is_behind):
-            return
-        self._is_spreading = True
-        asyncio.get_running_loop().call_later(SPREAD_SECONDS, self._go_on, cluster)
-
-    def _go_on(self, cluster: Cluster) -> None:
+    async def _go_on(self, cluster: Cluster) -> None:
         from cockpit.triage.attention import go_on
 
-        self._is_spreading = False
-        if self._app.cluster is not cluster:
-            return
-        cluster.jobs.catch_up(is_whole=False)
-        go_on(cluster.verdicts, self._app.clock.cluster_now())
-        self._spread(cluster)
-        if not self._is_spreading:
-            self._app.looked_up()
+        try:
+            while self._app.cluster is cluster and _is_behind(cluster):
+                await asyncio.sleep(SPREAD_SECONDS)
+                cluster.jobs.catch_up(is_whole=False)
+                go_on(cluster.verdicts, self._app.clock.cluster_now())
+        finally:
+            self._is_spreading = False
+        self._app.looked_up()
 
     def is_due(self, typed_at: float) -> bool:
         """Whether to look behind another screen: not while nodes and pods are being listed (each row would be
@@ -348,6 +345,12 @@ class NowWatch:
         if sentence and sentence not in self._told:
             self._told.add(sentence)
             self._app.notify(f"{sentence}.", severity="warning")
+
+
+def _is_behind(cluster: Cluster) -> bool:
+    from cockpit.triage.attention import is_behind
+
+    return is_behind(cluster.verdicts) or cluster.jobs.is_behind
 
 
 def is_listed(cluster: Cluster) -> bool:
