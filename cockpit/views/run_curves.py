@@ -54,7 +54,7 @@ def curve_lines(curves: RunCurves, width: int, height: int) -> list[Line]:
     cells = (width - len(_GUTTER) * (len(drawn) - 1)) // len(drawn)
     charts = [_chart(curve, cells, height, is_from_nothing=curve is rate) for curve in drawn]
     if not all(charts):
-        return [spark_line(curve, width, number) for curve in drawn]
+        return [spark_line(curve, width, number, 0.0 if curve is rate else None) for curve in drawn]
     return [
         tuple(piece for at, part in enumerate(parts) for piece in (Cell(_GUTTER * bool(at)), *part))
         for parts in zip(*charts, strict=True)

@@ -55,8 +55,11 @@ def span_of(curves: Sequence[ChartCurve]) -> tuple[float, float]:
     return bounds([value for curve in curves for value in curve.values])
 
 
-def spark_line(curve: ChartCurve, width: int, number: Callable[[float], str]) -> Line:
-    """`loss 2.31 ▇▆▅▃▂ 2.154, least 2.15` in exactly `width` cells: first, shape, newest and least value."""
+def spark_line(
+    curve: ChartCurve, width: int, number: Callable[[float], str], lo: float | None = None
+) -> Line:
+    """`loss 2.31 ▇▆▅▃▂ 2.154, least 2.15` in exactly `width` cells: first, shape, newest and least value. The
+    lowest step is `lo`, or the least value."""
     known = [value for value in curve.values if value is not None]
     if not known:
         return (Cell(fit(f"{curve.name} ?", width)),)
@@ -65,7 +68,7 @@ def spark_line(curve: ChartCurve, width: int, number: Callable[[float], str]) ->
     room = width - width_of(first + last + least)
     return (
         Cell(first),
-        Cell(spark(stretched(curve.values, room), room) if room > 0 else "", curve.tone),
+        Cell(spark(stretched(curve.values, room), room, lo) if room > 0 else "", curve.tone),
         Cell(fit(last + least, width - width_of(first) - max(room, 0))),
     )
 

@@ -103,3 +103,9 @@ def test_a_line_of_sparks_has_the_first_the_newest_and_the_least_value() -> None
     assert width_of(drawn) == 50
     assert drawn.startswith("loss 2.31 █") and drawn.endswith(" 2.154, least 1.5")
     assert "".join(cell.text for cell in spark_line(ChartCurve("loss", []), 10, whole)).strip() == "loss ?"
+
+
+def test_noise_far_from_the_lowest_step_is_no_drama() -> None:
+    curve = ChartCurve("images/s", [10_702.0, 10_191.0, 10_500.0])
+    drawn = "".join(cell.text for cell in spark_line(curve, 60, whole, 0.0))
+    assert {*drawn} & {*"▁▂▃▄▅▆▇█"} <= {"▇", "█"}
