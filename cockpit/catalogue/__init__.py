@@ -190,8 +190,14 @@ def _said(words: str, *marks: str) -> CauseSentence:
     return CauseSentence(words, next(sure, Sureness.SAID), next(passing, None))
 
 
+@cache  # read when a cause is first asked about: not while the cockpit starts
+def by_cause() -> Mapping[str, CatalogueRow]:
+    """All rows, by gate and in the order of its file. Raises KeyError, TypeError, ValueError where a file has
+    a cause or column that there is not."""
+    return {row.cause: row for row in _rows()}
+
+
 def _rows() -> Iterator[CatalogueRow]:
-    """Raises KeyError, TypeError, ValueError where a file has a cause or column that there is not."""
     for gate in Gate:
         text = Path(__file__).with_name(f"{gate.name.lower()}.toml").read_text(encoding="utf-8")
         tables: dict[str, Any] = tomllib.loads(text)
@@ -213,8 +219,6 @@ def _row(cause: Cause, gate: Gate, columns: Mapping[str, Any]) -> CatalogueRow:
     return CatalogueRow(cause=cause, gate=gate, wordings=wordings, **others)
 
 
-ROWS: Final = tuple(_rows())
-BY_CAUSE: Final[Mapping[str, CatalogueRow]] = {row.cause: row for row in ROWS}
 _UNKNOWN: Final = CatalogueRow(
     cause="",
     gate=None,
@@ -236,15 +240,15 @@ class Understood(NamedTuple):
     names: Mapping[str, str]
 
 
-_BY_PLACE: Mapping[TextPlace, tuple[tuple[str, Wording], ...]] = {
-    place: tuple((row.cause, one) for row in ROWS for one in row.wordings if one.place is place)
-    for place in TextPlace
-}
+@cache
+def _wordings(place: TextPlace) -> tuple[tuple[str, Wording], ...]:
+    rows = by_cause().values()
+    return tuple((row.cause, wording) for row in rows for wording in row.wordings if wording.place is place)
 
 
 def understand(place: TextPlace, text: str) -> Understood | None:
     """The first wording of that place that fits the text, None where none does."""
-    for cause, wording in _BY_PLACE[place]:
+    for cause, wording in _wordings(place):
         found = wording.pattern.search(text)
         if found is not None:
             names = {name: (value or "").strip() for name, value in found.groupdict().items()}
@@ -254,7 +258,7 @@ def understand(place: TextPlace, text: str) -> Understood | None:
 
 def row_of(cause: str) -> CatalogueRow:
     """Of a cause that the catalogue does not know one without a gate: it may pass by itself."""
-    return BY_CAUSE.get(cause, _UNKNOWN)
+    return by_cause().get(cause, _UNKNOWN)
 
 
 def is_a(cause: str, trait: Trait) -> bool:

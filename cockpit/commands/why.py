@@ -52,15 +52,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     """Print what the catalogue knows of a cause. Raises BadInput where there is none of that name."""
-    from cockpit.catalogue import BY_CAUSE
+    from cockpit.catalogue import by_cause
     from cockpit.views.cause_page import cause_lines, cause_tree
 
     if options.subject or options.report:
         raise BadInput("--explain: takes no SUBJECT and no --report; name a cause alone")
     name = options.explain.strip().lower()
-    row = BY_CAUSE.get(name)
+    row = by_cause().get(name)
     if row is None:
-        raise BadInput(f"--explain: there is no cause {options.explain!r}; {nearest_words(name, BY_CAUSE)}")
+        raise BadInput(f"--explain: there is no cause {options.explain!r}; {nearest_words(name, by_cause())}")
     if options.output == "table":
         put(cause_lines(row))
     else:

@@ -474,12 +474,12 @@ class Reflector:
         message = self._where.denied("list or watch") if self._is_list_denied else ended.message
         self._polls_left = 0
         self._version = ""
-        phase, seconds = Phase.DENIED, DENIED_SECONDS
-        if how is How.ABSENT:
-            phase, seconds = Phase.ABSENT, ABSENT_SECONDS
-        elif self._batcher.has_listed:
+        phase, seconds = (
+            (Phase.ABSENT, ABSENT_SECONDS) if how is How.ABSENT else (Phase.DENIED, DENIED_SECONDS)
+        )
+        if self._batcher.has_listed and (how is not How.ABSENT or self.resource.is_built_in):
             waits = (*SOON_SECONDS, *AGAIN_SECONDS, DENIED_SECONDS)
-            seconds = waits[min(self._refusals, len(waits) - 1)]
+            seconds = min(waits[min(self._refusals, len(waits) - 1)], seconds)
             self._refusals += 1
         await self._wait_long(phase, message, seconds)
 

@@ -29,6 +29,12 @@ class Resource(msgspec.Struct, frozen=True):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
+    def is_built_in(self) -> bool:
+        """True in the API server's own groups: a definition's group has a dot (apiextensions, validation of
+        CustomResourceDefinition `spec.group`), so a kind without one is not removed while the server runs."""
+        return "." not in self.group
+
+    @property
     def label(self) -> str:
         """What sentences call it: `pods`, `mpijobs.kubeflow.org`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural

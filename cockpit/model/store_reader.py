@@ -1,6 +1,6 @@
 """What the store answers: the one protocol through which everything that only looks sees the cluster."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from cockpit.model.batch import StreamStatus
@@ -76,8 +76,9 @@ class StoreReader(Protocol):
     def pods_room_revision(self) -> int:
         """Grows whenever what the pods on some node ask for moves."""
 
-    def rooms_moved_since(self, revision: int, /) -> Sequence[str]:
-        """Names of nodes on which what pods ask for moved after that `pods_room_revision`."""
+    def rooms_moved_since(self, revision: int, /) -> Collection[str] | None:
+        """Names of nodes on which what pods ask for moved after that `pods_room_revision`; None: not all are
+        remembered."""
 
     def records(self, kind: str, /) -> Mapping[str, Any]:
         """The table of a kind by uid (GPUs by uuid)."""

@@ -1,7 +1,7 @@
 """Secondary indexes: each is told of every put and drop of its kind and holds uids, never a second truth."""
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence, ValuesView
+from collections.abc import Mapping, Sequence, ValuesView
 from itertools import groupby
 from operator import attrgetter
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.store_reader import DutyMean, Requests, Slowdown
 from cockpit.model.throttle import WARM_CELSIUS, harm_of
+from cockpit.store.moves import RecordMoves
 from cockpit.store.multimap import Multimap
 
 NO_REQUESTS = Requests()
@@ -32,8 +33,7 @@ class PodIndex:
         self.claiming: set[str] = set()  # uids of those with devices by claim
         self._sums: dict[str, list[int]] = {}
         self._named: dict[str, dict[str, int]] = {}
-        self.moves = 0  # grows whenever what is asked for on some node does
-        self._moved: dict[str, int] = {}  # node -> `moves` when what is asked for on it moved last, in order
+        self.moves = RecordMoves()  # nodes on which what is asked for changed, by a count of such changes
 
     def put(self, old: Pod | None, new: Pod) -> None:
         """Enter `new`, which replaces `old` (same uid)."""
@@ -101,17 +101,14 @@ class PodIndex:
             self.by_node.discard(old.node, uid)
             self._charge((old,), -1)
 
-    def _charge(self, pods: Iterable[Pod], sign: int) -> None:
+    def _charge(self, pods: Sequence[Pod], sign: int) -> None:
         """Add what pods on nodes ask for to the sums of these, or with `sign` -1 take it away."""
         all_sums, all_named = self._sums, self._named
-        self.moves += 1
-        moved, moves = self._moved, self.moves
+        self.moves.note_all(self.moves.revision + 1, [pod.node for pod in pods])
         for pod in pods:
             if pod.phase in ("Succeeded", "Failed"):  # a finished pod holds nothing
                 continue
             node, gpus, named = pod.node, pod.gpus, pod.traits.resources
-            moved.pop(node, None)
-            moved[node] = moves  # last in order
             sums = all_sums.get(node)
             if sums is None:
                 sums = all_sums[node] = [0, 0, 0, 0]
@@ -130,15 +127,6 @@ class PodIndex:
             if not sums[3]:
                 del all_sums[node]
                 all_named.pop(node, None)
-
-    def moved_since(self, moves: int) -> list[str]:
-        """Nodes on which what is asked for moved after `moves` was that number."""
-        found: list[str] = []
-        for node, at in reversed(self._moved.items()):
-            if at <= moves:
-                break
-            found.append(node)
-        return found
 
     def named(self, node: str) -> Mapping[str, int]:
         """Requests on the node by resource, without cpu and memory."""

@@ -2,7 +2,7 @@
 
 import copy
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -297,16 +297,17 @@ class Store:
     @property
     def room_revision(self) -> int:
         """Grows whenever a node moved, or what the pods on some node ask for."""
-        return self._nodes.moves + self._pods.moves
+        return self._nodes.moves + self._pods.moves.revision
 
     @property
     def pods_room_revision(self) -> int:
         """Grows whenever what the pods on some node ask for moves."""
-        return self._pods.moves
+        return self._pods.moves.revision
 
-    def rooms_moved_since(self, revision: int) -> Sequence[str]:
-        """Names of nodes on which what pods ask for moved after that `pods_room_revision`."""
-        return self._pods.moved_since(revision)
+    def rooms_moved_since(self, revision: int) -> Collection[str] | None:
+        """Names of nodes on which what pods ask for moved after that `pods_room_revision`; None: not all are
+        remembered."""
+        return self._pods.moves.since(revision)
 
     def records(self, kind: str) -> Mapping[str, Any]:
         """The table of a kind by uid (GPUs by uuid); live, so copy before awaiting."""

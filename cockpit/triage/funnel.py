@@ -199,7 +199,8 @@ def _unmoved(snapshot: ClusterSnapshot, shape: Shape, before: Sifted | None) -> 
         return {}
     store = snapshot.store
     moved = store.moved_since(Kind.NODE, before.revision[0])
-    if moved is None:
+    rooms = store.rooms_moved_since(before.revision[1])
+    if moved is None or rooms is None:
         return {}
     kept = dict(before.looks)
     nodes = snapshot.nodes
@@ -207,7 +208,7 @@ def _unmoved(snapshot: ClusterSnapshot, shape: Shape, before: Sifted | None) -> 
         for name in kept.keys() - nodes.keys():
             del kept[name]
     records = (store.get(Kind.NODE, uid) for uid in moved)
-    for name in (*(one.name for one in records if one), *store.rooms_moved_since(before.revision[1])):
+    for name in (*(one.name for one in records if one), *rooms):
         kept.pop(name, None)
     return kept
 

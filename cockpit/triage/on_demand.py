@@ -5,7 +5,7 @@ answered; the asking is elsewhere."""
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cockpit.catalogue import ROWS, TextPlace, Unwatched, row_of
+from cockpit.catalogue import TextPlace, Unwatched, by_cause, row_of
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.scheduling_context import UNKNOWN, Budget, Surroundings
 from cockpit.model.broken_write import BrokenWrite, EndedDrain
@@ -29,7 +29,11 @@ TOLD_BY_LOG = frozenset(
     {
         Cause.CRASHES,
         Cause.BETWEEN_ATTEMPTS,
-        *(row.cause for row in ROWS if any(one.place is TextPlace.LOG for one in row.wordings)),
+        *(
+            row.cause
+            for row in by_cause().values()
+            if any(one.place is TextPlace.LOG for one in row.wordings)
+        ),
     }
 )
 """Causes of which the last line of a log says more than the exit code, or that it is what told them."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from cockpit.catalogue import BY_CAUSE, Cause, TextPlace, Trait, is_a, understand
+from cockpit.catalogue import Cause, TextPlace, Trait, by_cause, is_a, understand
 from cockpit.gangs import scheduler
 from cockpit.gangs.draft import draft, joined, not_understood, tell
 from cockpit.gangs.sentence import counted
@@ -417,7 +417,7 @@ def _as_told(pod: Pod, sifted: Sifted, word: SchedulerWord) -> Finding:
     said, told, counts = word.said, word.causes, Counter[str]()
     for number, reason in word.parts:
         counts[id_of(reason)] += number
-    rows = (BY_CAUSE[one] for one in told if one)
+    rows = (by_cause()[one] for one in told if one)
     ranked = sorted((-counts[row.cause], row.specificity, row.cause) for row in rows if row.specificity)
     known = [cause for *_, cause in ranked]
     if not known:

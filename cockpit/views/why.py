@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cockpit_widgets.types import Cell, Column, ToneLine
 
-from cockpit.catalogue import BY_CAUSE, Mender, yields
+from cockpit.catalogue import Mender, by_cause, yields
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.waiting_reasons import waiting_reason
 from cockpit.model.finding import BETWEEN_COMMANDS, Change, Evidence, Expected, Finding, Funnel
@@ -89,7 +89,7 @@ def _head(verdict: Finding, now_seconds: float) -> list[str]:
     text: list[str] = [ToneLine(verdict.sentence or nothing or "nothing is wrong with it", "strong")]
     if verdict.is_trouble:
         text.append(ToneLine(_standing(verdict, now_seconds), "warn"))
-    row = BY_CAUSE.get(verdict.cause)
+    row = by_cause().get(verdict.cause)
     if row is not None:
         text.append(ToneLine(f"{row.meaning[:1].upper()}{row.meaning[1:]}.", "dim"))
         text.append(ToneLine(remedy_line(verdict.fact("remedy") or row.remedy, row.mender), "dim"))
@@ -100,9 +100,9 @@ def _head(verdict: Finding, now_seconds: float) -> list[str]:
     text += (ToneLine(f"Then also: {item.sentence}", "warn") for item in verdict.then)
     told = {verdict.cause, *(item.cause for item in verdict.then)}
     more = (
-        BY_CAUSE[cause]
+        by_cause()[cause]
         for cause in verdict.also
-        if cause in BY_CAUSE and cause not in told and not any(yields(cause, other) for other in told)
+        if cause in by_cause() and cause not in told and not any(yields(cause, other) for other in told)
     )
     text += (ToneLine(f"Then also: {row.meaning}{_counted(row.cause, verdict)}.", "warn") for row in more)
     if verdict.funnel is not None and verdict.funnel.steps:

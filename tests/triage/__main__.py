@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
-from cockpit.catalogue import BY_CAUSE
+from cockpit.catalogue import by_cause
 from tests.real import commit, seed_of
 from tests.triage import company, judge, offer_plays, recorder, table
 from tests.triage.bed_walls import WALLS as BED_WALLS
@@ -312,7 +312,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = parser.parse_args(arguments)
     assert ALL
-    if given.command == "take" and not given.place.is_dir() and given.top not in BY_CAUSE:
+    if given.command == "take" and not given.place.is_dir() and given.top not in by_cause():
         parser.error(f"--top {given.top!r}: give the row of the catalogue that was the cause, such as taint")
     return COMMANDS[given.command](given)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.catalogue import ROWS
+from cockpit.catalogue import by_cause
 from cockpit.cli import build_parser
 from cockpit.commands.output import plain
 from cockpit.commands.triage import table_lines
@@ -105,7 +105,10 @@ def _helps(parser: argparse.ArgumentParser) -> Iterator[str]:
 def test_no_code_of_a_cause_is_shown_anywhere(cases: list[Case]) -> None:
     shown = {f"help {at}": text for at, text in enumerate(_helps(build_parser()))}
     shown |= {str(path): path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
-    shown |= {f"--explain {row.cause}": "\n".join(cause_lines(row)) + str(cause_tree(row)) for row in ROWS}
+    shown |= {
+        f"--explain {row.cause}": "\n".join(cause_lines(row)) + str(cause_tree(row))
+        for row in by_cause().values()
+    }
     for case in cases:
         view, verdicts = rows_of(case)
         told = advised(explain(case.file.subject, view), view)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.catalogue import BY_CAUSE, Cause, Mender
+from cockpit.catalogue import Cause, Mender, by_cause
 from tests.triage.case import CASES, read_cases
 from tests.triage.hands import HANDS, all_hands
 from tests.triage.judge import (
@@ -52,8 +52,8 @@ def test_every_row_says_whose_hands_its_remedy_is_in() -> None:
     assert set(Cause) <= set(known)
     assert all(one.whose in HANDS and one.why for one in known.values())
     for row in Cause:  # who is not named as mending it has nothing to be offered
-        assert known[row].whose in (BY_CAUSE[row].mender, "nobody")
-        if BY_CAUSE[row].mender is Mender.INFRA:
+        assert known[row].whose in (by_cause()[row].mender, "nobody")
+        if by_cause()[row].mender is Mender.INFRA:
             assert known[row].whose == "nobody"
     others = set(known) - set(Cause)
     assert others <= set(SCRIPTS)

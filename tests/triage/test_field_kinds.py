@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from cockpit.catalogue import BY_CAUSE, Cause, Permanence, lasts
+from cockpit.catalogue import Cause, Permanence, by_cause, lasts
 from cockpit.model.finding import FilterStep, Finding, Funnel, Subject
 from cockpit.triage.engine import explain
 from cockpit.triage.pool_walk import of_queue
@@ -311,7 +311,7 @@ def test_nodes_that_are_out_as_well_are_counted(steps: tuple[str, ...], says: st
     cause = Cause.NODES_NOT_READY
     found = Finding(cause=Cause.GPUS_SHORT, sentence="needs 8 GPUs", funnel=funnel, also=(cause,))
     told = [one for one in lines(found, view_of(reports(NOW_SECONDS))) if one.startswith("Then also")]
-    assert told == [f"Then also: {BY_CAUSE[cause].meaning}{says}."]
+    assert told == [f"Then also: {by_cause()[cause].meaning}{says}."]
 
 
 def test_a_pod_of_a_job_that_is_called_like_the_operator_is_not_the_operator() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.catalogue import BY_CAUSE, Cause
+from cockpit.catalogue import Cause, by_cause
 from cockpit.commands.why import _past
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.model.record import Condition, Kind
@@ -174,13 +174,13 @@ def test_jobs_that_sessions_on_this_host_saw_end_are_known(
 
 @pytest.mark.parametrize("cause", list(Cause))
 def test_every_cause_is_explained_by_its_row(capsys: Capture, cause: Cause) -> None:
-    row = BY_CAUSE[cause]
+    row = by_cause()[cause]
     code, out, _ = run(capsys, "why", "--explain", cause)
     assert code == 0
     tree = read_json(run(capsys, "why", "--explain", cause.upper(), "-o", "json")[1])
     assert (tree["cause"], tree["gate"], tree["mender"]) == (cause, row.gate, row.mender)
     assert len(tree["texts"]) == len(row.wordings)
-    assert bool(tree["roots"]) == bool(BY_CAUSE[cause].roots)
+    assert bool(tree["roots"]) == bool(by_cause()[cause].roots)
     for said in (cause, row.meaning, row.remedy, row.mender, row.gate, row.source, row.where):
         assert str(said) in out
     assert all(one.regex in out for one in row.wordings)

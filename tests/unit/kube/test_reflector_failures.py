@@ -337,7 +337,7 @@ async def test_what_was_allowed_before_is_asked_for_again_after_1_2_and_4_second
     ("code", "reason", "phase", "later"),
     [
         (403, "Forbidden", Phase.DENIED, [15, 30, 60, 120, 300, 300]),
-        (404, "NotFound", Phase.ABSENT, [60, 60, 60]),
+        (404, "NotFound", Phase.ABSENT, [15, 30, 60, 60, 60]),
     ],
 )
 async def test_what_is_gone_is_asked_for_soon_then_rarely_and_the_rows_stand(

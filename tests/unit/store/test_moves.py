@@ -1,8 +1,11 @@
 """Which records moved since a revision, and where pods' requests did."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind
-from cockpit.store.moves import MOST
+from cockpit.store.moves import MOST, RecordMoves
 from cockpit.store.store import Store
 from tests.unit.store.builders import fleet
 
@@ -33,4 +36,16 @@ def test_nodes_are_named_whose_pods_ask_for_something_else() -> None:
     store.apply(Batch(kind=Kind.POD, changed=pods))
     seen = store.pods_room_revision
     store.apply(Batch(kind=Kind.POD, removed=(pods[1].uid,)))
-    assert list(store.rooms_moved_since(seen)) == [pods[1].node]
+    assert list(store.rooms_moved_since(seen) or ()) == [pods[1].node]
+
+
+@given(st.lists(st.integers(1, MOST + 3), min_size=1, max_size=8), st.integers(0, 9))
+def test_moves_that_come_together_are_remembered_as_one_by_one(counts: list[int], since: int) -> None:
+    together, single = RecordMoves(), RecordMoves()
+    for revision, count in enumerate(counts, start=1):
+        uids = [f"{revision}-{number}" for number in range(count)]
+        together.note_all(revision, uids)
+        for uid in uids:
+            single.note(revision, uid)
+    assert together.revision == single.revision == len(counts)
+    assert together.since(since) == single.since(since)

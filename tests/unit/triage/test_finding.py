@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.catalogue import ROWS
+from cockpit.catalogue import by_cause
 from cockpit.gangs.draft import draft, joined
 from cockpit.gangs.wording import say, shortened
 from cockpit.model.finding import FilterStep, Finding, Funnel, Subject
@@ -69,12 +69,12 @@ def test_a_shortened_name_fits(name: str, width: int) -> None:
 
 
 def test_every_wording_compiles_though_none_is_compiled_before_it_is_asked_for() -> None:
-    assert all(one.pattern.pattern == one.regex for row in ROWS for one in row.wordings)
+    assert all(one.pattern.pattern == one.regex for row in by_cause().values() for one in row.wordings)
 
 
 WORDINGS = [
     (one.pattern.pattern, words)
-    for row in ROWS
+    for row in by_cause().values()
     for one in row.wordings
     for words in sorted({one.words, one.many} - {""})
     if "{" in words and "}{" not in words  # of names side by side only one is there

@@ -5,7 +5,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.catalogue import BY_CAUSE, Cause, Permanence, lasts, yields
+from cockpit.catalogue import Cause, Permanence, by_cause, lasts, yields
 from cockpit.model.finding import Finding
 from cockpit.model.sureness import Sureness
 from cockpit.triage.judgement import judged
@@ -84,4 +84,4 @@ def test_no_two_causes_yield_to_each_other() -> None:
 
 
 def test_every_cause_has_one_row() -> None:
-    assert set(BY_CAUSE) == set(Cause)
+    assert set(by_cause()) == set(Cause)
