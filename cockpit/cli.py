@@ -158,6 +158,9 @@ def _triage(nouns: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("--watch", action="store_true", help="print again when it changes, until interrupted")
     every = "refresh interval in seconds (default: 5)"
     parser.add_argument("--interval", type=seconds, default=5.0, metavar="SECONDS", help=every)
+    parser.add_argument(
+        "--each", action="store_true", help="a row for each object, also where many are alike"
+    )
     _output(parser)
     _waiting(parser)
 

@@ -44,6 +44,8 @@ async def watch(
             notes = await live.settle(NEEDED, options.timeout, with_gpus=True, tells_rest=True)
             now_seconds = clock.cluster_now()
             found = await _found(live, now_seconds)
+            if options.each:
+                found = tuple(each for row in found for each in row.alike or (row,))
             news = [(item.key, item.sentence) for item in found]
             if news != printed:
                 put(page(options, live, found, now_seconds))
@@ -118,4 +120,5 @@ def item(row: Finding) -> dict[str, Any]:
         "cause": row.cause,
         "root": None if row.root is None else row.root._asdict(),
         "jobs": row.others,
+        "rows": [item(one) for one in row.alike],
     }

@@ -153,6 +153,7 @@ class Finding(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     What needs a human has a `finding` (job-waits, node-not-ready, ...) and is a row of *Now*: `row` is the
     key of its object, `is_bad` that it is broken (▲) and not only wasteful or waiting for a decision (●),
     `remedies` begin with what it offers, `others` counts further jobs that wait or broke for the same root.
+    `alike` are the rows of many objects of one kind and cause that this row stands for, () else.
     """
 
     subject: Subject = NO_SUBJECT
@@ -178,6 +179,7 @@ class Finding(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     is_bad: bool = False
     remedies: tuple[KeyRemedy, ...] = ()
     others: int = 0
+    alike: tuple["Finding", ...] = ()
 
     @property
     def key(self) -> str:

@@ -19,8 +19,10 @@ from cockpit.model.job import Job
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.screens.alike import AlikeScreen
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
+from cockpit.screens.problem_subject import open_subject, thing_of
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.services.problems import is_settled
 from cockpit.telemetry.focus import Focus
@@ -217,16 +219,7 @@ class NowScreen(Place):
 
     def thing(self, kind: str) -> Job | Node | Pod | None:
         key = self.query_one("#attention", ResourceTable).cursor_key
-        if key is None:
-            return None
-        store = self.cockpit.cluster.store
-        if kind == "job":
-            return self.cockpit.cluster.jobs.job(_subject(key))
-        if kind == "pod":
-            pod = store.by_key(Kind.POD, _subject(key)) if key.startswith("pod-") else None
-            return pod if isinstance(pod, Pod) else None
-        found = store.by_key(Kind.NODE, _subject(key)) if kind == "node" else None
-        return found if isinstance(found, Node) else None
+        return None if key is None else thing_of(self, kind, key)
 
     def action_acknowledge(self) -> None:
         from cockpit.screens.acknowledge import acknowledge
@@ -267,7 +260,11 @@ class NowScreen(Place):
 
             self.app.push_screen(SinceLeftScreen())
         elif event.table.id == "attention":
-            self._open_subject(_subject(event.key))
+            row = self._rows.get(event.key)
+            if row is not None and row.found.alike:
+                self.app.push_screen(AlikeScreen(event.key, row.found.title))
+            else:
+                open_subject(self, event.key)
         elif event.table.id == "pools":
             from cockpit.screens.pool import PoolScreen
 
@@ -280,17 +277,3 @@ class NowScreen(Place):
     def on_heatmap_block_activated(self, event: Heatmap.BlockActivated) -> None:
         event.stop()
         self.cockpit.open_node(event.key)
-
-    def _open_subject(self, subject: str) -> None:
-        """A job or a node has a page; what else there is is explained."""
-        if self.cockpit.cluster.jobs.job(subject) is not None:
-            self.cockpit.open_job(subject)
-        elif self.cockpit.cluster.store.by_key(Kind.NODE, subject) is not None:
-            self.cockpit.open_node(subject)
-        else:
-            self.action_why()
-
-
-def _subject(key: str) -> str:
-    """The key of the object that a finding is about: finding keys are `finding:object key`."""
-    return key.split(":", 1)[1] if ":" in key else key

@@ -387,6 +387,8 @@ def is_sighted(cluster: Cluster, found: Finding) -> bool:
 
 def exists(cluster: Cluster, found: Finding) -> bool:
     """Whether what it is about is still there."""
+    if found.alike:
+        return True
     if found.finding.startswith("job-"):
         return cluster.jobs.job(found.row) is not None
     if found.finding.startswith("node-"):

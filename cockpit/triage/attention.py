@@ -36,7 +36,7 @@ def needs_human(
     *,
     verdicts: Verdicts | None = None,
 ) -> tuple[Finding, ...]:
-    """A row for each root, the most urgent first.
+    """A row for each root, or for many that are alike, the most urgent first.
 
     With namespaces only their jobs; nodes and streams belong to everybody. `verdicts` are those that a caller
     who asks again and again has kept, and the rows with them.

@@ -17,6 +17,7 @@ from cockpit.model.namespaces import Namespaces
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.triage.alike_rows import AlikeRows
 from cockpit.triage.left_over import marked_nodes
 from cockpit.triage.now_findings import (
     WAITING_SECONDS,
@@ -53,6 +54,7 @@ class NowRows:
         self._verdicts = verdicts
         self._namespaces = namespaces
         self._groups = RootGroups(self._refresh)
+        self._alike = AlikeRows()
         self._number = -1  # of the update of the job rows that was seen last
         self._now_seconds = 0.0
         self._jobs: dict[str, Job] = {}  # as they were judged, the longest ago first
@@ -77,9 +79,9 @@ class NowRows:
         return bool(self._due or self._nodes_due)
 
     def look(self, now_seconds: float) -> list[Finding]:
-        """A row for each root, in no order."""
+        """A row for each root, or for many that are alike, in no order."""
         self.go_on(now_seconds)
-        return list(self._groups.told())
+        return self._alike.joined(self._groups.told())
 
     def go_on(self, now_seconds: float) -> None:
         """Judge what moved and what has its turn, as far as the pace allows."""

@@ -173,7 +173,8 @@ class OnDemand:
 
 def rows_of(found: Iterable[Finding], store: StoreReader, jobs: JobReader) -> tuple[tuple[Pod, ...], ...]:
     """The members behind findings of which a log may say more: of the first ones, a screenful."""
-    told = [one for one in found if one.cause in TOLD_BY_LOG][:MOST_LOGS]
+    rows = (row for one in found for row in one.alike or (one,))
+    told = [row for row in rows if row.cause in TOLD_BY_LOG][:MOST_LOGS]
     return tuple(_members(one, store, jobs) for one in told)
 
 

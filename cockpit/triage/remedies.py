@@ -4,11 +4,12 @@ from collections.abc import Iterable
 
 from cockpit.model.finding import KeyRemedy
 
-__all__ = ["DRAIN", "KILL", "LOGS", "OPEN", "RECLAIM", "WHY", "KeyRemedy", "remedy_text"]
+__all__ = ["DRAIN", "KILL", "LIST", "LOGS", "OPEN", "RECLAIM", "WHY", "KeyRemedy", "remedy_text"]
 
 WHY = KeyRemedy("why", "w", "why")
 LOGS = KeyRemedy("logs", "l", "logs")
 OPEN = KeyRemedy("open", "enter", "open")
+LIST = KeyRemedy("list", "enter", "open")
 DRAIN = KeyRemedy("drain after its jobs", "D", "D", is_write=True)
 RECLAIM = KeyRemedy("reclaim", "R", "R", is_write=True)
 KILL = KeyRemedy("kill", "K", "K", is_write=True)

@@ -94,6 +94,10 @@ def key_of(found: Finding) -> ProblemKey:
     return (found.row, found.finding)
 
 
+def _rows(found: Finding) -> Iterable[str]:
+    return (found.row, *(one.row for one in found.alike))
+
+
 def is_worse(found: Finding, known: Acknowledgement) -> bool:
     """Whether it became worse than what was acknowledged, or has another cause."""
     causes = {found.cause, known.cause}
@@ -150,14 +154,14 @@ class Troubles:
         no trouble of its own: its cause had not come yet.
         """
         here = {key_of(one): one for one in found}
-        subjects = {one.row for one in found}
+        subjects = {row for one in found for row in _rows(one)}
         for key, one in here.items():
             self._meet(key, one, now_seconds)
         for key in [key for key in self._troubles if key not in here]:
             if not self._has_settled:
                 del self._troubles[key]
-            elif key[0] in subjects:
-                self._drop(key, now_seconds)  # it is told by another cause now
+            elif not subjects.isdisjoint(_rows(self._troubles[key].found)):
+                self._drop(key, now_seconds)  # it is told by another cause or row now
             else:
                 self._miss(key, now_seconds, is_sighted, exists, is_mended)
         self._has_settled = self._has_settled or is_settled

@@ -290,7 +290,9 @@ class FixtureStage:
     def job_pod(self, of: Tree, spec: Tree, *, index: int = 0, **given: Any) -> Tree:
         """A pod of a Job, named and labelled as the controller does."""
         name = of["metadata"]["name"]
-        tail = f"{self.draw.rng.getrandbits(25):05x}"[:5]
+        taken = {pod["metadata"]["name"] for pod in self.get("pods")}
+        while f"{name}-{(tail := f'{self.draw.rng.getrandbits(25):05x}'[:5])}" in taken:
+            pass
         marks = {
             "batch.kubernetes.io/job-name": name,
             "batch.kubernetes.io/controller-uid": of["metadata"]["uid"],

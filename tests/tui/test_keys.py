@@ -12,6 +12,7 @@ from textual.dom import DOMNode
 from textual.pilot import Pilot
 
 from cockpit.screens import help as help_page
+from cockpit.screens.alike import AlikeScreen
 from cockpit.screens.job import JobScreen
 from cockpit.screens.keymap import EVERYWHERE, KEYS, VERB
 from cockpit.screens.node import NodeScreen
@@ -29,7 +30,8 @@ from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 
 PAGES: tuple[type[Place], ...] = (
-    JobScreen, NodeScreen, QueueScreen, PoolScreen, WhyScreen, SubmitScreen, ScaleScreen, SinceLeftScreen
+    JobScreen, NodeScreen, QueueScreen, PoolScreen, WhyScreen, SubmitScreen, ScaleScreen, SinceLeftScreen,
+    AlikeScreen
 )  # fmt: skip
 SCREENS = (*PLACES.values(), *PAGES)
 BODIES = (ResourceTable, Heatmap, LogView)
