@@ -5,12 +5,32 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cockpit.actions.broken_writes import acknowledge, read_left_over
+from cockpit.actions.demand_reads import read_standing
+from cockpit.actions.enter import enter
+from cockpit.actions.field_choices import ask_offers, ask_topologies
+from cockpit.actions.forward import find_board, hold_open
+from cockpit.actions.idle_reads import IdleReads, judge_all, read_idle, read_idle_once
+from cockpit.actions.on_demand_reads import read_on_demand
+from cockpit.actions.perform import rehearse
+from cockpit.actions.scaler_reads import read_scalers
+from cockpit.actions.surroundings import ask_surroundings
+from cockpit.actions.verdict_reads import with_reads
 from cockpit.errors import BadInput, NoConnection
+from cockpit.kube.contexts import context_names, context_namespaces
+from cockpit.kube.discovery import discover
+from cockpit.kube.log_fan_in import LogFanIn, read_once
+from cockpit.kube.log_streams import refuse_unsplit
+from cockpit.kube.objects import get_object
+from cockpit.kube.pod_times import read_times
+from cockpit.local_state.audit import local_user
 from cockpit.model.log import Life, LogLine, LogSource, LogWish
 from cockpit.model.plan import Outcome, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.pod_times import PodTimes
 from cockpit.model.record import Kind
+from cockpit.pools.capacity import demand_name
+from cockpit.triage.engine import job_behind
 from cockpit.yaml_text import yaml_text
 
 if TYPE_CHECKING:
@@ -18,14 +38,12 @@ if TYPE_CHECKING:
     from cockpit.actions.enter import Entrance, Join
     from cockpit.actions.field_choices import Offer
     from cockpit.actions.forward import Passage, Stay
-    from cockpit.actions.idle_reads import IdleReads
     from cockpit.actions.perform import AuditLog
     from cockpit.actions.surroundings import Needs
     from cockpit.actions.verdict_reads import LogKey
     from cockpit.attach import Attachment
     from cockpit.fit.scheduling_context import Surroundings
     from cockpit.gangs.engine import Topologies
-    from cockpit.kube.log_fan_in import LogFanIn
     from cockpit.kube.session import ApiSession
     from cockpit.model.broken_write import BrokenWrite
     from cockpit.model.finding import Subject
@@ -47,15 +65,11 @@ class ApiServer:
 
     async def contexts(self) -> tuple[str, ...]:
         """Names of the contexts in the kubeconfig. Raises NoConnection where it cannot be read."""
-        from cockpit.kube.contexts import context_names
-
         names: tuple[str, ...] = await asyncio.to_thread(context_names, self._attachment.options.kubeconfig)
         return names
 
     async def context_namespaces(self) -> tuple[str, ...]:
         """Namespaces that contexts of this cluster name in the kubeconfig. Raises NoConnection."""
-        from cockpit.kube.contexts import context_namespaces
-
         kubeconfig, context = self._attachment.options.kubeconfig, self._attachment.context
         return await asyncio.to_thread(context_namespaces, kubeconfig, context)
 
@@ -66,8 +80,6 @@ class ApiServer:
 
     async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
         """Lines of one object as YAML, read now. Raises CockpitError with one sentence."""
-        from cockpit.kube.objects import get_object
-
         session, served = self._attachment.connected(), self._attachment.served
         resource = served.find(api_version.rpartition("/")[0], kind) if served is not None else None
         if resource is None:
@@ -77,22 +89,16 @@ class ApiServer:
 
     async def read_times(self, namespace: str, pod: str) -> PodTimes:
         """When a pod was bound and started. Raises CockpitError with one sentence."""
-        from cockpit.kube.pod_times import read_times
-
         return await read_times(self._attachment.connected(), namespace, pod)
 
     # ---- logs
 
-    def follow_logs(self, wish: LogWish, sink: Callable[[list[LogLine]], None]) -> "LogFanIn":
+    def follow_logs(self, wish: LogWish, sink: Callable[[list[LogLine]], None]) -> LogFanIn:
         """A reader of many logs; it says itself what it cannot read."""
-        from cockpit.kube.log_fan_in import LogFanIn
-
         return LogFanIn(self._attachment.connected, wish, sink, self._life)
 
     async def refuse_unsplit(self, source: LogSource) -> None:
         """Raises CockpitError with one sentence where one stream of a log alone cannot be had."""
-        from cockpit.kube.log_streams import refuse_unsplit
-
         await refuse_unsplit(self._attachment.connected(), source)
 
     async def read_log(
@@ -104,8 +110,6 @@ class ApiServer:
         is_previous: bool = False,
     ) -> list[LogLine]:
         """The last or the first lines of one log. Raises CockpitError with one sentence."""
-        from cockpit.kube.log_fan_in import read_once
-
         return await read_once(
             self._attachment.connected(),
             source,
@@ -122,15 +126,10 @@ class ApiServer:
 
     async def read_scalers(self) -> "ScalersRead":
         """The autoscalers of pods in the namespaces in force. Raises NoConnection."""
-        from cockpit.actions.scaler_reads import read_scalers
-
         return await read_scalers(self._attachment.connected(), self._attachment.namespaces)
 
     async def read_standing(self, pool: "Pool") -> "StandingRead":
         """What of ours asks for nodes of the pool. Raises NoConnection."""
-        from cockpit.actions.demand_reads import read_standing
-        from cockpit.pools.capacity import demand_name
-
         session, lookup = self._attachment.connected(), self._attachment.lookup
         return await read_standing(session, lookup, demand_name(pool))
 
@@ -138,20 +137,14 @@ class ApiServer:
 
     async def ask_choices(self, sources: Iterable[str], namespace: str) -> "Mapping[str, Offer]":
         """What the cluster offers for fields of a form, by source. Raises CockpitError."""
-        from cockpit.actions.field_choices import ask_offers
-
         return await ask_offers(self._attachment.connected(), self._attachment.lookup, sources, namespace)
 
     async def ask_topologies(self) -> "Topologies | None":
         """The topologies of the cluster, None if unknown. Raises CockpitError."""
-        from cockpit.actions.field_choices import ask_topologies
-
         return await ask_topologies(self._attachment.connected(), self._attachment.lookup)
 
     async def ask_surroundings(self, needs: "Needs") -> "Surroundings":
         """Claims, budgets and the like that a gang needs. Raises NoConnection."""
-        from cockpit.actions.surroundings import ask_surroundings
-
         return await ask_surroundings(self._attachment.connected(), needs)
 
     async def ask_verdict(
@@ -164,10 +157,6 @@ class ApiServer:
         """The view with all further inputs of a verdict about the subject; `lines` caches log lines,
         `folders` contain further templates.
         Raises NoConnection."""
-        from cockpit.actions.idle_reads import judge_all
-        from cockpit.actions.verdict_reads import with_reads
-        from cockpit.triage.engine import job_behind
-
         one = self._attachment
         session = await self._discovered()
         known, job = one.verdicts.on_demand.idle, job_behind(subject, view)
@@ -178,16 +167,12 @@ class ApiServer:
     async def read_on_demand(self, rows: Iterable[tuple[Pod, ...]]) -> bool:
         """Read what rows (the members of each) rest on and no watch covers; whether anything new was learnt.
         Raises NoConnection."""
-        from cockpit.actions.on_demand_reads import read_on_demand
-
         one = self._attachment
         session, now_seconds = await self._discovered(), one.clock.cluster_now()
         return await read_on_demand(session, one.lookup, one.verdicts, rows, now_seconds)
 
     async def _discovered(self) -> "ApiSession":
         """The session, once it is known what the server serves. Raises NoConnection."""
-        from cockpit.kube.discovery import discover
-
         session = self._attachment.connected()
         if self._attachment.served is None:
             self._attachment.served = await discover(session)
@@ -196,9 +181,6 @@ class ApiServer:
     async def read_left_over(self, log: "AuditRead") -> bool:
         """Find the writes and drains that sessions on this host began and did not end, with what became of
         them; whether anything new was learnt. Raises NoConnection, BadInput where the log cannot be read."""
-        from cockpit.actions.broken_writes import read_left_over
-        from cockpit.local_state.audit import local_user
-
         one = self._attachment
         found = await read_left_over(one.connected(), log, local_user(), one.clock)
         return one.verdicts.on_demand.take_left_over(found.writes, found.drains)
@@ -206,8 +188,6 @@ class ApiServer:
     def acknowledge_write(self, audit_id: str, log: "AuditLog") -> "BrokenWrite":
         """Note that a person knows of that write, which was broken off; it is not told again. Raises BadInput
         where none has that id or the line cannot be written, NoConnection."""
-        from cockpit.actions.broken_writes import acknowledge
-
         one = self._attachment
         known = one.verdicts.on_demand
         write = next((it for it in known.broken_writes if it.audit_id == audit_id), None)
@@ -221,30 +201,22 @@ class ApiServer:
     async def read_idle_jobs(self) -> bool:
         """Judge some of the jobs that look idle by what they did over the last hours; whether anything new
         was learnt. Raises NoConnection."""
-        from cockpit.actions.idle_reads import read_idle
-
         one = self._attachment
         known = one.verdicts.on_demand.idle
         return await read_idle(known, one.jobs.jobs, self._idle_reads(), one.clock.cluster_now())
 
     async def read_idle_jobs_once(self) -> None:
         """Judge all of them, as far as one gets in some seconds. Raises NoConnection."""
-        from cockpit.actions.idle_reads import read_idle_once
-
         one = self._attachment
         known = one.verdicts.on_demand.idle
         await read_idle_once(known, one.jobs.jobs, self._idle_reads(), one.clock.cluster_now())
 
-    def _idle_reads(self) -> "IdleReads":
-        from cockpit.actions.idle_reads import IdleReads
-
+    def _idle_reads(self) -> IdleReads:
         one = self._attachment
         return IdleReads(one.store, one.connected(), one.lines)
 
     async def rehearse(self, plan: Plan) -> Outcome:
         """What the server would say to the plan, by a dry run."""
-        from cockpit.actions.perform import rehearse
-
         try:
             session = self._attachment.connected()
         except NoConnection as error:
@@ -255,21 +227,15 @@ class ApiServer:
 
     async def find_board(self, job: str, members: Iterable[Pod]) -> "Passage":
         """Where the job's TensorBoard is. Raises BadInput where no member tells of one, Refused."""
-        from cockpit.actions.forward import find_board
-
         return await find_board(self._attachment.connected(), job, members)
 
     async def hold_open(
         self, passage: "Passage", audit: "AuditLog", stay: "Stay", *, changed: Callable[[], None]
     ) -> str:
         """Forward a port until `stay` ends; answers why it ended. Raises CockpitError."""
-        from cockpit.actions.forward import hold_open
-
         session, clock = self._attachment.connected(), self._attachment.clock
         return await hold_open(passage, session, audit, clock, stay, changed=changed)
 
     async def enter(self, entrance: "Entrance", audit: "AuditLog", join: "Join") -> int:
         """Run a command in a pod; answers its exit code. Raises CockpitError."""
-        from cockpit.actions.enter import enter
-
         return await enter(entrance, self._attachment.connected(), audit, self._attachment.clock, join)

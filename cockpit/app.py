@@ -5,10 +5,11 @@ import random
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cockpit_widgets import ConfirmDialog
 from cockpit_widgets.calm_theme import CALM_DARK
 from cockpit_widgets.text import plain
 from textual.actions import ActionParseResult, parse
@@ -17,17 +18,19 @@ from textual.dom import DOMNode
 from textual.worker import WorkType
 
 from cockpit import gc_tuning
-from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
+from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput, NoConnection
 from cockpit.kube.logins import Logins
+from cockpit.local_state.audit import Audit
 from cockpit.local_state.config import Settings
 from cockpit.local_state.crashes import Crashes
 from cockpit.local_state.state import Choice, Choices
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
+from cockpit.pools.forecast import PoolExperience
 from cockpit.screens.app_base import AppBase
 from cockpit.screens.app_protocol import Inspection
 from cockpit.screens.key_rights import tell_missing
@@ -35,8 +38,6 @@ from cockpit.screens.keymap import VERB
 from cockpit.screens.login import ScreensTerminal
 from cockpit.screens.now import NowScreen
 from cockpit.screens.place import Place, close_pages
-from cockpit.services.drains import Drains
-from cockpit.services.pool_changes import PoolChanges
 from cockpit.services.pool_watch import PoolWatch
 from cockpit.services.problems import PAUSE_SECONDS, Files, NowWatch
 from cockpit.services.row_reads import RowReads
@@ -48,11 +49,13 @@ if TYPE_CHECKING:
     from cockpit.actions.bulk import Result
     from cockpit.actions.planning import FreshPlanning, Planning
     from cockpit.actions.verbs.verb import Verb
-    from cockpit.local_state.audit import Audit
+    from cockpit.api_server import ApiServer
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.finding import Finding
     from cockpit.model.job import Job
-    from cockpit.pools.forecast import PoolExperience
+    from cockpit.screens.pages import PageOpener
+    from cockpit.services.drains import Drains
+    from cockpit.services.pool_changes import PoolChanges
 
 _OF_CONTEXT = ("namespaces", "write", "prometheus", "outside", "autoscaler_status")
 CALM_SECONDS = 0.5
@@ -104,8 +107,6 @@ class CockpitApp(AppBase):
         self.now_watch = NowWatch(self, self.files, self.announce)
         self.pool_watch = PoolWatch(self, self.run_history)
         self.row_reads = RowReads(self)
-        self.drains = Drains(self)
-        self.pool_changes = PoolChanges(self, self.pool_watch, lambda: self.lease_namespace)
         self.typed_namespaces: set[str] = set()
         self._is_leaving = False
 
@@ -152,6 +153,7 @@ class CockpitApp(AppBase):
         of a key: 40 to 11 ms)."""
         self._signal.at_once()
         self._later(CALM_SECONDS, gc_tuning.settle)
+        self._later(CALM_SECONDS, lambda: self.spawn(partial(apart, _load_rest), "load"))
 
     def _start(self) -> None:
         work: WorkType[None] = self.attachment.run
@@ -173,7 +175,8 @@ class CockpitApp(AppBase):
         else:
             write = options.write if self.attachment.session is None else not self.attachment.is_read_only
             options = replace(options, namespaces=namespaces, write=write)
-        self.drains.leave()
+        if "drains" in self.__dict__:
+            self.drains.leave()
         gc_tuning.expect_others()
         self.attachment = self._new_attachment(options)
         close_pages(self)
@@ -203,8 +206,6 @@ class CockpitApp(AppBase):
         self.spawn_foreground(self._ask_to_leave, "leave")
 
     async def _ask_to_leave(self) -> None:
-        from cockpit_widgets import ConfirmDialog
-
         lines = ("a form is open; its input will be lost",)
         try:
             dialog = ConfirmDialog("Leave the cockpit?", lines, danger=True, confirm_label="leave")
@@ -223,8 +224,22 @@ class CockpitApp(AppBase):
         return self.attachment
 
     @property
-    def api(self) -> ApiServer:
+    def api(self) -> "ApiServer":
+        from cockpit.api_server import ApiServer
+
         return ApiServer(self.attachment)
+
+    @cached_property
+    def drains(self) -> "Drains":
+        from cockpit.services.drains import Drains
+
+        return Drains(self)
+
+    @cached_property
+    def pool_changes(self) -> "PoolChanges":
+        from cockpit.services.pool_changes import PoolChanges
+
+        return PoolChanges(self, self.pool_watch, lambda: self.lease_namespace)
 
     @property
     def context(self) -> str:
@@ -274,46 +289,32 @@ class CockpitApp(AppBase):
         if self._choices is not None:
             self._choices.keep(place, Choice(sort=state.sort, descending=state.descending))
 
-    def go(self, place: str) -> None:
-        """Show a place; pages opened from the last one are closed."""
-        from cockpit.screens.places import PLACES
+    @cached_property
+    def _pages(self) -> "PageOpener":
+        from cockpit.screens.pages import PageOpener
 
-        while len(self.screen_stack) > 2:
-            self.pop_screen()
-        self.switch_screen(PLACES[place]())
+        return PageOpener(self)
+
+    def go(self, place: str) -> None:
+        self._pages.go(place)
 
     def open_job(self, key: str, *, in_place: bool = False) -> None:
-        from cockpit.screens.job import JobScreen
-
-        if in_place:
-            self.switch_screen(JobScreen(key))
-        else:
-            self.push_screen(JobScreen(key))
+        self._pages.open_job(key, in_place=in_place)
 
     def open_node(self, name: str) -> None:
-        from cockpit.screens.node import NodeScreen
-
-        self.push_screen(NodeScreen(name))
+        self._pages.open_node(name)
 
     def inspect(self, place: Any, what: Inspection) -> None:
-        from cockpit.screens.inspect import inspect
-
-        inspect(place, what)
+        self._pages.inspect(place, what)
 
     def open_verb(self, place: Any, verb: "Verb", things: Sequence[Any]) -> None:
-        from cockpit.screens.verb_forms import open_verb
-
-        self.spawn_foreground(partial(open_verb, place, verb, things), verb.name)
+        self._pages.open_verb(place, verb, things)
 
     def open_clone(self, place: Any, job: "Job", changed: Mapping[str, str]) -> None:
-        from cockpit.screens.verb_forms import open_changed_clone
-
-        self.spawn_foreground(partial(open_changed_clone, place, job, changed), "clone")
+        self._pages.open_clone(place, job, changed)
 
     def open_results(self, verb: str, results: "Sequence[Result]", left_out: Sequence[str]) -> None:
-        from cockpit.screens.results import ResultsScreen
-
-        self.push_screen(ResultsScreen(verb, results, left_out))
+        self._pages.open_results(verb, results, left_out)
 
     def spawn(self, work: WorkType[None], name: str) -> None:
         self.run_worker(work, name=name, group="background", exclusive=False)
@@ -357,25 +358,22 @@ class CockpitApp(AppBase):
         self._signal.notify()
 
     def choose_namespace(self) -> None:
-        from cockpit.screens.palette import pick_namespace
-
-        self.spawn_foreground(partial(pick_namespace, self), "namespace")
+        self._pages.choose_namespace()
 
     def choose_context(self) -> None:
-        from cockpit.screens.palette import pick_context
-
-        self.spawn_foreground(partial(pick_context, self), "context")
+        self._pages.choose_context()
 
     def open_palette(self) -> None:
-        from cockpit.screens.palette import open_palette
+        self._pages.open_palette()
 
-        self.spawn_foreground(partial(open_palette, self), "palette")
+    def enter_pod(self, pod: Pod) -> None:
+        self._pages.enter_pod(pod)
 
     # ---- what needs a human, over time (cockpit.services.problems)
 
     def _look_behind(self) -> None:
         """News comes behind other screens, too; a shell has the terminal for itself."""
-        if self.attachment.is_connected:
+        if not self.attachment.is_read_only:
             self.pool_changes.look()
         if not self.attachment.is_connected or self.attachment.is_away:
             return
@@ -422,7 +420,7 @@ class CockpitApp(AppBase):
         own = self.options.settings.of_context(self.attachment.context)
 
         def fresh(*, reads: bool = False) -> "Planning":
-            from cockpit.actions.planning import Planning, PoolTerms
+            from cockpit.actions.planning import Planning, PoolTerms  # slow: it imports the session
 
             attachment = self.attachment
             if attachment.session is None:
@@ -454,9 +452,7 @@ class CockpitApp(AppBase):
 
         return fresh
 
-    def known_of_pools(self) -> "PoolExperience":
-        from cockpit.pools.forecast import PoolExperience
-
+    def known_of_pools(self) -> PoolExperience:
         return PoolExperience(self.prices, self.pool_watch.growths)
 
     @property
@@ -467,18 +463,19 @@ class CockpitApp(AppBase):
     def shrink_at_once(self) -> int | None:
         return self.options.settings.of_context(self.attachment.context).shrink_at_once
 
-    def enter_pod(self, pod: Pod) -> None:
-        from cockpit.screens.enter import enter_pod
-
-        self.spawn_foreground(partial(enter_pod, self, pod), "enter")
-
-    def audit(self) -> "Audit":
+    def audit(self) -> Audit:
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
-        from cockpit.local_state.audit import Audit
-
         if (folder := self.options.state_folder) is None:
             raise BadInput("no state folder for the audit log; nothing was sent. Set XDG_STATE_HOME")
         return Audit(folder / "audit.jsonl", keep_seconds=self.options.settings.audit_keep_seconds)
+
+
+def _load_rest() -> None:
+    """What the first frame does without, so that no key has to wait for it."""
+    import cockpit.api_server
+    import cockpit.screens.pages
+    import cockpit.services.drains
+    import cockpit.services.pool_changes  # noqa: F401
 
 
 def run(options: AppOptions) -> int:

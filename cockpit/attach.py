@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from cockpit.attach_outside import OutsideReads
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, NoConnection
 from cockpit.gangs import registry
+from cockpit.gangs.installed_engines import installed_engines
 from cockpit.jobs import other_jobs
 from cockpit.jobs.index import JobIndex
 from cockpit.local_state.crashes import Crashes
@@ -29,22 +31,22 @@ from cockpit.store.store import Store
 from cockpit.store.trends import Trends
 from cockpit.supervise import Note, Sleep, Tell, Work, kept_up
 from cockpit.telemetry.focus import EVERYTHING, NOBODY, Focus
+from cockpit.triage.namespace_notes import is_confined, reads_all
+from cockpit.triage.verdicts import SLICE_SECONDS, Pace, Verdicts
 
 if TYPE_CHECKING:
-    from cockpit.attach_outside import OutsideReads
     from cockpit.gangs.engine import InstalledEngine
     from cockpit.jobs.training.run_cache import RunShelf
     from cockpit.kube.access_reviews import AccessReviews
     from cockpit.kube.discovery import Served
     from cockpit.kube.logins import Logins
     from cockpit.kube.resource import Resource
-    from cockpit.kube.session import ApiSession
-    from cockpit.kube.visibility import Lines
+    from cockpit.kube.session import ApiSession, SessionOptions
+    from cockpit.kube.visibility import Lines, QueuePlaces
     from cockpit.model.acts_as import ActsAs
     from cockpit.model.pod import Pod
     from cockpit.model.trace import PodLines
     from cockpit.telemetry.source import TelemetrySource
-    from cockpit.triage.verdicts import Verdicts
 
 CATCH_UP_OBJECTS = 1_500
 """While a big list comes in, the job rows follow in pieces of a few milliseconds: no key waits for all."""
@@ -137,17 +139,13 @@ class Attachment:
         return RunShelf()
 
     @cached_property
-    def outside(self) -> "OutsideReads":
-        """Pools outside the cluster. What it needs is loaded with the first question."""
-        from cockpit.attach_outside import OutsideReads
-
+    def outside(self) -> OutsideReads:
+        """Pools outside the cluster."""
         return OutsideReads(self.store, self.options.outside, self.sink, self.clock, sleep=self._sleep)
 
     @cached_property
-    def verdicts(self) -> "Verdicts":
-        """Why each job waits or is broken. The engine is loaded with the first question."""
-        from cockpit.triage.verdicts import SLICE_SECONDS, Pace, Verdicts
-
+    def verdicts(self) -> Verdicts:
+        """Why each job waits or is broken."""
         return Verdicts(self.store, self.jobs, Pace(self.clock.monotonic, SLICE_SECONDS))
 
     def look_at(self, look: Focus) -> None:
@@ -215,8 +213,6 @@ class Attachment:
     @property
     def namespaces(self) -> Namespaces:
         """Those that are shown: as chosen, or that of the context where not all of them may be read."""
-        from cockpit.triage.namespace_notes import is_confined
-
         chosen = self.options.namespaces
         return Namespaces((self.home_namespace,)) if not chosen and is_confined(self.store) else chosen
 
@@ -247,8 +243,6 @@ class Attachment:
 
     def engines(self) -> "tuple[InstalledEngine, ...] | None":
         """The queueing engines that are there; None while discovery is under way. It reads every pod."""
-        from cockpit.gangs.installed_engines import installed_engines
-
         served = self.served
         if served is None:
             return None
@@ -256,8 +250,6 @@ class Attachment:
 
     def narrow(self, namespaces: Namespaces) -> bool:
         """Show some namespaces (or all) of what is read already; False where they are not all read."""
-        from cockpit.triage.namespace_notes import reads_all
-
         if self.session is None or not reads_all(self.store):
             return False
         self.options = replace(self.options, namespaces=namespaces)
@@ -333,18 +325,17 @@ class Attachment:
             return
 
     async def _open(self) -> "ApiSession":
-        from cockpit.kube.session import SessionOptions, open_session
-
-        options = SessionOptions(
+        opened, options_of = await asyncio.to_thread(_opening)
+        options = options_of(
             kubeconfig=self.options.kubeconfig,
             context=self.options.context,
             read_only=not self.options.write,
             logins=self._logins,
         )
-        return await open_session(options, self.clock)
+        return await opened(options, self.clock)
 
     def _reviews(self, session: "ApiSession") -> "AccessReviews":
-        from cockpit.kube.access_reviews import AccessReviews
+        from cockpit.connection import AccessReviews
 
         reviews = AccessReviews(session, self.clock.monotonic, self._changed, sleep=self._sleep)
         session.forbidden = reviews.refused
@@ -366,7 +357,7 @@ class Attachment:
 
     def tasks(self, session: "ApiSession") -> dict[str, Work]:
         """What runs side by side, by name. An error of one is told, and costs no other."""
-        from cockpit.kube.feed import Feed
+        from cockpit.connection import Feed, QueuePlaces, run_telemetry, server_reads
 
         def feed() -> Awaitable[object]:
             return Feed(
@@ -384,9 +375,9 @@ class Attachment:
 
         return {
             "feed": feed,
-            "places": lambda: self._places(session),
+            "places": lambda: self._places(partial(QueuePlaces, session)),
             "pulse": lambda: session.pulse.run(self._changed),
-            "telemetry": lambda: self._telemetry(session),
+            "telemetry": lambda: self._telemetry(partial(run_telemetry, **server_reads(session)._asdict())),
             "rights": self._ask_rights,
         }
 
@@ -416,18 +407,15 @@ class Attachment:
         self.served = served
         self._changed()
 
-    async def _places(self, session: "ApiSession") -> None:
+    async def _places(self, reader: "Callable[..., QueuePlaces]") -> None:
         """Read queue positions from the engines while jobs are pending."""
-        from cockpit.kube.visibility import QueuePlaces
-
         told = (one.line for one in registry.engines() if one.line is not None)
 
         def waiting(lines: "Callable[[Store], Lines]") -> "Lines":
             return {} if self.is_away else lines(self.store)
 
         readers = [
-            QueuePlaces(
-                session,
+            reader(
                 partial(waiting, line.lines),
                 self.sink,
                 self.clock,
@@ -438,16 +426,12 @@ class Attachment:
         ]
         await asyncio.gather(*(one.run() for one in readers))
 
-    async def _telemetry(self, session: "ApiSession") -> None:
+    async def _telemetry(self, run_telemetry: Callable[..., Awaitable[None]]) -> None:
         """GPU samples; what is missing becomes the status of the GPU stream."""
         with suppress(TimeoutError):
             async with asyncio.timeout(FIRST_LISTS_SECONDS):
                 await self._listed.wait()
-        from cockpit.attach_telemetry import server_reads
-        from cockpit.telemetry.start import run_telemetry
-
         await run_telemetry(
-            **server_reads(session)._asdict(),
             cluster=self.store,
             sink=self.sink,
             clock=self.clock,
@@ -491,6 +475,13 @@ class Attachment:
     def _set(self, link: Link, sentence: str) -> None:
         self.link, self.sentence = link, sentence
         self._changed()
+
+
+def _opening() -> "tuple[Callable[[SessionOptions, Clock], Awaitable[ApiSession]], type[SessionOptions]]":
+    """What opens a session. Slow: it imports the whole connection."""
+    from cockpit.connection import SessionOptions, open_session
+
+    return open_session, SessionOptions
 
 
 def watched_kinds(autoscaler_status: str = "") -> tuple[Watched, ...]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from cockpit.clock import Clock
+from cockpit.clouds.errors import OutsideError
+from cockpit.clouds.reading import read_pool
 from cockpit.model.batch import Batch
 from cockpit.model.pool import Machine, Pool, PoolObject
 from cockpit.model.reach import Outside, Reach
@@ -41,8 +43,6 @@ class ReadPool(Protocol):
 
 
 def _read_pool() -> ReadPool:
-    from cockpit.clouds.reading import read_pool
-
     return read_pool
 
 
@@ -144,8 +144,6 @@ class OutsideReads:
         return known or registry.unread(pool.name, nodes, self._outside)
 
     async def _ask(self, name: str, before: PoolObject) -> None:
-        from cockpit.clouds.errors import OutsideError
-
         reach = before.reach
         if reach is None:
             return

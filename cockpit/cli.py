@@ -18,6 +18,7 @@ from cockpit.actions.verbs.verb import NOUNS, Verb
 from cockpit.cli_values import PROMETHEUS, EngineChoice, seconds, speed, warm, whole
 from cockpit.errors import CockpitError
 from cockpit.last_resort import note_what_escapes, unexpected, was_interrupted
+from cockpit.mask import clean_message
 from cockpit.standard_streams import give_up_output, guard_standard_streams
 
 KINDS = ("overview", "nodes", "gpus", "pods", "jobs", "queues", "engines", "pools", "events")
@@ -33,8 +34,6 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*arguments, **more)
 
     def error(self, message: str) -> NoReturn:
-        from cockpit.mask import clean_message
-
         self.exit(2, f"cockpit: {clean_message(message)}; see {self.prog} --help\n")
 
 

@@ -1,6 +1,7 @@
 """What becomes of an error that a command does not expect: one sentence, and a report without values."""
 
 import sys
+import threading
 
 from cockpit import memory_guard
 from cockpit.errors import shortage_of
@@ -28,7 +29,6 @@ def unexpected(error: Exception) -> str:
 def note_what_escapes() -> None:
     """Errors of threads, of the event loop's callbacks and of finalizers get a sentence and a report, too."""
     import logging
-    import threading
 
     def tell(error: BaseException | None) -> None:
         if isinstance(error, Exception) and not memory_guard.shortage():

@@ -7,7 +7,9 @@ orderly. The limit counts address space, so threads get small stacks and glibc o
 """
 
 import contextlib
+import ctypes
 import os
+import resource
 import signal
 import sys
 import threading
@@ -58,8 +60,6 @@ def short_of(limits: dict[str, int], in_use: dict[str, int]) -> str:
 
 
 def _limits() -> dict[str, int]:
-    import resource
-
     found = {"v": resource.getrlimit(resource.RLIMIT_AS)[0], "d": resource.getrlimit(resource.RLIMIT_DATA)[0]}
     return {letter: limit for letter, limit in found.items() if limit != resource.RLIM_INFINITY}
 
@@ -85,8 +85,6 @@ def _watch(
 
 
 def _refuse_core() -> None:
-    import resource
-
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
@@ -94,7 +92,5 @@ def _refuse_core() -> None:
 def _one_heap() -> None:
     if sys.platform != "linux":
         return
-    import ctypes
-
     with contextlib.suppress(AttributeError, OSError):  # another C library
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)

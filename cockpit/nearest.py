@@ -1,6 +1,7 @@
 """The names nearest to one that is not known: a sentence names a few of them, never three hundred."""
 
 from collections.abc import Iterable
+from difflib import SequenceMatcher
 
 from cockpit.sanitise import clean
 
@@ -17,8 +18,6 @@ def nearest(wanted: str, known: Iterable[str], most: int = MOST_NAMES) -> tuple[
 
     A name that holds the wanted one is alike, and one whose last part is: names of clouds begin alike.
     """
-    from difflib import SequenceMatcher
-
     plain = wanted.casefold()
     matcher = SequenceMatcher(b=plain, autojunk=False)
     ranked: list[tuple[float, str]] = []

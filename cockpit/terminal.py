@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import select
 import signal
 import sys
 import termios
@@ -131,8 +132,6 @@ def _put(descriptor: int, data: bytes) -> None:
         try:
             left = left[os.write(descriptor, left) :]
         except BlockingIOError:  # another process made our terminal non-blocking
-            import select
-
             select.select((), (descriptor,), ())
 
 

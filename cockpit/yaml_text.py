@@ -9,6 +9,8 @@ from itertools import chain
 from math import inf
 from typing import Any
 
+import yaml
+
 DEEPEST = 100
 """Levels of a document; one that people or controllers write has a tenth of them."""
 MOST_VALUES = 1_000_000
@@ -19,8 +21,6 @@ def read_yaml(text: str | bytes, *, in_python: bool = False) -> Any:
     """The one document in `text`, plain values only. Raises ValueError and yaml.YAMLError, also for one that
     nests deeper than DEEPEST or whose aliases unfold to more than MOST_VALUES. `in_python` takes the parser
     that says better what is wrong."""
-    import yaml
-
     base = yaml.CSafeLoader if yaml.__with_libyaml__ and not in_python else yaml.SafeLoader
     loader = bounded(base)(text)
     try:
@@ -48,7 +48,6 @@ def _unfolded(node: Any, known: dict[int, float]) -> float:
 @cache
 def bounded(base: Any) -> Any:
     """`base`, a loader of PyYAML, that refuses what nests deeper than DEEPEST."""
-    import yaml
 
     def descend(self: Any, parent: Any, index: Any) -> None:
         self.depth += 1
@@ -65,8 +64,6 @@ def bounded(base: Any) -> Any:
 def yaml_text(tree: Any, width: int, *, has_letters: bool = True) -> str:
     """Block style, keys in their own order; lines are folded at `width` characters. Letters beyond ASCII stay
     as they are, or are escaped without `has_letters`."""
-    import yaml
-
     asked: dict[str, Any] = {
         "sort_keys": False,
         "default_flow_style": False,

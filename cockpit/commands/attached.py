@@ -14,6 +14,7 @@ from cockpit.commands.output import note
 from cockpit.commands.patience import paused
 from cockpit.commands.settings import settings_in_force
 from cockpit.errors import BadInput, LoginExpired, NoConnection, Refused
+from cockpit.kube.logins import Logins, ask_first
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.pod import Pod
@@ -26,7 +27,6 @@ from cockpit.terminal import own_terminal
 from cockpit.triage.namespace_notes import absent_words, missing_namespaces, namespace_notes
 
 if TYPE_CHECKING:
-    from cockpit.kube.logins import Logins
     from cockpit.kube.session import ApiSession
 
 QUIET_SECONDS = 0.3
@@ -69,7 +69,7 @@ class Live:
     """A running attachment and the one thing a command waits for: that its lists are whole."""
 
     def __init__(
-        self, attachment: Attachment, task: asyncio.Task[None], moved: asyncio.Event, logins: "Logins"
+        self, attachment: Attachment, task: asyncio.Task[None], moved: asyncio.Event, logins: Logins
     ) -> None:
         self.attachment = attachment
         self._logins = logins
@@ -230,10 +230,8 @@ def late_login(plugin: str, timeout_seconds: float) -> str:
     )
 
 
-async def logins_for(options: AttachOptions, clock: Clock) -> "Logins":
+async def logins_for(options: AttachOptions, clock: Clock) -> Logins:
     """Where a command keeps its login. A plugin that may ask is run here, while no time limit runs."""
-    from cockpit.kube.logins import Logins, ask_first
-
     logins = Logins(own_terminal())
     with paused():
         await ask_first(logins, options.kubeconfig, options.context, clock)

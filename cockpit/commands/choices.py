@@ -14,6 +14,7 @@ from cockpit.commands.submitting import lookup_in
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.template import Template, load_library
+from cockpit.kube.discovery import discover
 from cockpit.model.record import Kind
 
 KINDS = (Kind.NODE, Kind.NAMESPACE, Kind.LOCAL_QUEUE)
@@ -39,8 +40,6 @@ def show(options: argparse.Namespace) -> int:
 async def _show(
     template: Template, wanted: list[Parameter], options: argparse.Namespace, chosen: AttachOptions
 ) -> int:
-    from cockpit.kube.discovery import discover
-
     async with attached(chosen, SystemClock()) as live:
         try:
             note(await live.settle(KINDS, options.timeout))

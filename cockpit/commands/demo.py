@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import selectors
 import signal
 import subprocess
 import sys
@@ -15,6 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cockpit.attach import AttachOptions
+from cockpit.clock import SystemClock
+from cockpit.commands import overview
+from cockpit.commands.attached import attached
+from cockpit.commands.get import NEEDS
+from cockpit.commands.output import grid, note, put
 from cockpit.commands.settings import namespaces_given, settings_in_force
 from cockpit.errors import BadInput, CockpitError
 from cockpit.local_state.config import Settings
@@ -71,7 +77,6 @@ def _require_extra() -> None:
 
 
 def _list() -> int:
-    from cockpit.commands.output import grid, put
     from cockpit.sim.scenarios.loading import load, shipped
 
     rows = [[name, load(path).title] for name, path in shipped().items()]
@@ -130,12 +135,10 @@ def _child(command: list[str], meanwhile: Callable[[], None] | None = None) -> I
 def _prepare() -> None:
     """Import what the screens need, on the other core while the cluster starts."""
     import cockpit.app
-    import cockpit.kube.decode
-    import cockpit.kube.feed
-    import cockpit.kube.session  # noqa: F401
+    import cockpit.connection  # noqa: F401
 
 
-def _ready(child: "subprocess.Popen[bytes]") -> tuple[Path, str]:
+def _ready(child: subprocess.Popen[bytes]) -> tuple[Path, str]:
     line = _line(child)
     said = ""
     if line.startswith(_NOTE):
@@ -157,17 +160,15 @@ def _ready(child: "subprocess.Popen[bytes]") -> tuple[Path, str]:
     raise error
 
 
-def _line(child: "subprocess.Popen[bytes]") -> str:
+def _line(child: subprocess.Popen[bytes]) -> str:
     """What the child says next, "" where it says nothing in time."""
-    import selectors
-
     assert child.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         return child.stdout.readline().decode() if selector.select(START_SECONDS) else ""
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
+def _end(child: subprocess.Popen[bytes]) -> None:
     """Close its standard input, which it ends with; be plainer after a while."""
     for stream in (child.stdin, child.stdout, child.stderr):
         if stream is not None:
@@ -181,14 +182,7 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
 
 
 def _overview(options: argparse.Namespace, chosen: AttachOptions, said: str) -> int:
-    from cockpit.commands import overview
-    from cockpit.commands.attached import attached
-    from cockpit.commands.get import NEEDS
-    from cockpit.commands.output import note, put
-
     async def show() -> int:
-        from cockpit.clock import SystemClock
-
         clock = SystemClock()
         async with attached(chosen, clock) as live:
             notes = await live.settle(NEEDS["overview"], START_SECONDS, with_gpus=True)

@@ -11,6 +11,7 @@ from cockpit.commands.patience import within
 from cockpit.errors import NoConnection
 from cockpit.gangs import registry
 from cockpit.gangs.installed_engines import installed_engines
+from cockpit.kube.discovery import discover
 from cockpit.model.record import Kind
 from cockpit.views.engines import engine_grid
 
@@ -20,8 +21,6 @@ KINDS = (Kind.WORKLOAD, Kind.POD_GROUP, Kind.POD)
 
 async def show(options: argparse.Namespace, chosen: AttachOptions) -> int:
     """Print both facts of every engine, with what tells them."""
-    from cockpit.kube.discovery import discover
-
     async with attached(chosen, SystemClock()) as live:
         notes = await live.settle(KINDS, options.timeout)
         session = live.attachment.session

@@ -8,6 +8,7 @@ from typing import Any
 
 from cockpit.attach import AttachOptions
 from cockpit.errors import NoConnection
+from cockpit.kube.kubeconfig import check, files
 from cockpit.local_state.config import Settings
 from cockpit.local_state.paths import config_folder
 
@@ -45,8 +46,6 @@ def exposed(files: Iterable[tuple[str, Path]]) -> tuple[str, ...]:
 
 
 def _of_kubeconfigs(kubeconfig: str | None) -> Iterator[tuple[str, Path]]:
-    from cockpit.kube.kubeconfig import check, files
-
     for path in files(kubeconfig):
         try:
             text = path.read_text(encoding="utf-8")

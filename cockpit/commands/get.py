@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands import overview, pools_told
+from cockpit.commands import engines, overview, pools_told
 from cockpit.commands.attached import CLAIM_KINDS, attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
 from cockpit.commands.patience import within
@@ -58,8 +58,6 @@ def run(options: argparse.Namespace) -> int:
     """Print one kind as a table, JSON or YAML."""
     chosen = attach_options(options, settings_in_force())
     if options.kind == "engines":
-        from cockpit.commands import engines
-
         return engines.run(options, chosen)
     return asyncio.run(within(options.timeout, _run(options, chosen)))
 

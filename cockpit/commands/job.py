@@ -22,6 +22,8 @@ from cockpit.commands.verb import planner
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.fit.pod_sets import pods_asked
 from cockpit.jobs.template import Template, load_library
+from cockpit.kube.discovery import discover
+from cockpit.kube.session import SessionOptions, open_session
 from cockpit.mask import mask_tree
 from cockpit.model.plan import Outcome, Plan
 
@@ -70,8 +72,6 @@ async def _submit(
 ) -> int:
     """The plan over an attachment: what it does to others rests on its tables. A dry run also shows the
     manifest and where it would go."""
-    from cockpit.kube.discovery import discover
-
     clock = SystemClock()
     async with attached(chosen, clock) as live:
         trouble, notes = "", tuple[str, ...]()
@@ -120,8 +120,6 @@ def _described(plan: Plan, fit: Sequence[str], verdict: Outcome) -> dict[str, An
 
 async def open_for(chosen: AttachOptions, clock: Clock, timeout_seconds: float) -> "ApiSession":
     """A session without watches, for a command. Raises NoConnection where no answer comes in time."""
-    from cockpit.kube.session import SessionOptions, open_session
-
     logins = await logins_for(chosen, clock)
     wanted = SessionOptions(
         kubeconfig=chosen.kubeconfig, context=chosen.context, read_only=not chosen.write, logins=logins

@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from cockpit import gc_tuning
 from cockpit.attach import AttachOptions
@@ -13,11 +12,9 @@ from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.output import note
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
+from cockpit.kube.logins import Logins, ask_first
 from cockpit.local_state.paths import state_folder
 from cockpit.terminal import own_terminal, screen_fault
-
-if TYPE_CHECKING:
-    from cockpit.kube.logins import Logins
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,10 +40,8 @@ def run(options: argparse.Namespace) -> int:
     )
 
 
-def _logged_in(chosen: AttachOptions) -> "Logins":
+def _logged_in(chosen: AttachOptions) -> Logins:
     """A credential plugin that may ask a person asks here, before the screens have the terminal."""
-    from cockpit.kube.logins import Logins, ask_first
-
     logins = Logins(own_terminal())
     asyncio.run(ask_first(logins, chosen.kubeconfig, chosen.context, SystemClock()))
     return logins

@@ -7,17 +7,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cockpit.attach import AttachOptions
+from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput, NoConnection
+from cockpit.kube.kubeconfig import check, current_context, files
 from cockpit.local_state.audit import Audit
 from cockpit.local_state.config import Settings, load_settings, not_a_namespace
+from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import config_folder, state_folder
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
 from cockpit.model.namespaces import Namespaces, namespaces_of
+from cockpit.pools.forecast import PoolExperience
+from cockpit.telemetry.endpoint import configured
 
 if TYPE_CHECKING:
     from cockpit.model.remembered import Reclaim
     from cockpit.model.session import Session
-    from cockpit.pools.forecast import PoolExperience
 
 
 def settings_in_force() -> Settings:
@@ -42,8 +46,6 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
         chosen = own.namespaces
     prometheus = in_force(_by_options(options), by_environment(os.environ), own.prometheus)
     if prometheus != NO_METRICS_SERVER:
-        from cockpit.telemetry.endpoint import configured
-
         configured(prometheus)
     return AttachOptions(
         kubeconfig=getattr(options, "kubeconfig", None),
@@ -74,11 +76,8 @@ def one_namespace(chosen: AttachOptions) -> str:
     return chosen.namespaces.only
 
 
-def known_of_pools(settings: Settings, context: str, server: str) -> "PoolExperience":
+def known_of_pools(settings: Settings, context: str, server: str) -> PoolExperience:
     """What machines cost, and how long pools took that sessions on this host saw grow."""
-    from cockpit.local_state.history import LocalHistory, history_path
-    from cockpit.pools.forecast import PoolExperience
-
     path = history_path(state_folder(os.environ), context, server)
     return PoolExperience(settings.prices, LocalHistory(path).growths() if path.exists() else ())
 
@@ -86,9 +85,6 @@ def known_of_pools(settings: Settings, context: str, server: str) -> "PoolExperi
 async def remember_reclaims(session: "Session", found: "Iterable[Reclaim]") -> str:
     """Store the reclaimed nodes in the history of this host; an unusable history has no other effect. The
     answer says why it could not be, "" where it was."""
-    from cockpit.daemon_thread import apart
-    from cockpit.local_state.history import LocalHistory, history_path
-
     history = LocalHistory(history_path(state_folder(os.environ), session.context, session.server))
     for item in found:
         await apart(partial(history.put_reclaim, item))
@@ -126,8 +122,6 @@ def _context_name(options: argparse.Namespace, settings: Settings) -> str:
     named: str | None = getattr(options, "context", None)
     if named or not settings.contexts:
         return named or ""
-    from cockpit.kube.kubeconfig import check, current_context, files
-
     try:
         trees = [check(path) for path in files(getattr(options, "kubeconfig", None)) if path.exists()]
     except NoConnection:

@@ -19,6 +19,7 @@ from cockpit.commands.settings import attach_options, audit_log, one_namespace, 
 from cockpit.commands.verb import planner
 from cockpit.errors import Refused
 from cockpit.jobs.template import Template, load_library
+from cockpit.kube.access_reviews import AccessReviews
 from cockpit.kube.resource import NODES
 from cockpit.model.refusal import Remedy
 from cockpit.model.right import cannot, lacking
@@ -66,8 +67,6 @@ async def _run(template: Template, values: dict[str, str], options: argparse.Nam
 
 async def _refuse_without_rights(session: "ApiSession", clock: Clock, namespace: str) -> None:
     """Raise Refused where a step of the test would be refused: a Job that cannot be deleted is left over."""
-    from cockpit.kube.access_reviews import AccessReviews
-
     rights = rights_to_test(namespace)
     reviews = AccessReviews(session, clock.monotonic, lambda: None, sleep=lambda _: asyncio.sleep(0))
     reviews.want(rights)

@@ -15,6 +15,7 @@ from cockpit.gangs.choose_engine import Detected, choose_engine
 from cockpit.gangs.engine import InstalledEngine
 from cockpit.gangs.installed_engines import installed_engines
 from cockpit.jobs.template import Template
+from cockpit.kube.discovery import discover
 from cockpit.model.plan import Plan
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -156,6 +157,4 @@ async def _queue_names(session: "ApiSession", lookup: Lookup, namespace: str) ->
 
 async def served_lookup(session: "ApiSession") -> Lookup:
     """From apiVersion and kind to the resource that this cluster serves."""
-    from cockpit.kube.discovery import discover
-
     return lookup_in(await discover(session))

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from cockpit.actions.address import unserved
 from cockpit.clock import SystemClock
+from cockpit.commands.job import open_for
 from cockpit.commands.output import grid, note, plain, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.submitting import served_lookup
 from cockpit.errors import BadInput
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.render import lint
@@ -136,9 +138,6 @@ def _unserved(templates: Sequence[Template], options: argparse.Namespace) -> lis
 
 
 async def _asked(templates: Sequence[Template], options: argparse.Namespace) -> list[str]:
-    from cockpit.commands.job import open_for
-    from cockpit.commands.submitting import served_lookup
-
     chosen = attach_options(options, settings_in_force())
     session = await open_for(chosen, SystemClock(), options.timeout)
     try:

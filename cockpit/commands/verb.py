@@ -16,13 +16,17 @@ from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import WEIGHED_KINDS, Live, attached
 from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
+from cockpit.commands.drain import follow
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import within
+from cockpit.commands.pool_wait import LONGEST_SECONDS, until_there
 from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
 from cockpit.commands.submitting import served_lookup
 from cockpit.errors import BadInput, NoConnection
 from cockpit.model.job import Job
 from cockpit.model.plan import DrainOrder
+from cockpit.views import jobs as view
+from cockpit.views.view_state import ViewState
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,14 +80,10 @@ async def _run(
             shell = picking_line(verb, told, planning.context, options.names, options.filter)
 
         async def goes_on(orders: Sequence[DrainOrder]) -> int:
-            from cockpit.commands.drain import follow
-
             return await follow(orders, live, clock)
 
         then = None
         if getattr(options, "verb_wait", False):
-            from cockpit.commands.pool_wait import LONGEST_SECONDS, until_there
-
             then = partial(until_there, live, clock, options.verb_deadline or LONGEST_SECONDS)
         return await confirm_and_carry(
             Intent(verb, things, told, shell),
@@ -150,9 +150,6 @@ def _meant(
 
 
 def _shown(jobs: Any, text: str, attachment: Attachment, clock: Clock) -> list[Job]:
-    from cockpit.views import jobs as view
-    from cockpit.views.view_state import ViewState
-
     state = ViewState(filter=text, namespaces=attachment.namespaces)
     now_seconds, verdicts = clock.cluster_now(), attachment.verdicts
     table = view.table(jobs, attachment.store, state, now_seconds, explain=verdicts.of)

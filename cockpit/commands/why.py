@@ -13,15 +13,18 @@ from cockpit.actions.kind_words import kind_named
 from cockpit.actions.subjects import subject_named, subject_words
 from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
+from cockpit.catalogue import by_cause
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import attached
 from cockpit.commands.get import NEEDS
 from cockpit.commands.left_over import read_left_over
 from cockpit.commands.output import note, plain, put, tree_text
 from cockpit.commands.patience import within
+from cockpit.commands.report import write_report
 from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
 from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput, Refused
+from cockpit.kube.discovery import discover
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import state_folder
 from cockpit.model.finding import Change, Finding, Subject
@@ -32,6 +35,7 @@ from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.advice import advised
 from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
+from cockpit.views.cause_page import cause_lines, cause_tree
 from cockpit.views.why import lines
 
 NEEDS_A_HUMAN: Final = 3
@@ -52,9 +56,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     """Print what the catalogue knows of a cause. Raises BadInput where there is none of that name."""
-    from cockpit.catalogue import by_cause
-    from cockpit.views.cause_page import cause_lines, cause_tree
-
     if options.subject or options.report:
         raise BadInput("--explain: takes no SUBJECT and no --report; name a cause alone")
     name = options.explain.strip().lower()
@@ -89,8 +90,6 @@ async def _run(
         else:
             put([tree_text(_tree(verdict, live.attachment, view.now_seconds), options.output)])
         if options.report:
-            from cockpit.commands.report import write_report
-
             notes = (*notes, await write_report(options.report, verdict, live.attachment, view))
     note(notes)
     return NEEDS_A_HUMAN if verdict.is_trouble else 0
@@ -98,8 +97,6 @@ async def _run(
 
 async def _discover(attachment: Attachment) -> None:
     """What is read on demand needs to know where it is served."""
-    from cockpit.kube.discovery import discover
-
     if attachment.served is None:
         with contextlib.suppress(Refused):
             attachment.served = await discover(attachment.connected())

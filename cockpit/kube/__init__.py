@@ -1,5 +1,5 @@
 """The only room that speaks to an API server: session, discovery, reflector, decode, calls, logs.
 
-Nothing here imports the `kubernetes` package or aiohttp on the way to the first frame: both are imported
-inside functions. Read-only is enforced in `cockpit.kube.guard`, below everything that could ask for a write.
+What imports aiohttp or the `kubernetes` package is not imported on the way to the first frame. Read-only is
+enforced in `cockpit.kube.guard`, below everything that could ask for a write.
 """

@@ -2,13 +2,17 @@
 
 `import aiohttp` makes two TLS contexts and reads every authority of the machine into both: a fifth of the
 import's time (measured: 0.06 of 0.3 s). A cluster is checked by the authority in its kubeconfig, so as a rule
-nobody ever asks those contexts.
+nobody ever asks those contexts. Modules of this room take `aiohttp` from here.
 """
 
 import ssl
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
+
+__all__ = ["aiohttp"]
 
 
 class _ReadsLater(ssl.SSLContext):
@@ -30,10 +34,10 @@ class _ReadsLater(ssl.SSLContext):
             self.load_default_certs()
 
 
-def enter_aiohttp() -> None:
-    """Call before the first `import aiohttp`. What other threads do with TLS meanwhile is left as it is."""
-    if "aiohttp" in sys.modules:
-        return
+@contextmanager
+def _read_later() -> Iterator[None]:
+    """Contexts that this thread makes read the authorities later; those of other threads are left as they
+    are."""
     mine = threading.get_ident()
     context, create, read = (
         ssl.SSLContext,
@@ -54,7 +58,11 @@ def enter_aiohttp() -> None:
     ssl.create_default_context = create_unread
     context.set_default_verify_paths = read_by_others  # type: ignore[method-assign]
     try:
-        import aiohttp.connector  # noqa: F401
+        yield
     finally:
         ssl.create_default_context = create
         del context.set_default_verify_paths
+
+
+with nullcontext() if "aiohttp" in sys.modules else _read_later():
+    import aiohttp

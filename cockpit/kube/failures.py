@@ -6,6 +6,7 @@ import ssl
 from urllib.parse import urlsplit
 
 from cockpit.errors import NoConnection, shortage_of
+from cockpit.kube.authorities import aiohttp
 from cockpit.sanitise import clean
 
 
@@ -32,8 +33,6 @@ def host_of(server: str) -> str:
 
 def explain(error: BaseException, server: str, via: str = "") -> NoConnection:
     """The NoConnection for what aiohttp or ssl raised. `via` is the proxy's URL, if one is used."""
-    import aiohttp
-
     where = host_of(server) + (f" through the proxy {host_of(via)}" if via else "")
     if short := shortage_of(error):
         return Unreachable(f"{where} cannot be asked: {short}.")

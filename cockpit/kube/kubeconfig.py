@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 
 from cockpit.errors import NoConnection
 from cockpit.kube.kubeconfig_fields import (
@@ -56,8 +57,6 @@ def files(kubeconfig: str | None) -> tuple[Path, ...]:
 
 def check(path: Path) -> dict[str, Any]:
     """The parsed file. Raises NoConnection naming file, line and what is wrong."""
-    import yaml
-
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -86,8 +85,6 @@ def check(path: Path) -> dict[str, Any]:
 
 def _parsed(text: str) -> Any:
     """The document in `text`. Raises YAMLError or ValueError."""
-    import yaml
-
     # libyaml takes a tenth of the time, and every command waits for this file. What it refuses is judged by
     # the parser in Python, which says better what is wrong.
     try:

@@ -122,7 +122,7 @@ async def ask_first(logins: Logins, kubeconfig: str | None, context: str | None,
 
     What fails is raised by the session that opens next. A kubeconfig that cannot be used is told there, too.
     """
-    from cockpit.kube.kubeconfig import choose, files
+    from cockpit.kube.kubeconfig import choose, files  # loads PyYAML
 
     if logins.lender is None or not any(map(_may_name_plugin, files(kubeconfig))):
         return

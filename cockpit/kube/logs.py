@@ -1,5 +1,6 @@
 """Container logs, followed line by line."""
 
+import re
 from collections.abc import AsyncIterator
 
 from cockpit.kube.refusal import refused
@@ -83,6 +84,4 @@ def _without_colours(text: str) -> str:
     """CSI sequences are taken out whole, so that `[31m` is not left behind where ESC is removed."""
     if "\x1b" not in text:
         return text
-    import re
-
     return re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", text)

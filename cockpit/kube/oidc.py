@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from cockpit.errors import LoginExpired, NoConnection
+from cockpit.kube.authorities import aiohttp
 from cockpit.sanitise import clean
 
 DEADLINE_SECONDS = 15.0
@@ -57,8 +58,6 @@ async def refresh(user: str, config: dict[str, Any]) -> None:
 
     Raises LoginExpired where the provider refuses, NoConnection where it cannot be asked. Both name the user.
     """
-    import aiohttp
-
     issuer = config["idp-issuer-url"].rstrip("/")
     where = f"The identity provider {clean(issuer, 200)} of user {user}"
     if not config.get("refresh-token"):

@@ -1,6 +1,6 @@
 """The one way to an API server: credentials, TLS, the guard, answers and streams.
 
-The `kubernetes` package and aiohttp are imported inside functions: neither is needed before the first frame.
+Slow to import, and with it aiohttp and the `kubernetes` package: `cockpit.attach` does so in a thread.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from yarl import URL
 
 from cockpit import __version__
 from cockpit.clock import Clock
@@ -18,10 +19,15 @@ from cockpit.daemon_thread import resolver
 from cockpit.errors import LoginExpired, NoConnection, Refused
 from cockpit.kube import guard
 from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.authorities import aiohttp
+from cockpit.kube.credentials import prepare
 from cockpit.kube.failures import Distrusted, Silent, Unreachable, explain, host_of
+from cockpit.kube.fast_stream import take_streams
+from cockpit.kube.logins import Logins
 from cockpit.kube.pulse import Flight, Pulse
 from cockpit.kube.refusal import refusal_of
 from cockpit.kube.server_time import CLUSTER_TIME, said_time
+from cockpit.kube.sockets import SocketRequest, dial
 from cockpit.kube.stream_answer import StreamAnswer, retry_after
 from cockpit.kube.transport import headers_for, open_socket, proxy_for
 from cockpit.model.refusal import By
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
     from multidict import CIMultiDict
 
     from cockpit.kube.credentials import Credentials
-    from cockpit.kube.logins import Logins
     from cockpit.kube.sockets import Socket
 
 __all__ = ["ApiAnswer", "ApiSession", "SessionOptions", "StreamAnswer", "open_session"]
@@ -53,7 +58,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     read_only: bool = True
     user_agent: str = f"gpu-cockpit/{__version__}"
     check: bool = True  # ask for /version before the session is handed out
-    logins: "Logins | None" = None  # None: a plugin has no terminal, and what it gives is not kept
+    logins: Logins | None = None  # None: a plugin has no terminal, and what it gives is not kept
 
 
 class _Request(msgspec.Struct):
@@ -166,8 +171,6 @@ class ApiSession:
         that nothing was done. `is_fresh` opens a connection for this request alone; `is_probe` keeps one that
         no other request takes.
         """
-        import aiohttp
-
         extra = dict(headers)
         extra["Accept"] = accept
         data: bytes | None = None
@@ -232,8 +235,6 @@ class ApiSession:
         idle_seconds: float | None = None,
     ) -> AsyncGenerator[StreamAnswer, None]:
         """A GET whose body is read as it comes. Raises as `request`; Silent when the head is late."""
-        import aiohttp
-
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=idle_seconds)
         request = _Request("GET", path, query, {"Accept": accept}, None, timeout, is_stream=True)
         try:
@@ -258,8 +259,6 @@ class ApiSession:
 
         Raises Refused with the guard's or the server's sentence, NoConnection where no answer comes.
         """
-        from cockpit.kube.sockets import SocketRequest, dial
-
         self._check("GET", path, query)
         call = SocketRequest(
             url=self.server + path,
@@ -335,9 +334,6 @@ class ApiSession:
             raise NoConnection(told, is_unsent=True)
 
     async def _once(self, request: "_Request") -> "aiohttp.ClientResponse":
-        import aiohttp
-        from yarl import URL
-
         with _before_sending():
             header = await self._credentials.authorization()
         request.headers.pop("Authorization", None)
@@ -383,8 +379,6 @@ class ApiSession:
             return self._probe_client
         if request.is_stream:
             if self._stream_client is None:
-                from cockpit.kube.fast_stream import take_streams
-
                 self._stream_client = self._open_client(is_repeating=False)
                 take_streams(self._stream_client.connector)
             return self._stream_client
@@ -397,8 +391,6 @@ class ApiSession:
         return self._once_client
 
     def _open_client(self, *, is_repeating: bool) -> "aiohttp.ClientSession":
-        import aiohttp
-
         self._proxy = proxy_for(self.server, self._credentials.configuration.proxy)
         client = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
@@ -439,10 +431,11 @@ async def open_session(options: SessionOptions, clock: Clock) -> ApiSession:
     """A session for the chosen context.
 
     Raises NoConnection with one sentence: kubeconfig missing or broken, context unknown, plugin failed, and
-    with `options.check` also server unreachable, TLS failed, credentials refused. Slow imports and files are
-    read in a thread, so the event loop is never held up.
+    with `options.check` also server unreachable, TLS failed, credentials refused. Files are read in a
+    thread, so the event loop is never held up.
     """
-    credentials = await asyncio.to_thread(_prepare, options, clock)
+    logins = options.logins or Logins()
+    credentials = await asyncio.to_thread(prepare, clock, options.kubeconfig, options.context, logins)
     await credentials.first_load()
     session = ApiSession(credentials, options, clock)
     if options.check:
@@ -452,16 +445,6 @@ async def open_session(options: SessionOptions, clock: Clock) -> ApiSession:
             await session.close()
             raise
     return session
-
-
-def _prepare(options: SessionOptions, clock: Clock) -> "Credentials":
-    from cockpit.kube.authorities import enter_aiohttp
-
-    enter_aiohttp()  # here, in the thread, so that the first request finds it imported
-    from cockpit.kube.credentials import prepare
-    from cockpit.kube.logins import Logins
-
-    return prepare(clock, options.kubeconfig, options.context, options.logins or Logins())
 
 
 async def _check(session: ApiSession) -> None:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
+from yarl import URL
 
 from cockpit.errors import NoConnection, Refused
 from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.authorities import aiohttp
 from cockpit.kube.failures import explain, host_of
 from cockpit.kube.refusal import refusal_of
 from cockpit.kube.transport import open_socket
@@ -69,8 +71,6 @@ class Socket:
 
     async def receive(self) -> bytes | None:
         """The next message; None after the server's goodbye. Raises NoConnection where it was cut."""
-        import aiohttp
-
         message = await self._socket.receive()
         if message.type is aiohttp.WSMsgType.BINARY:
             return bytes(message.data)
@@ -124,8 +124,6 @@ class _Refusal:
         self._body = b""
 
     async def read(self, _session: object, _context: object, params: "aiohttp.TraceRequestEndParams") -> None:
-        import aiohttp
-
         response = params.response
         if response.status == 101:
             return
@@ -149,9 +147,6 @@ async def _dial(
     call: SocketRequest, authorization: str, tls: "ssl.SSLContext | None", refusal: _Refusal
 ) -> Socket | None:
     """A socket, or None and the refusal filled. Raises NoConnection."""
-    import aiohttp
-    from yarl import URL
-
     trace = aiohttp.TraceConfig()
     trace.on_request_end.append(refusal.read)
     trace.on_request_redirect.append(refusal.stay)

@@ -4,7 +4,9 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING
 
 from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.authorities import aiohttp
 from cockpit.kube.failures import Silent, explain, host_of
+from cockpit.kube.fast_stream import intake_of
 
 if TYPE_CHECKING:
     import aiohttp
@@ -18,8 +20,6 @@ class StreamAnswer:
     def __init__(
         self, response: "aiohttp.ClientResponse", server: str, idle_seconds: float | None, flight: "Flight"
     ) -> None:
-        from cockpit.kube.fast_stream import intake_of
-
         self.status = response.status
         self.content_type = response.headers.get("Content-Type", "")
         self.retry_after_seconds = retry_after(response.headers.get("Retry-After"))
@@ -35,8 +35,6 @@ class StreamAnswer:
         return self._chunks()
 
     async def _chunks(self) -> AsyncGenerator[bytes, None]:
-        import aiohttp
-
         blocks = self._content.iter_any() if self._intake is None else self._intake.blocks()
         try:
             async for chunk in blocks:
@@ -59,8 +57,6 @@ class StreamAnswer:
 
     def close(self, why: str) -> None:
         """Nothing more is read; who still waits for bytes is told why."""
-        import aiohttp
-
         error = aiohttp.ClientConnectionError(why)
         if self._intake is not None:
             self._intake.close(error)

@@ -5,15 +5,15 @@ import socket
 import string
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from multidict import CIMultiDict
 
 from cockpit.errors import NoConnection
 from cockpit.kube.failures import host_of
 from cockpit.model.acts_as import ActsAs
-
-if TYPE_CHECKING:
-    from multidict import CIMultiDict
 
 _TOKEN_LETTERS = frozenset(string.ascii_letters + string.digits + "!#$&'*+-.^_`|~")
 """Letters of a header's name (RFC 9110, `token`), without the mark of percent-encoding."""
@@ -30,13 +30,11 @@ LUMP_SECONDS = 0.004
 
 def headers_for(
     user_agent: str, server: str, acts_as: ActsAs | None = None, *, is_compressed: bool = True
-) -> "CIMultiDict[str]":
+) -> CIMultiDict[str]:
     """What every request of a connection carries: its agent, and whom it acts as.
 
     Compression saves time on every link slower than about 5 Gb/s, so on all but loopback.
     """
-    from multidict import CIMultiDict
-
     headers = CIMultiDict({"User-Agent": user_agent})
     if not is_compressed or urlsplit(server).hostname in ("127.0.0.1", "::1", "localhost"):
         headers["Accept-Encoding"] = "identity"
@@ -77,8 +75,6 @@ def proxy_for(server: str, configured: str | None) -> str | None:
 
     Raises NoConnection for a kind of proxy that cannot be used.
     """
-    from urllib.request import getproxies, proxy_bypass
-
     parts = urlsplit(server)
     proxy = configured
     if not proxy:

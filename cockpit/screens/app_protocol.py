@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 from textual.app import App
 from textual.worker import WorkType
 
-from cockpit.api_server import ApiServer
 from cockpit.clock import Clock
 from cockpit.model.namespaces import Namespaces
 from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
 from cockpit.pools.forecast import PoolExperience
-from cockpit.services.drains import Drains
 from cockpit.services.host import Cluster
-from cockpit.services.pool_changes import PoolChanges
 from cockpit.services.pool_watch import PoolWatch
 from cockpit.services.problems import NowWatch
 from cockpit.services.row_reads import RowReads
@@ -32,8 +29,11 @@ if TYPE_CHECKING:
     from cockpit.actions.perform import AuditLog
     from cockpit.actions.planning import FreshPlanning
     from cockpit.actions.verbs.verb import Verb
+    from cockpit.api_server import ApiServer
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
+    from cockpit.services.drains import Drains
+    from cockpit.services.pool_changes import PoolChanges
 
 
 Inspection = Literal["why", "logs", "yaml"]
@@ -124,15 +124,15 @@ class Cockpit(Pages, Changes, Protocol):
         """What rows in sight rest on and no watch covers."""
 
     @property
-    def drains(self) -> Drains:
+    def drains(self) -> "Drains":
         """What is being drained from here."""
 
     @property
-    def pool_changes(self) -> PoolChanges:
+    def pool_changes(self) -> "PoolChanges":
         """Changes of pools, those of others and those of this session."""
 
     @property
-    def api(self) -> ApiServer: ...
+    def api(self) -> "ApiServer": ...
     def run_history(self) -> "LocalHistory | None":
         """Where this host keeps what training runs reached and how pools grew; None: nowhere."""
 

@@ -17,6 +17,7 @@ from cockpit.gangs.choose_engine import Detected, choose_engine
 from cockpit.gangs.engine import Engine, InstalledEngine
 from cockpit.gangs.form_choice import Auto, follow
 from cockpit.jobs.parameters import Parameter
+from cockpit.jobs.planned import planned_gang
 from cockpit.jobs.template import Template
 from cockpit.model.plan import Plan
 from cockpit.model.record import Kind
@@ -154,8 +155,6 @@ class FormChoices:
 
     def conflicts(self, plan: Plan, around: Surroundings, namespace: str) -> tuple[str, ...]:
         """Claims that the chosen nodes cannot reach."""
-        from cockpit.jobs.planned import planned_gang
-
         gang = planned_gang(plan.calls[0].body, namespace)
         return claim_conflicts(self._cockpit.cluster.store, gang, around)
 

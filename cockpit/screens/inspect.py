@@ -13,6 +13,9 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.screens.app_protocol import Inspection
+from cockpit.screens.logs import LogsScreen
+from cockpit.screens.text import YamlScreen
+from cockpit.screens.why import WhyScreen
 from cockpit.triage.pool_walk import queue_subject
 
 if TYPE_CHECKING:
@@ -31,8 +34,6 @@ def inspect(place: "Place", what: Inspection) -> None:
 
 
 def _why(one: Job | Pod | Node | Gpu | Pool | LocalQueue | ClusterQueue) -> Screen[None]:
-    from cockpit.screens.why import WhyScreen
-
     match one:
         case Job():
             subject = Subject("job", one.namespace, one.name)
@@ -50,16 +51,12 @@ def _why(one: Job | Pod | Node | Gpu | Pool | LocalQueue | ClusterQueue) -> Scre
 
 
 def _logs(one: Job | Pod) -> Screen[None]:
-    from cockpit.screens.logs import LogsScreen
-
     if isinstance(one, Job):
         return LogsScreen(one.key)
     return LogsScreen(f"pod/{one.namespace}/{one.name}", one.uid)
 
 
 def _yaml(one: Job | Pod | Node) -> Screen[None]:
-    from cockpit.screens.text import YamlScreen
-
     if isinstance(one, Job):
         return YamlScreen(one.api_version, one.kind, one.namespace, one.name)
     if isinstance(one, Pod):

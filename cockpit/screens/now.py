@@ -19,11 +19,14 @@ from cockpit.model.job import Job
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.pools.index import pools_of
+from cockpit.screens.acknowledge import acknowledge
 from cockpit.screens.alike import AlikeScreen
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.screens.problem_subject import open_subject, thing_of
 from cockpit.screens.row_sentence import RowSentence
+from cockpit.screens.since_left import SinceLeftScreen
 from cockpit.services.problems import is_settled
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
@@ -127,8 +130,6 @@ class NowScreen(Place):
         drawn.set_lines(lines)
 
     def project(self) -> None:
-        from cockpit.pools.index import pools_of
-
         cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
         store = cluster.store
         watch = self.cockpit.now_watch
@@ -222,8 +223,6 @@ class NowScreen(Place):
         return None if key is None else thing_of(self, kind, key)
 
     def action_acknowledge(self) -> None:
-        from cockpit.screens.acknowledge import acknowledge
-
         key = self.query_one("#attention", ResourceTable).cursor_key
         one = self._rows.get(key or "")
         if key == SINCE_LEFT:
@@ -256,8 +255,6 @@ class NowScreen(Place):
     def on_resource_table_row_activated(self, event: ResourceTable.RowActivated) -> None:
         event.stop()
         if event.key == SINCE_LEFT:
-            from cockpit.screens.since_left import SinceLeftScreen
-
             self.app.push_screen(SinceLeftScreen())
         elif event.table.id == "attention":
             row = self._rows.get(event.key)

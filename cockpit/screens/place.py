@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from cockpit_widgets import KeyFooter, LineInput, StatusLine
+from cockpit_widgets import HelpDialog, KeyFooter, LineInput, StatusLine
 from cockpit_widgets.calm_focus import CalmFocus
 from cockpit_widgets.line_input import EDITING_KEYS, TextEntry
 from cockpit_widgets.text import plain
@@ -329,8 +329,6 @@ class Place(CalmFocus, Screen[None]):
             self.dismiss(None)
 
     def action_help(self) -> None:
-        from cockpit_widgets import HelpDialog
-
         self.app.push_screen(HelpDialog(self.help_entries(), barred_note="a right is missing"))
 
     def help_entries(self) -> tuple[HelpEntry, ...]:

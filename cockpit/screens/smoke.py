@@ -9,6 +9,7 @@ from cockpit.errors import CockpitError
 from cockpit.model.plan import Outcome, Plan
 from cockpit.screens.app_protocol import Cockpit
 from cockpit.screens.submit import SubmitScreen
+from cockpit.views.fit import fit_on_node
 
 
 class SmokeScreen(SubmitScreen):
@@ -33,8 +34,6 @@ class SmokeScreen(SubmitScreen):
 
     def _fits(self, manifest: Mapping[str, Any]) -> list[str]:
         """Another node is no help: the test is of this one."""
-        from cockpit.views.fit import fit_on_node
-
         store, node = self.cockpit.cluster.store, self._values.get("node", self._node)
         return fit_on_node(manifest, store, node, self._around[1], self.cockpit.default_namespace)
 

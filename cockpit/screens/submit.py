@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 from cockpit_widgets import ChoiceDialog, Form, LogView
@@ -13,21 +13,25 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.worker import WorkType
 
+from cockpit.actions.others import with_others
+from cockpit.actions.submit import plan_submit
+from cockpit.actions.surroundings import Needs, needs_of
 from cockpit.errors import BadInput, CockpitError, NoConnection
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
+from cockpit.gangs import registry
+from cockpit.gangs.form_choice import engine_word
 from cockpit.jobs.parameters import Parameter
+from cockpit.jobs.planned import planned_gang
 from cockpit.jobs.template import Library, Template, load_library
 from cockpit.mask import FormMask
 from cockpit.model.plan import Outcome, Plan
 from cockpit.model.record import Kind
+from cockpit.screens.form_choices import AFTER, ENGINE, FormChoices, offered_help, offered_values
 from cockpit.screens.form_page import FormPage
 from cockpit.screens.keymap import at_once, bindings
 from cockpit.screens.preview import preview_lines
 from cockpit.screens.verb_keys import act_on_plan
-
-if TYPE_CHECKING:
-    from cockpit.actions.surroundings import Needs
-    from cockpit.screens.form_choices import FormChoices
+from cockpit.views.fit import fit_report
 
 NARROW_CELLS = 100
 QUIET_SECONDS = 0.4
@@ -93,10 +97,8 @@ class SubmitScreen(FormPage):
     # ---- fields
 
     @cached_property
-    def offered(self) -> "FormChoices":
+    def offered(self) -> FormChoices:
         """What the cluster offers for this form."""
-        from cockpit.screens.form_choices import FormChoices
-
         return FormChoices(self.cockpit, self.template)
 
     @property
@@ -106,8 +108,6 @@ class SubmitScreen(FormPage):
 
     def fields(self) -> tuple[FieldSpec, ...]:
         """The template's parameters as form fields, the engine among them, choices as far as known."""
-        from cockpit.screens.form_choices import AFTER, ENGINE
-
         self.offered.namespace = self._asked_for = self._namespace()
         if self.has_engine:
             self._values.update(self.offered.follow(self._values))
@@ -127,8 +127,6 @@ class SubmitScreen(FormPage):
         return given or self.cockpit.default_namespace
 
     def _field(self, one: Parameter) -> FieldSpec:
-        from cockpit.screens.form_choices import ENGINE, offered_help, offered_values
-
         value = self._values.get(one.name, one.default or "")
         offer = self.offered.offer(one, self._values.get(ENGINE, ""))
         choices = one.choices or offered_values(one, offer)
@@ -173,8 +171,6 @@ class SubmitScreen(FormPage):
         self._recompute()
 
     async def _renew_choices(self) -> None:
-        from cockpit.screens.form_choices import ENGINE
-
         form = self.query_one("#fields", Form)
         for parameter in self.template.parameters:
             if parameter.choices_from:
@@ -252,8 +248,6 @@ class SubmitScreen(FormPage):
             self.run_worker(work, name="dry run", group="dry run", exclusive=True)
 
     def _make(self) -> tuple[Plan | None, str]:
-        from cockpit.actions.submit import plan_submit
-
         cluster = self.cockpit.cluster
         engine, given = self._chosen()
         try:
@@ -272,10 +266,6 @@ class SubmitScreen(FormPage):
 
     def _chosen(self) -> tuple[str, dict[str, str]]:
         """The engine as a command names it, and the values of the template's own parameters."""
-        from cockpit.gangs import registry
-        from cockpit.gangs.form_choice import engine_word
-        from cockpit.screens.form_choices import ENGINE
-
         given = dict(self._values)
         if not self.has_engine:
             return "", given
@@ -302,8 +292,6 @@ class SubmitScreen(FormPage):
 
     async def _with_others(self, plan: Plan) -> Plan | None:
         """The plan with its effects on other jobs; None without an answer."""
-        from cockpit.actions.others import with_others
-
         try:
             return await with_others(self.cockpit.planner()(), plan)
         except CockpitError:
@@ -311,9 +299,6 @@ class SubmitScreen(FormPage):
 
     async def _look_around(self, plan: Plan) -> None:
         """Claims, budgets and the like are asked for once for what the gang needs; then the fit is told."""
-        from cockpit.actions.surroundings import Needs, needs_of
-        from cockpit.jobs.planned import planned_gang
-
         needs = needs_of(planned_gang(plan.calls[0].body, self.cockpit.default_namespace))
         if needs not in (self._around[0], Needs()):
             try:
@@ -332,8 +317,6 @@ class SubmitScreen(FormPage):
         self._fit = [*told, *(f"! {line}" for line in self._conflicts(self._plan))]
 
     def _fits(self, manifest: Mapping[str, Any]) -> list[str]:
-        from cockpit.views.fit import fit_report
-
         store, namespace = self.cockpit.cluster.store, self.cockpit.default_namespace
         return fit_report(manifest, store, self._around[1], namespace)
 

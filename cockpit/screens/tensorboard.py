@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from cockpit_widgets import ConfirmDialog
 from cockpit_widgets.types import Pair
 from textual.worker import WorkType
 
@@ -86,8 +87,6 @@ class TensorBoardForward:
             self._page.show()
 
     async def _confirm_and_forward(self) -> None:
-        from cockpit_widgets import ConfirmDialog
-
         found, cockpit = self._whose(), self._page.cockpit
         if found is None or not cockpit.cluster.is_connected:
             raise BadInput("no job or no cluster: there is no TensorBoard to open")

@@ -12,8 +12,10 @@ from cockpit_widgets.types import ToneLine, tone_of
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from cockpit.actions.offered import CLONE_ID, intended
 from cockpit.errors import CockpitError
 from cockpit.fit.scheduling_context import UNKNOWN
+from cockpit.gangs import registry
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.job import Job
 from cockpit.pools.forecast import PoolExperience
@@ -197,8 +199,6 @@ class WhyScreen(Place):
 
     def _carry(self, offer: Change) -> None:
         """The verb's plan, or its form with what the offer says."""
-        from cockpit.actions.offered import CLONE_ID, intended
-
         try:
             intent = intended(offer, self.cockpit.planner()())
         except CockpitError as error:
@@ -215,8 +215,6 @@ class WhyScreen(Place):
         self.focus_next()
 
     def action_yaml(self) -> None:
-        from cockpit.gangs import registry
-
         subject, cluster = self._subject, self.cockpit.cluster
         if subject.kind in ("pod", "node"):
             kind = subject.kind.capitalize()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cockpit.actions.drain.run import DrainRun
 from cockpit.errors import CockpitError
 from cockpit.model.plan import DrainOrder, Outcome
 from cockpit.services.host import Host
@@ -40,8 +41,6 @@ class Drains:
             task.cancel()
 
     async def _to_the_end(self, order: DrainOrder) -> None:
-        from cockpit.actions.drain.run import DrainRun
-
         host, cluster = self._host, self._host.cluster
         try:
             run = DrainRun(

@@ -4,7 +4,6 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cockpit.actions.address import Addressed
-from cockpit.api_server import ApiServer
 from cockpit.clock import Clock
 from cockpit.model.job_reader import JobReader
 from cockpit.model.namespaces import Namespaces
@@ -15,6 +14,7 @@ from cockpit.telemetry.focus import Focus
 from cockpit.views.now import HeaderSource
 
 if TYPE_CHECKING:
+    from cockpit.api_server import ApiServer
     from cockpit.attach_outside import OutsideReads
     from cockpit.gangs.engine import InstalledEngine
     from cockpit.jobs.training.run_cache import RunShelf
@@ -102,7 +102,7 @@ class Host(Protocol):
     @property
     def cluster(self) -> Any: ...
     @property
-    def api(self) -> ApiServer: ...
+    def api(self) -> "ApiServer": ...
     def audit(self) -> "Audit":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from cockpit.actions.pool_follow import End, Follower, bad_end, standing
+from cockpit.actions.pool_lease import clock_words, hold_of, read_lease
 from cockpit.errors import CockpitError
 from cockpit.model.lease import Lease, LeaseRead
 from cockpit.model.plan import PoolLeaseHandle
@@ -47,8 +49,6 @@ class PoolChanges:
 
     async def read(self, pool: Pool) -> LeaseRead:
         """Who changes the pool now, or did last; what may not be read is said."""
-        from cockpit.actions.pool_lease import read_lease
-
         try:
             return await read_lease(self._host.cluster.connected(), pool, self._lease_namespace())
         except CockpitError as error:
@@ -72,8 +72,6 @@ class PoolChanges:
         self._host.spawn(self._take_up, "changes")
 
     async def _take_up(self) -> None:
-        from cockpit.actions.pool_lease import hold_of
-
         host, cluster = self._host, self._host.cluster
         pools = [item for item in pools_of(cluster.store) if item.owner_kind and not item.why_not]
         for pool in pools[:MOST_READ]:
@@ -92,8 +90,6 @@ class PoolChanges:
 
     async def _to_the_end(self, hold: PoolLeaseHandle, lease: Lease | None) -> None:
         """`lease` is that of a change that is taken up again."""
-        from cockpit.actions.pool_follow import Follower, bad_end
-
         host, cluster = self._host, self._host.cluster
         try:
             session = cluster.connected()
@@ -132,9 +128,6 @@ class PoolChanges:
 
     def _tell_resumed(self, hold: PoolLeaseHandle, lease: Lease) -> bool:
         """Say how a change of before stands; whether it is over by now, one way or the other."""
-        from cockpit.actions.pool_follow import End, standing
-        from cockpit.actions.pool_lease import clock_words
-
         found = standing(self._host.cluster.store, hold, was_told=True)
         since = "" if lease.acquired_seconds is None else f" of {clock_words(lease.acquired_seconds)}"
         change = f"your change{since} of pool {hold.pool} {lease.change}"

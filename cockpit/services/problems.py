@@ -26,6 +26,7 @@ from cockpit.model.remembered import (
     SessionNotes,
 )
 from cockpit.services.host import Cluster, Host
+from cockpit.triage.attention import go_on, is_behind, needs_human
 from cockpit.triage.expected_start import ended_runs
 from cockpit.triage.since_left import Happened, since_left
 from cockpit.triage.troubles import MEASURED, Trouble, Troubles, key_of
@@ -97,8 +98,6 @@ class NowWatch:
 
     def look(self) -> tuple[Trouble, ...]:
         """What stands on *Now*."""
-        from cockpit.triage.attention import needs_human
-
         self._follow()
         cluster, clock = self._app.cluster, self._app.clock
         began, now_seconds = clock.monotonic(), clock.cluster_now()
@@ -139,8 +138,6 @@ class NowWatch:
             self._app.spawn(partial(self._go_on, cluster), "problems")
 
     async def _go_on(self, cluster: Cluster) -> None:
-        from cockpit.triage.attention import go_on
-
         try:
             while self._app.cluster is cluster and _is_behind(cluster):
                 await asyncio.sleep(SPREAD_SECONDS)
@@ -348,8 +345,6 @@ class NowWatch:
 
 
 def _is_behind(cluster: Cluster) -> bool:
-    from cockpit.triage.attention import is_behind
-
     return is_behind(cluster.verdicts) or cluster.jobs.is_behind
 
 

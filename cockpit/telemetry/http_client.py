@@ -8,6 +8,9 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
+import aiohttp
+from yarl import URL
+
 from cockpit import __version__
 from cockpit.daemon_thread import resolver
 from cockpit.errors import NoConnection
@@ -48,8 +51,6 @@ class Direct:
 
     async def get(self, path: str, query: Query, limit_bytes: int) -> DirectAnswer:
         """As `Http.get`. A 401 with a token from a file that changed meanwhile is asked once more."""
-        import aiohttp
-
         try:
             header = authorization(self._login)
             answer = await self._once(path, query, limit_bytes, header)
@@ -60,8 +61,6 @@ class Direct:
             raise NoConnection(f"{self._who} cannot be reached: {reason_of(error)}.") from None
 
     async def _once(self, path: str, query: Query, limit_bytes: int, header: str) -> DirectAnswer:
-        from yarl import URL
-
         client = await self._open()
         url = URL(self._endpoint.url + path, encoded=True).with_query(list(query))
         options: dict[str, Any] = {"headers": {"Authorization": header}} if header else {}
@@ -85,8 +84,6 @@ class Direct:
             )
 
     async def _open(self) -> "aiohttp.ClientSession":
-        import aiohttp
-
         if self._endpoint.scheme == "https" and self._tls is None:
             self._tls = _authorities(self._login.ca_file)
         if self._client is None:
@@ -152,8 +149,6 @@ def _seconds(retry_after: str, date: str) -> float | None:
 
 def reason_of(error: BaseException) -> str:
     """Why there is no answer, in a few words of our own or of the system: never the server's."""
-    import aiohttp
-
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         cause = getattr(error, "certificate_error", error)
         said = clean(str(getattr(cause, "verify_message", "")), 120)

@@ -16,7 +16,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools.drain_mark import mark_of, still_there
 from cockpit.pools.idle import RECLAIM, RECLAIM_AT
 from cockpit.pools.idle import is_tainted as is_closed_for_removal
-from cockpit.pools.index import pool_keyed
+from cockpit.pools.index import pool_keyed, pools_of
 from cockpit.pools.registry import marking_machines
 from cockpit.triage.remedies import KeyRemedy
 
@@ -61,7 +61,7 @@ def marked_nodes(store: StoreReader) -> frozenset[str]:
     return kept[1]
 
 
-_MARKED: "WeakKeyDictionary[StoreReader, tuple[int, frozenset[str]]]" = WeakKeyDictionary()
+_MARKED: WeakKeyDictionary[StoreReader, tuple[int, frozenset[str]]] = WeakKeyDictionary()
 """Of each store, as its machines last moved."""
 
 
@@ -113,8 +113,6 @@ def _of_removal(node: Node, store: StoreReader, now_seconds: float) -> Finding |
 
 def _shrinks(mark: str, node: Node, store: StoreReader) -> bool:
     """Whether the owner of its pool has yet to take nodes away: the removal is on its way."""
-    from cockpit.pools.index import pools_of
-
     pool = pool_keyed(store, mark) if mark else None
     pool = pool or next((it for it in pools_of(store) if node.name in it.node_names), None)
     return pool is not None and pool.target is not None and pool.nodes_now > pool.target

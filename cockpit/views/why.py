@@ -1,6 +1,7 @@
 """Why something waits or is broken: one sentence, the nodes that pass each filter, what would start it and
 when, and under it the fields that it was read from with their age."""
 
+import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -190,8 +191,6 @@ def foot_line(change: Change) -> str:
 
 def command_text(change: Change) -> str:
     """The command of an offer as one types it."""
-    import shlex
-
     return " ".join(item if item in BETWEEN_COMMANDS else shlex.quote(item) for item in change.command)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 
+from cockpit_exporter import dcgm_names, exposition
 from cockpit_exporter.attribution import Joined, join
 from cockpit_exporter.cgroups import pod_names, pod_of_process
 from cockpit_exporter.collector import Collector, CollectorPace
@@ -144,14 +145,10 @@ class Agent:
     @property
     def encoding(self) -> Encoding:
         """How its pages are written."""
-        from cockpit_exporter import dcgm_names
-
         return dcgm_names.encoding if self._settings.dcgm_names else choose_encoder
 
     def page(self) -> Iterable[Metric]:
         """The families of one scrape."""
-        from cockpit_exporter import dcgm_names, exposition
-
         if self._settings.dcgm_names == "A":
             return dcgm_names.page(self.seen(), "A")
         if self._settings.dcgm_names == "C":

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from cockpit_exporter.collector import CollectorPace
+from cockpit_exporter.passwords import BadFile, PasswordGate, hashed, read_users
 
 if TYPE_CHECKING:
     from cockpit_exporter.agent import Agent
-    from cockpit_exporter.passwords import PasswordGate
     from cockpit_exporter.web import Tls
 
 SOCKET = "/var/lib/kubelet/pod-resources/kubelet.sock"
@@ -151,8 +151,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"cockpit-exporter {_version()}\n")
         return 0
     if told.hash_password:
-        from cockpit_exporter.passwords import hashed
-
         sys.stdout.write(hashed(sys.stdin.readline().rstrip("\n"), secrets.token_bytes(16)) + "\n")
         return 0
     if told.dcgm_names not in ("", "A", "C"):
@@ -169,7 +167,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _guards(told: argparse.Namespace) -> Guards:
-    from cockpit_exporter.passwords import BadFile, PasswordGate, read_users
     from cockpit_exporter.web import Tls
 
     gate: PasswordGate | None = None

@@ -21,11 +21,11 @@ from cockpit.actions.surroundings import Needs
 from cockpit.actions.verbs.registry import VERBS, verb_of
 from cockpit.api_server import ApiServer
 from cockpit.attach import AttachOptions, watched_kinds
-from cockpit.attach_telemetry import server_reads
 from cockpit.clock import SystemClock
 from cockpit.commands.attached import Live, attached
 from cockpit.commands.get import NEEDS
 from cockpit.commands.report import _objects
+from cockpit.connection import server_reads
 from cockpit.errors import CockpitError
 from cockpit.gangs import registry
 from cockpit.kube.calls import perform

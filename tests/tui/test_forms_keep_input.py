@@ -11,8 +11,8 @@ from textual import events
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from cockpit.screens.pages import PLACES
 from cockpit.screens.place import Place
-from cockpit.screens.places import PLACES
 from cockpit.screens.scale import ScaleScreen
 from cockpit.screens.submit import SubmitScreen
 from tests.tui import looking

@@ -16,8 +16,8 @@ from cockpit.screens.alike import AlikeScreen
 from cockpit.screens.job import JobScreen
 from cockpit.screens.keymap import EVERYWHERE, KEYS, VERB
 from cockpit.screens.node import NodeScreen
+from cockpit.screens.pages import PLACES
 from cockpit.screens.place import Place
-from cockpit.screens.places import PLACES
 from cockpit.screens.pool import PoolScreen
 from cockpit.screens.queues import QueueScreen
 from cockpit.screens.scale import ScaleScreen

@@ -15,7 +15,7 @@ from cockpit.errors import BadInput
 from cockpit.model.job import JobState
 from cockpit.screens import typed_ahead, verb_forms
 from cockpit.screens.jobs import JobsScreen
-from cockpit.screens.places import PLACES
+from cockpit.screens.pages import PLACES
 from cockpit.screens.submit import SubmitScreen
 from cockpit.screens.text import YamlScreen
 from tests.tui import looking

@@ -12,6 +12,7 @@ from textual.suggester import SuggestFromList
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
+from cockpit_widgets.dialogs import ChoiceDialog
 from cockpit_widgets.form_rules import NO, YES
 from cockpit_widgets.line_input import EDITING_KEYS, LineInput, TextEntry
 from cockpit_widgets.one_line import ONE_LINE_CSS, OneLine
@@ -193,8 +194,6 @@ class ChoiceField(OneLine, TextEntry, can_focus=True):
             self._set(self._choices[at], keep_typed=False)
 
     def action_list(self) -> None:
-        from cockpit_widgets.dialogs import ChoiceDialog  # the dialogs use forms' parts in turn
-
         def take(value: str | None) -> None:
             if value is not None:
                 self._set(value, keep_typed=False)

@@ -1,5 +1,6 @@
 """An app that sends its terminal only the cells that changed, however much Textual repaints."""
 
+import curses
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -178,8 +179,6 @@ def forgetful(driver_class: type[Driver]) -> type[Driver]:
 def erases_in_colour() -> bool:
     """Whether the terminal gives what it erases the background of the pen (terminfo: bce)."""
     try:
-        import curses  # some builds of Python have none
-
         curses.setupterm(os.environ.get("TERM", ""), 1)
     except (ImportError, OSError, ValueError):
         return False

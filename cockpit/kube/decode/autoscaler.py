@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import yaml
 
 from cockpit.kube.decode import times
 from cockpit.kube.decode.common import identity
@@ -64,8 +65,6 @@ def go_seconds(text: str) -> float | None:
 
 
 def _of_yaml(text: str) -> dict[str, Any]:
-    import yaml
-
     if not text.strip():
         return {"message": "the status is empty"}
     try:

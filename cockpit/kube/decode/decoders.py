@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
+from google.protobuf.message import DecodeError
 
 from cockpit.errors import BadInput
 from cockpit.kube.decode import shapes
@@ -93,8 +94,6 @@ def _json(shape: type[Any], record: Callable[[Any], Record | None]) -> Decode:
 
 
 def _protobuf(message: Any, record: Callable[[Any, Reading], R]) -> Callable[[bytes], R]:
-    from google.protobuf.message import DecodeError
-
     parse = message.FromString
 
     def decode(raw: bytes) -> R:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import msgspec
+from google.protobuf.message import DecodeError
 
 from cockpit.kube.decode.envelope import MAGIC, opened
 from cockpit.kube.decode.frames import Frames, FramingError, LengthFrames, LineFrames
@@ -77,8 +78,6 @@ def _unwrap(raw: bytes) -> bytes:
 
 
 def _guarded(read: Callable[[bytes], Any], raw: bytes) -> Any:
-    from google.protobuf.message import DecodeError
-
     try:
         return read(raw)
     except (DecodeError, UnicodeDecodeError) as error:

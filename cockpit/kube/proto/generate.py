@@ -7,14 +7,14 @@ to run the cockpit nothing but `protobuf` is needed.
 import sys
 from pathlib import Path
 
+from grpc_tools import protoc
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 
 
 def main() -> int:
     """Runs protoc over every .proto file here; the exit status is protoc's."""
-    from grpc_tools import protoc
-
     names = [str(path.relative_to(ROOT)) for path in sorted(HERE.glob("*.proto"))]
     return int(protoc.main(["protoc", f"-I{ROOT}", f"--python_out={ROOT}", f"--pyi_out={ROOT}", *names]))
 

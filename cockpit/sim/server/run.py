@@ -12,7 +12,6 @@ import msgspec
 
 from cockpit.clock import Clock, SystemClock
 from cockpit.errors import BadInput
-from cockpit.kube.authorities import enter_aiohttp
 from cockpit.sim.server.assembly import ENGINEER_NAMESPACE, Assembled, assemble
 from cockpit.sim.server.http.certificates import (
     Certificates,
@@ -82,7 +81,6 @@ async def serving(
     default the system's); secrets come from the machine. Port 0 means any. Raises BadInput when the folder
     cannot be written or the port is taken.
     """
-    enter_aiohttp()
     listening = _listening(port)
     try:
         certificates = _prepared(folder)
@@ -127,7 +125,7 @@ async def serving(
         await _ended(taking, context, runner)
 
 
-async def _ended(taking: "asyncio.Task[None]", context: "ServerContext", runner: "web.AppRunner") -> None:
+async def _ended(taking: asyncio.Task[None], context: "ServerContext", runner: "web.AppRunner") -> None:
     taking.cancel()
     await asyncio.gather(taking, return_exceptions=True)
     await context.close()

@@ -26,7 +26,7 @@ async def test_of_two_changes_begun_together_the_later_one_is_followed(
             finally:
                 going.remove(self._name)
 
-    monkeypatch.setattr("cockpit.actions.pool_follow.Follower", Endless)
+    monkeypatch.setattr("cockpit.services.pool_changes.Follower", Endless)
     tasks: list[asyncio.Task[None]] = []
 
     def spawn(work: Callable[[], Coroutine[Any, Any, None]], _name: str) -> None:

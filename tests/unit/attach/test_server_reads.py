@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cockpit.attach_telemetry import server_reads
 from cockpit.clock import ManualClock
+from cockpit.connection import server_reads
 from cockpit.kube.answer import ApiAnswer
 from cockpit.model.batch import Phase
 from cockpit.model.metrics_server import NO_METRICS_SERVER

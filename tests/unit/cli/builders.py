@@ -137,8 +137,9 @@ def patch(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     monkeypatch.setattr(
         "cockpit.commands.attached.Attachment", type("Here", (Attached,), {"cluster": cluster})
     )
-    monkeypatch.setattr("cockpit.kube.session.open_session", open_session)
-    monkeypatch.setattr("cockpit.kube.discovery.discover", discover)
+    monkeypatch.setattr("cockpit.commands.job.open_session", open_session)
+    for command in ("choices", "engines", "job", "submitting", "why"):  # each has imported it by name
+        monkeypatch.setattr(f"cockpit.commands.{command}.discover", discover)
     monkeypatch.setattr("cockpit.kube.calls.perform", cluster.perform)
     monkeypatch.setattr("cockpit.commands.attached.QUIET_SECONDS", 0.001)
     return cluster

@@ -13,10 +13,9 @@ from cockpit.sim.server.http.certificates import make_certificates
 ROOT = Path(__file__).resolve().parents[3]
 ENTERED = """
 import ssl, threading
-from cockpit.kube.authorities import enter_aiohttp
 create, context = ssl.create_default_context, ssl.SSLContext
 {before}
-enter_aiohttp()
+from cockpit.kube.authorities import aiohttp
 assert ssl.create_default_context is create and "set_default_verify_paths" not in vars(context)
 from aiohttp import connector
 checked, unchecked = connector._SSL_CONTEXT_VERIFIED, connector._SSL_CONTEXT_UNVERIFIED

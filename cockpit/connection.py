@@ -1,14 +1,24 @@
-"""Telemetry through the session of an attachment: how a Prometheus in the cluster or an exporter is asked."""
+"""What an attachment needs from the moment on when it connects: its session, and telemetry through it.
+
+Slow to import, so `cockpit.attach` does it in a thread, after the first frame.
+"""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from cockpit.errors import Refused
+from cockpit.kube.access_reviews import AccessReviews
+from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.feed import Feed
+from cockpit.kube.proxy import reader
+from cockpit.kube.refusal import refusal_of, refused
+from cockpit.kube.resource import SERVICES
+from cockpit.kube.session import ApiSession, SessionOptions, open_session
+from cockpit.kube.visibility import Lines, QueuePlaces
+from cockpit.telemetry.discovery import Service, services_of
+from cockpit.telemetry.start import run_telemetry
 
-if TYPE_CHECKING:
-    from cockpit.kube.answer import ApiAnswer
-    from cockpit.kube.session import ApiSession
-    from cockpit.telemetry.discovery import Service
+__all__ = ["AccessReviews", "Feed", "Lines", "QueuePlaces", "SessionOptions", "open_session", "run_telemetry"]
 
 PAGE_SECONDS = 5.0
 """For a whole page of an exporter or a kubelet."""
@@ -19,20 +29,16 @@ Query = Sequence[tuple[str, str]]
 class ServerReads(NamedTuple):
     """What telemetry reads through the API server, and how it waits for it."""
 
-    get_proxied: Callable[[str, Query, int], Awaitable["ApiAnswer"]]
-    list_services: Callable[[], Awaitable[list["Service"]]]
+    get_proxied: Callable[[str, Query, int], Awaitable[ApiAnswer]]
+    list_services: Callable[[], Awaitable[list[Service]]]
     read_page: Callable[[str, tuple[tuple[str, str], ...], int], Awaitable[bytes]]
     returned: Callable[[], Coroutine[Any, Any, None]]
 
 
-def server_reads(session: "ApiSession") -> ServerReads:
+def server_reads(session: ApiSession) -> ServerReads:
     """They of this session. Each raises Refused and NoConnection."""
-    from cockpit.kube.proxy import reader
-    from cockpit.kube.refusal import refusal_of, refused
-    from cockpit.kube.resource import SERVICES
-    from cockpit.telemetry.discovery import services_of
 
-    async def list_services() -> "list[Service]":
+    async def list_services() -> list[Service]:
         answer = await session.request("GET", SERVICES.path())
         if not answer.ok:
             raise refused("Services cannot be listed", answer, SERVICES.path())
