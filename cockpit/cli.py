@@ -459,7 +459,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _run(arguments)
         return _fail("", 2) if memory_guard.shortage() else code
     except CockpitError as error:
-        return _fail(error.sentence, error.exit_code)
+        return _fail("\ncockpit: ".join(error.sentences), error.exit_code)
     except KeyboardInterrupt:
         return _fail("interrupted", _INTERRUPTED)
     except BrokenPipeError:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from cockpit.mask import clean_message
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cockpit.model.refusal import Refusal
 
 LONGEST_SENTENCE = 4096
@@ -24,6 +26,11 @@ class CockpitError(Exception):
     def __init__(self, sentence: str) -> None:
         self.sentence = clean_message(sentence, LONGEST_SENTENCE)
         super().__init__(self.sentence)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a command prints, a line each: more than one where several values are wrong."""
+        return (self.sentence,)
 
 
 class BadInput(CockpitError):
@@ -48,8 +55,20 @@ class BadValue(BadInput):
     """A value of a named field cannot be used: `fault` says why, without the field's name."""
 
     def __init__(self, field: str, fault: str) -> None:
-        self.fault = fault
+        self.field, self.fault = field, clean_message(fault, LONGEST_SENTENCE)
         super().__init__(f"{field}: {fault}")
+
+
+class BadValues(BadInput):
+    """Values of several named fields cannot be used: `faults` says why, by field and without its name."""
+
+    def __init__(self, faults: "Mapping[str, str]") -> None:
+        self.faults = {field: clean_message(fault, LONGEST_SENTENCE) for field, fault in faults.items()}
+        super().__init__("; ".join(f"{field}: {fault}" for field, fault in self.faults.items()))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(f"{field}: {fault}" for field, fault in self.faults.items())
 
 
 class NoConnection(CockpitError):

@@ -52,7 +52,8 @@ class Parameter(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     `default` None means that a value must be given; "" means that it may stay empty. `minimum` and
     `maximum` bound an integer (in `unit`) or a quantity (in base units). `longest` bounds the length of a
-    text in characters. `choices_from` names a list of the cluster, see `sources`.
+    text in characters. `choices_from` names a list of the cluster, see `sources`. `group` is the section of
+    the form, a key of `cockpit.jobs.parameter_groups.SECTIONS`; "" where the template has no sections.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Parameter(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     longest: int | None = None
     choices: tuple[str, ...] = ()
     choices_from: str = ""
+    group: str = ""
 
     @property
     def is_required(self) -> bool:

@@ -31,7 +31,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from cockpit.errors import BadInput
+from cockpit.errors import BadValue
 from cockpit.jobs.parameters import Value
 from cockpit.jobs.values import KeyValue, Mount
 
@@ -88,7 +88,7 @@ def _names(argument: Any) -> tuple[str, ...]:
 def fill(tree: Any, values: Values) -> Any:
     """A new tree with every marker of a checked manifest replaced; entries of empty values are gone.
 
-    Raises BadInput for two keys that fall together.
+    Raises BadValue for two keys that fall together.
     """
     filled = _fill(tree, values)
     return None if isinstance(filled, _Dropped) else filled
@@ -122,7 +122,7 @@ def _fill(value: Any, values: Values) -> Any:
 
 def _put(made: dict[str, Any], key: str, value: Any, name: str) -> None:
     if key in made:
-        raise BadInput(f"{name}: {key} is already set by another field; give it in one place")
+        raise BadValue(name, f"{key} is already set by another field; give it in one place")
     made[key] = value
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, BadValue, BadValues
 from cockpit.fit.pod_sets import ManifestPods, pods_asked
 from cockpit.gangs import registry
 from cockpit.jobs import lint_rules
 from cockpit.jobs.parameters import Parameter, Value, read
 from cockpit.jobs.placeholders import fill, used_parameters
 from cockpit.jobs.template import Template
-from cockpit.jobs.values import refuse_secrets
+from cockpit.jobs.values import Mount, refuse_secrets
 from cockpit.k8s.gpu_resources import GPU_NAMES, is_gpu_resource
 from cockpit.k8s.quantity import parse_quantity
 
@@ -42,29 +42,40 @@ _SAMPLES = {
 def checked(template: Template, values: Mapping[str, str]) -> dict[str, Value]:
     """Every parameter's typed value, defaults filled in.
 
-    Raises BadInput with one sentence: for a name that the template does not have, else for the first value
-    that cannot be used.
+    Raises BadInput for a name that the template does not have, BadValues for every value that cannot be used.
     """
     known = {parameter.name for parameter in template.parameters}
     for name in values:
         if name not in known:
             its = ", ".join(sorted(known)) or "none"
             raise BadInput(f"template {template.name} has no parameter {name!r}; it has: {its}")
-    for parameter in template.parameters:
-        if (text := values.get(parameter.name, "")) != parameter.default:
-            refuse_secrets(parameter.name, text)
-    return {parameter.name: read(parameter, _given(parameter, values)) for parameter in template.parameters}
-
-
-def problems(template: Template, values: Mapping[str, str]) -> dict[str, str]:
-    """For a form: a sentence for each parameter whose value cannot be used, by name."""
+    typed: dict[str, Value] = {}
     found: dict[str, str] = {}
     for parameter in template.parameters:
         try:
-            read(parameter, _given(parameter, values))
-        except BadInput as error:
-            found[parameter.name] = error.sentence
-    return found
+            if (text := values.get(parameter.name, "")) != parameter.default:
+                refuse_secrets(parameter.name, text)
+            typed[parameter.name] = read(parameter, _given(parameter, values))
+        except BadValue as error:
+            found[parameter.name] = error.fault
+    if found:
+        raise BadValues(found)
+    return typed
+
+
+def faults(template: Template, values: Mapping[str, str]) -> dict[str, str]:
+    """For a form: why the value of a parameter cannot be used, by name; {} where all can.
+
+    Values that contradict each other are looked at once each is right by itself. Raises BadInput for a name
+    that the template does not have.
+    """
+    try:
+        render(template, values)
+    except BadValues as error:
+        return error.faults
+    except BadValue as error:
+        return {error.field: error.fault}
+    return {}
 
 
 def _given(parameter: Parameter, values: Mapping[str, str]) -> str:
@@ -76,9 +87,38 @@ def _given(parameter: Parameter, values: Mapping[str, str]) -> str:
 
 
 def render(template: Template, values: Mapping[str, str]) -> dict[str, Any]:
-    """The manifest tree with the values set in. Raises BadInput as `checked` does."""
-    tree = fill(template.manifest, checked(template, values))
-    return dict(tree)
+    """The manifest tree with the values set in.
+
+    Raises BadInput as `checked` does, and BadValue for two values that contradict each other.
+    """
+    typed = checked(template, values)
+    tree = dict(fill(template.manifest, typed))
+    _refuse_shared_paths(tree, typed)
+    return tree
+
+
+def _refuse_shared_paths(tree: Mapping[str, Any], typed: Mapping[str, Value]) -> None:
+    """Raise BadValue for a path at which one container would mount two volumes; the field is the last one."""
+    for part in pods_asked(tree).sets:
+        for container in _items(part.pod_spec.get("containers")):
+            taken: dict[str, str] = {}
+            for mount in _items(container.get("volumeMounts")):
+                path, volume = str(mount.get("mountPath")).rstrip("/"), str(mount.get("name"))
+                if path in taken and (field := _field_of(path, typed)):
+                    fault = f"{path} is mounted twice ({taken[path]}, {volume}): give each its own path"
+                    raise BadValue(field, fault)
+                taken[path] = volume
+
+
+def _field_of(path: str, typed: Mapping[str, Value]) -> str:
+    """The last parameter that mounts something at the path, "" where none does."""
+    fields = [
+        name
+        for name, value in typed.items()
+        if isinstance(value, tuple)
+        and any(isinstance(item, Mount) and item.path.rstrip("/") == path for item in value)
+    ]
+    return fields[-1] if fields else ""
 
 
 def remarks(template: Template, values: Mapping[str, str]) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ import msgspec
 from cockpit.errors import BadInput, BadValue
 from cockpit.jobs.lint_rules import LintRule, read_rules
 from cockpit.jobs.marker_check import check_markers
+from cockpit.jobs.parameter_groups import SECTIONS
 from cockpit.jobs.parameters import TYPES, Parameter, read, sources
 from cockpit.jobs.yaml_document import Document, Path, parse
 from cockpit.k8s.quantity import parse_quantity
@@ -40,7 +41,7 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 _TOP: Final = ("template", "parameters", "manifest", "lint", "progress")
 _HEAD: Final = ("name", "title", "description")
 _FIELDS: Final = (
-    *("name", "type", "title", "help", "unit", "default"),
+    *("name", "type", "group", "title", "help", "unit", "default"),
     *("minimum", "maximum", "longest", "choices", "choices-from"),
 )
 _BOUNDED: Final = ("integer", "quantity")
@@ -275,6 +276,7 @@ def _parameter(document: Document, one: dict[str, Any], path: Path) -> Parameter
         choices_from=_one_of(
             document, one.get("choices-from", ""), (*path, "choices-from"), ("", *sources())
         ),
+        group=_one_of(document, one.get("group", ""), (*path, "group"), ("", *SECTIONS)),
     )
     if parameter.default:
         try:

@@ -31,6 +31,10 @@ class CloneScreen(SubmitScreen):
         return f"clone {self._job.namespace}/{self._job.name}"
 
     @property
+    def title_of_form(self) -> str:
+        return f"Copy of {self._job.namespace}/{self._job.name}"
+
+    @property
     def has_engine(self) -> bool:
         """Its engine is that of the job, in what the job's object says."""
         return False

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ENGINE = "engine"
 """Id of the field that no template has as a parameter."""
-AFTER = ("command", "image", "name")
+AFTER = ("queue", "command", "image", "name")
 """The field behind which the engine stands: the first of these that the template has."""
 PATIENCE_SECONDS = 20.0
 LOOK_SECONDS = 0.2

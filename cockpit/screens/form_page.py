@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-from cockpit_widgets import ConfirmDialog, Form
+from cockpit_widgets import ConfirmDialog, Form, HelpDialog
+from cockpit_widgets.types import HelpEntry
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -15,8 +16,7 @@ class FormPage(Place):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("form.submit"),
-        *at_once("back"),
-        *bindings("help"),
+        *at_once("form.help", "back"),
     ]
 
     brings_input: bool = False
@@ -57,7 +57,15 @@ class FormPage(Place):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """No key of the app acts here, with any focus."""
-        return False if action in LEAVING | BEFORE_TYPING else super().check_action(action, parameters)
+        if action in LEAVING | BEFORE_TYPING or action == "help":
+            return False
+        return super().check_action(action, parameters)
+
+    def action_form_help(self) -> None:
+        """The help of the field that has the focus, whole, and every key."""
+        spec = self.form.focused_field
+        told = () if spec is None or not spec.help else (HelpEntry(spec.label, spec.help, "This field"),)
+        self.app.push_screen(HelpDialog((*told, *self.help_entries()), barred_note="a right is missing"))
 
     def action_back(self) -> None:
         """Leave; where something was typed, after asking."""

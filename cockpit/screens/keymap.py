@@ -181,13 +181,16 @@ KEYS: tuple[Key, ...] = (
         "Logs",
     ),
     Key("log.stderr", "u", "stderr", "stderr", "Only standard error, or both streams", "Logs", shown=False),
-    Key("log.search", "ctrl+f", "search", "search", "Search; n/p jump to next/previous match", "Logs"),
+    Key(
+        "search", "ctrl+f", "search", "search", "Search a log, n/p next and previous match; a field of a form"
+    ),
     Key("log.times", "i", "times", "times", "Toggle timestamps", "Logs", shown=False),
     Key("log.save", "v", "save", "save", "Save the visible lines to a file", "Logs"),
     Key("metric", "m", "metric", "metric", "Next heatmap metric"),
     Key("panel", "tab", "panel", "panel", "To the next panel", shown=False),
     Key("back", "escape", "back", "back", "Back, or clear the filter"),
     Key("form.submit", "ctrl+s", "submit", "submit", "Check the form, then confirm and submit", "Form"),
+    Key("form.help", "f1", "form_help", "help", "Help of this field, and every key", "Form"),
     Key("form.template", "f2", "template", "template", "Pick another template", "Form"),
     Key("form.preview", "f3", "preview", "preview", "Preview the manifest, or back to the form", "Form"),
     Key("help", "question_mark", "help", "help", "This help", "Places"),

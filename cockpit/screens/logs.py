@@ -41,7 +41,7 @@ LAST_LINES = "last lines"
 class LogsScreen(Place):
     DEFAULT_CSS = "LogsScreen #said { background: $surface; } LogsScreen #log { padding: 0 0 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("filter", "log.since", "log.previous", "log.search", "log.save", "back", "help"),
+        *bindings("filter", "log.since", "log.previous", "search", "log.save", "back", "help"),
         *bindings("log.times", "log.stderr", *EVERYWHERE),
     ]
     place = "logs"

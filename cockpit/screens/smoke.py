@@ -24,6 +24,10 @@ class SmokeScreen(SubmitScreen):
         return f"smoke test of {self._node}"
 
     @property
+    def title_of_form(self) -> str:
+        return f"Smoke test of node {self._node}"
+
+    @property
     def has_engine(self) -> bool:
         """It waits in no queue."""
         return False

@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import msgspec
 from cockpit_widgets import ChoiceDialog, Form, LogView
-from cockpit_widgets.types import FieldSpec
+from cockpit_widgets.form_fields import ChoiceField, SwitchField
+from cockpit_widgets.titled_panel import TitledPanel
+from cockpit_widgets.types import ChoiceItem, FieldSpec
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.worker import WorkType
 
@@ -20,8 +23,10 @@ from cockpit.errors import BadInput, CockpitError, NoConnection
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.gangs import registry
 from cockpit.gangs.form_choice import engine_word
+from cockpit.jobs.parameter_groups import sections, summary
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.planned import planned_gang
+from cockpit.jobs.render import faults
 from cockpit.jobs.template import Library, Template, load_library
 from cockpit.mask import FormMask
 from cockpit.model.plan import Outcome, Plan
@@ -34,6 +39,8 @@ from cockpit.screens.verb_keys import act_on_plan
 from cockpit.views.fit import fit_report
 
 NARROW_CELLS = 100
+FRAMED_LINES = 30
+"""Panels have frames from here on, and from `NARROW_CELLS`."""
 QUIET_SECONDS = 0.4
 """The server is asked for its dry run only after the typing paused this long."""
 MANY_NODES = 500
@@ -46,15 +53,19 @@ class SubmitScreen(FormPage):
     DEFAULT_CSS = """
     SubmitScreen #sides { height: 1fr; }
     SubmitScreen #form { width: 1fr; min-width: 40; }
-    SubmitScreen #preview { width: 1fr; border-left: solid $surface-lighten-2; padding-left: 1; }
+    SubmitScreen #beside { width: 1fr; }
+    SubmitScreen #preview { padding: 0 1; }
     SubmitScreen.narrow #sides { layers: form preview; }
     SubmitScreen.narrow #form { layer: form; }
-    SubmitScreen.narrow #preview { layer: preview; display: none; border-left: none; }
-    SubmitScreen.narrow.previewing #preview { display: block; }
+    SubmitScreen.narrow #beside { layer: preview; display: none; }
+    SubmitScreen.narrow.previewing #beside { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("form.submit"), *at_once("form.preview", "form.template", "back"), *bindings("help")
-    ]  # fmt: skip
+        *bindings("form.submit"),
+        *(replace(binding, description="field") for binding in at_once("search")),
+        *at_once("back", "form.template", "form.preview", "form.help"),
+        *(replace(binding, show=False) for binding in bindings("filter")),
+    ]
 
     def __init__(
         self, template: str = "mpijob", values: Mapping[str, str] | None = None, *, brings_input: bool = False
@@ -88,13 +99,32 @@ class SubmitScreen(FormPage):
     def heading(self) -> str:
         return f"new {self._template_name}"
 
+    @property
+    def title_of_form(self) -> str:
+        """What the form makes, for a person who does not know the template's name."""
+        return f"New job: {self.template.title}"
+
     def body(self) -> Iterable[Widget]:
         with Horizontal(id="sides"):
-            with Vertical(id="form"):
-                yield Form(self.fields(), id="fields")
-            yield LogView(id="preview", follow=False)
+            fields = Form(self.fields(), summary=self._summary, check=self._faults, id="fields")
+            yield TitledPanel(fields, id="form")
+            yield TitledPanel(LogView(id="preview", follow=False), id="beside")
 
     # ---- fields
+
+    def _summary(self, title: str, shown: Mapping[str, str]) -> str:
+        return summary(self.template.parameters, title, shown)
+
+    def _faults(self, shown: Mapping[str, str]) -> Mapping[str, str]:
+        """What a command would refuse, by field."""
+        typed = self._typed(shown)
+        known = {name: text for name, text in typed.items() if self.template.parameter(name) is not None}
+        return faults(self.template, known)
+
+    @cached_property
+    def _sections(self) -> Mapping[str, str]:
+        """Title of the section of each parameter."""
+        return sections(self.template.parameters)
 
     @cached_property
     def offered(self) -> FormChoices:
@@ -115,8 +145,12 @@ class SubmitScreen(FormPage):
         if self.has_engine:
             names = [parameter.name for parameter in self.template.parameters]
             at = next((names.index(name) + 1 for name in AFTER if name in names), len(found))
-            found.insert(at, self.offered.engine_field(self._values.get(ENGINE, "")))
+            found.insert(at, self._engine_field())
         return tuple(found)
+
+    def _engine_field(self) -> FieldSpec:
+        spec = self.offered.engine_field(self._values.get(ENGINE, ""))
+        return replace(spec, group=self._sections.get("queue", "") or self._sections.get("name", ""))
 
     def _namespace(self) -> str:
         """Where the object would go, as the form stands."""
@@ -149,6 +183,7 @@ class SubmitScreen(FormPage):
             one.maximum_integer,
             choices,
             one.is_required,
+            self._sections.get(one.name, ""),
         )
 
     def _typed(self, shown: Mapping[str, str]) -> dict[str, str]:
@@ -176,7 +211,7 @@ class SubmitScreen(FormPage):
             if parameter.choices_from:
                 await form.change_field(self._field(parameter))
         if self.has_engine:
-            await form.change_field(self.offered.engine_field(self._values.get(ENGINE, "")))
+            await form.change_field(self._engine_field())
 
     def _follow(self) -> bool:
         """Put into engine and queue what follows from the cluster and what was typed; True where it changed.
@@ -208,6 +243,9 @@ class SubmitScreen(FormPage):
 
     def _fold(self) -> None:
         self.set_class(self.is_narrow, "narrow")
+        is_framed = not self.is_narrow and self.size.height >= FRAMED_LINES
+        for panel in self.query(TitledPanel):
+            panel.set_class(is_framed, "-framed")
         if not self.is_narrow and self.has_class("previewing"):
             self.remove_class("previewing")  # it stands beside the form now
             self._focus_what_is_shown()
@@ -219,7 +257,9 @@ class SubmitScreen(FormPage):
         return self.size.width < NARROW_CELLS
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The preview is a key only where it does not stand beside the form."""
+        """The preview is a key only where it does not stand beside the form, `/` where no text is typed."""
+        if action == "filter":
+            return isinstance(self.focused, ChoiceField | SwitchField)
         if action == "preview" and not self.is_narrow:
             return False
         return super().check_action(action, parameters)
@@ -262,7 +302,7 @@ class SubmitScreen(FormPage):
                 findings=self.offered.findings(given, engine),
             ), ""
         except BadInput as error:
-            return None, error.sentence
+            return None, "\n".join(error.sentences)
 
     def _chosen(self) -> tuple[str, dict[str, str]]:
         """The engine as a command names it, and the values of the template's own parameters."""
@@ -332,7 +372,12 @@ class SubmitScreen(FormPage):
         preview.replace(
             preview_lines(self._weighed or self._plan, self._fault, self._verdict, self._fit, room)
         )
-        self.say_problem(self._fault if self.is_narrow or self._has_tried else "")
+        is_at_field = bool(self.form.errors)
+        self.say_problem("" if is_at_field or not (self.is_narrow or self._has_tried) else self._fault)
+        left, needed = self.form.required_left
+        figure = f"{left} of {needed} required left" if left else ""
+        self.query_one("#form", TitledPanel).set_title(self.title_of_form, figure)
+        self.query_one("#beside", TitledPanel).set_title("What will happen")
 
     # ---- keys
 
@@ -340,6 +385,27 @@ class SubmitScreen(FormPage):
     def is_form_shown(self) -> bool:
         """False while the preview covers the form."""
         return not (self.is_narrow and self.has_class("previewing"))
+
+    def footer_order(self) -> tuple[str, ...]:
+        first, *rest = super().footer_order()
+        return (first, "pagedown", *rest)
+
+    def action_search(self) -> None:
+        """Jump to a field that is found by its name, its label or its help."""
+        items = [
+            ChoiceItem(spec.id, spec.label, " · ".join(part for part in (spec.group, spec.help) if part))
+            for spec in self.form.fields
+        ]
+        self.app.push_screen(ChoiceDialog("Jump to a field", items), self._jump)
+
+    def action_filter(self) -> None:
+        self.action_search()
+
+    def _jump(self, field_id: str | None) -> None:
+        if field_id is not None:
+            if not self.is_form_shown:
+                self.action_preview()
+            self.form.focus_field(field_id)
 
     def action_preview(self) -> None:
         """The preview over the form, or the form again; the focus goes along at once."""
@@ -375,10 +441,10 @@ class SubmitScreen(FormPage):
         self.action_submit()
 
     def action_submit(self) -> None:
-        plan, problem = self._make()
+        plan, self._fault = self._make()
         self._has_tried = True
         if plan is None:
-            self.say_problem(problem)
+            self._draw()
             return
         warnings = tuple(dict.fromkeys((*plan.warnings, *self._conflicts(plan))))
         shown = msgspec.structs.replace(plan, warnings=warnings)

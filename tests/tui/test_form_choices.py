@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from cockpit_widgets.form import FieldRow, Form
+from cockpit_widgets.form import Form
 from cockpit_widgets.form_fields import ChoiceField
+from cockpit_widgets.form_row import FieldRow
 from cockpit_widgets.types import FieldSpec
 from textual.pilot import Pilot
 

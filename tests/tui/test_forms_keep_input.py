@@ -170,7 +170,10 @@ async def test_whatever_has_the_focus_no_key_leaves_the_form(size: tuple[int, in
     async with form(size) as (app, pilot, fields):
         screen = app.screen
         for focus in (nothing, preview, switch, choice, another_window):
-            for one in (APP_KEYS,) if is_burst else ((name,) for name in APP_KEYS):
+            keys = (
+                APP_KEYS[:-1] if focus in (switch, choice, another_window) else APP_KEYS
+            )  # there / jumps to a field
+            for one in (keys,) if is_burst else ((name,) for name in keys):
                 await focus(app, fields)
                 await send(app, pilot, *one)
                 assert app.screen is screen, f"{focus.__name__} {one}: {type(app.screen).__name__}"

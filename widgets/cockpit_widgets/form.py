@@ -1,91 +1,38 @@
 """A form made from field specifications, checked in place while one types."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from cockpit_widgets.form_fields import ChoiceField, Edited, Editor, ParagraphField, TextField, editor_for
+from cockpit_widgets.form_fields import ChoiceField, Edited, ParagraphField
+from cockpit_widgets.form_groups import FieldGroup, GroupHead
+from cockpit_widgets.form_row import FieldRow
 from cockpit_widgets.form_rules import faults, normal
-from cockpit_widgets.form_words import FieldLabel, FieldNote
+from cockpit_widgets.form_words import FieldLabel, FormHelp
+from cockpit_widgets.text import width_of
 from cockpit_widgets.types import FieldSpec
 
 _WIDEST_LABEL = 28
-
-
-class FieldRow(Vertical):
-    """Label, editor, and under them the help or what is wrong."""
-
-    DEFAULT_CSS = """
-    FieldRow {
-        height: auto;
-        & > Horizontal { height: auto; }
-    }
-    """
-
-    def __init__(self, spec: FieldSpec, label_width: int) -> None:
-        super().__init__()
-        self.spec = spec
-        self.editor: Editor = editor_for(spec)
-        self._given = self.editor.text
-        self.label = FieldLabel(spec, label_width)
-        self.note = FieldNote(spec.help, label_width + 1)
-
-    @property
-    def is_edited(self) -> bool:
-        """Whether a person left another value than the one that was put there."""
-        return self.editor.text != self._given
-
-    def put(self, text: str) -> None:
-        """Set the value from outside."""
-        self.editor.put(text)
-        self._given = self.editor.text
-
-    def compose(self) -> ComposeResult:
-        with Horizontal():
-            yield self.label
-            yield self.editor
-        yield self.note
-
-    async def become(self, spec: FieldSpec) -> None:
-        """Another kind, other choices or another help, in the same place; what was entered stays."""
-        former, spec = self.editor, replace(spec, value=self.editor.text)
-        was_edited = self.is_edited
-        is_other = spec.kind != self.spec.kind
-        self.spec = spec
-        self.note.set_help(spec.help)
-        if not is_other:
-            if isinstance(former, (ChoiceField, TextField)):
-                former.set_choices(spec.choices)
-            return
-        # Until it stands in the place of the former one, keys and Tab know only that: with two of them in the
-        # row, a Tab went from one to the other, and what was typed meanwhile was lost.
-        later = editor_for(spec)
-        later.can_focus = False
-        await self.query_one(Horizontal).mount(later, after=former)
-        later.can_focus, self.editor = True, later
-        if former.text != spec.value:
-            later.put(former.text)
-            was_edited = True
-        if not was_edited:
-            self._given = later.text
-        if self.screen.focused is former:  # has_focus follows later, by a message
-            self.screen.set_focus(later)
-        former.can_focus = False
-        await former.remove()
+_WIDEST_GROUPED = 22
+Summary = Callable[[str, Mapping[str, str]], str]
+"""From the title of a section and all values to one line about the section."""
+Check = Callable[[Mapping[str, str]], Mapping[str, str]]
+"""From all values to a sentence for each field that cannot stay as it is."""
 
 
 class Form(VerticalScroll, can_focus=False):
     """Fields one under the other. Tab, shift+tab, up and down move; enter submits, and ctrl+s from anywhere.
 
     A field says what is wrong with it once it was edited or left, and all say so when submitting is tried.
+    Where the fields have groups they stand in sections, of which the one with the focus is open.
     """
 
     DEFAULT_CSS = """
@@ -102,6 +49,8 @@ class Form(VerticalScroll, can_focus=False):
         Binding("shift+tab", "move(-1)", "Previous field", show=False, priority=True),
         Binding("up", "move(-1)", "Field above", show=False),
         Binding("down", "move(1)", "Field below", show=False),
+        Binding("pagedown", "group(1)", "next part", priority=True),
+        Binding("pageup", "group(-1)", "Section before", show=False, priority=True),
         Binding("enter", "submit", "submit", show=False),
         Binding("ctrl+s", "submit", "submit", id="form.submit"),
     ]
@@ -133,12 +82,18 @@ class Form(VerticalScroll, can_focus=False):
         self,
         fields: Sequence[FieldSpec] = (),
         *,
+        summary: Summary = lambda _title, _values: "",
+        check: Check = lambda _values: {},
         name: str | None = None,
         id: str | None = None,  # noqa: A002 - the word of every Textual widget
         classes: str | None = None,
     ) -> None:
+        """`summary` tells a folded section, `check` the faults that are no matter of a field's kind alone."""
         super().__init__(name=name, id=id, classes=classes)
+        self._summary, self._check = summary, check
         self._rows = self._make_rows(fields)
+        self._groups = self._make_groups(self._rows)
+        self._help = FormHelp()
         self._touched: set[str] = set()
         self._told: dict[str, str] = {}
 
@@ -160,16 +115,26 @@ class Form(VerticalScroll, can_focus=False):
     @property
     def errors(self) -> Mapping[str, str]:
         """One sentence for each field that cannot stay as it is, shown yet or not."""
-        return {**self._told, **faults(self.fields, self.values)}
+        values = self.values
+        checked = self._check(values)
+        found = {**self._told, **faults(self.fields, values), **checked}
+        return {row.spec.id: found[row.spec.id] for row in self._rows if row.spec.id in found}
+
+    @property
+    def required_left(self) -> tuple[int, int]:
+        """How many of the required fields are empty, and how many there are."""
+        needed = [row for row in self._rows if row.spec.required and row.spec.kind in ("text", "integer")]
+        return sum(not row.editor.text.strip() for row in needed), len(needed)
 
     async def set_fields(self, fields: Sequence[FieldSpec]) -> None:
         """Replace all fields; the first one takes the focus when the form had it."""
         had_focus = self.has_focus_within
         self._rows = self._make_rows(fields)
+        self._groups = self._make_groups(self._rows)
         self._touched.clear()
         self._told.clear()
         await self.remove_children()
-        await self.mount_all(self._rows)
+        await self.mount_all(self._content())
         if had_focus:
             self.focus_first()
         self.post_message(self.Changed(self, self.values, self.errors))
@@ -193,6 +158,8 @@ class Form(VerticalScroll, can_focus=False):
         row = self._row(spec.id)
         if replace(row.spec, value="") != replace(spec, value=""):
             await row.become(spec)
+            if row.editor is self.screen.focused:
+                self._help.show(spec.help)
             self._show_faults()
 
     def set_errors(self, errors: Mapping[str, str]) -> None:
@@ -204,24 +171,77 @@ class Form(VerticalScroll, can_focus=False):
     def focus_first(self) -> None:
         """Put the focus into the first field, at once: a later one would take it away from who tabbed on."""
         if self._rows:
-            self.screen.set_focus(self._rows[0].editor)
+            self._focus(self._rows[0])
+
+    def focus_field(self, field_id: str) -> None:
+        """Put the focus into that field, its section open. Raises KeyError for an unknown field."""
+        self._focus(self._row(field_id))
 
     def compose(self) -> ComposeResult:
-        yield from self._rows
+        yield from self._content()
+
+    def _content(self) -> list[Widget]:
+        return [*self._groups, self._help] if self._groups else [*self._rows]
+
+    def on_mount(self) -> None:
+        if self._groups and not any(group.is_open for group in self._groups):
+            self._open(self._rows[0])
+        self._show_faults()
+
+    def _focus(self, row: FieldRow) -> None:
+        """Its section first: what is not displayed loses the focus again."""
+        self._open(row)
+        self.screen.set_focus(row.editor)
+
+    def _open(self, row: FieldRow) -> None:
+        """Open the section of that row, and fold the others."""
+        for group in self._groups:
+            group.set_open(row in group.rows)
+        self._show_heads(self.errors)
+
+    @property
+    def focused_field(self) -> FieldSpec | None:
+        """The field that has the focus."""
+        at = self._focused_at()
+        return None if at is None else self._rows[at].spec
+
+    def _focused_at(self) -> int | None:
+        focused = self.screen.focused
+        return next((at for at, row in enumerate(self._rows) if row.editor is focused), None)
 
     def action_move(self, by: int) -> None:
         """Leave the field up or down; at either end the focus stays."""
-        focused = self.screen.focused
-        at = next((at for at, row in enumerate(self._rows) if row.editor is focused), None)
+        at = self._focused_at()
         if at is not None and 0 <= at + by < len(self._rows):
-            self.screen.set_focus(self._rows[at + by].editor)
+            self._focus(self._rows[at + by])
+
+    def action_group(self, by: int) -> None:
+        """To the first field of the section below or above."""
+        at = self._focused_at()
+        here = next(
+            (n for n, group in enumerate(self._groups) if at is not None and self._rows[at] in group.rows),
+            None,
+        )
+        if here is not None and 0 <= here + by < len(self._groups):
+            self._focus(self._groups[here + by].rows[0])
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Sections have their keys only where there are sections: else the form scrolls by them."""
+        if action == "group" and not self._groups:
+            return False
+        return super().check_action(action, parameters)
+
+    @on(GroupHead.Picked)
+    def _on_head_picked(self, event: GroupHead.Picked) -> None:
+        event.stop()
+        self._focus(next(group for group in self._groups if group.title == event.title).rows[0])
 
     def action_submit(self) -> None:
         errors = self.errors
         self._touched.update(row.spec.id for row in self._rows)
         self._show_faults()
         if errors:
-            self.screen.set_focus(self._row(next(iter(errors))).editor)
+            self._focus(self._row(next(iter(errors))))
         else:
             self.post_message(self.Submitted(self, self.values))
 
@@ -252,6 +272,9 @@ class Form(VerticalScroll, can_focus=False):
         row = self._row_of(event.widget)
         if row is not None:
             row.label.set_active(True)
+            self._help.show(row.spec.help)
+            if row.spec.group:
+                self._open(row)
             if not isinstance(row.editor, ParagraphField):
                 row.scroll_visible(animate=False)
 
@@ -259,7 +282,14 @@ class Form(VerticalScroll, can_focus=False):
         errors = self.errors
         for row in self._rows:
             shown = row.spec.id in self._touched
-            row.note.set_fault(errors.get(row.spec.id, "") if shown else "")
+            row.set_fault(errors.get(row.spec.id, "") if shown else "")
+        self._show_heads(errors)
+
+    def _show_heads(self, errors: Mapping[str, str]) -> None:
+        values = self.values if self._groups else {}
+        for group in self._groups:
+            wrong = sum(row.spec.id in errors and row.spec.id in self._touched for row in group.rows)
+            group.head.show(self._summary(group.title, values), wrong, is_open=group.is_open)
 
     def _has(self, field_id: str) -> bool:
         return any(row.spec.id == field_id for row in self._rows)
@@ -276,6 +306,18 @@ class Form(VerticalScroll, can_focus=False):
     @staticmethod
     def _make_rows(fields: Iterable[FieldSpec]) -> list[FieldRow]:
         specs = list(fields)
-        widest = _WIDEST_LABEL if len(specs) > 1 else 2 * _WIDEST_LABEL
+        order = list(dict.fromkeys(spec.group for spec in specs))
+        specs.sort(key=lambda spec: order.index(spec.group))
+        widest = _WIDEST_GROUPED if any(order) else _WIDEST_LABEL if len(specs) > 1 else 2 * _WIDEST_LABEL
         width = min(widest, max((FieldLabel.least_width(spec) for spec in specs), default=0))
         return [FieldRow(spec, width) for spec in specs]
+
+    @staticmethod
+    def _make_groups(rows: Sequence[FieldRow]) -> list[FieldGroup]:
+        """Sections in the order of their first fields; [] where no field has a group."""
+        by_title: dict[str, list[FieldRow]] = {}
+        for row in rows:
+            if row.spec.group:
+                by_title.setdefault(row.spec.group, []).append(row)
+        width = max(map(width_of, by_title), default=0)
+        return [FieldGroup(title, its, width) for title, its in by_title.items()]

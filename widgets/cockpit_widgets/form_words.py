@@ -1,9 +1,10 @@
 """What stands around an editor of a form: its name before it, its help or its fault below."""
 
 from rich.segment import Segment
+from textual.strip import Strip
 
 from cockpit_widgets.one_line import ONE_LINE_CSS, OneLine
-from cockpit_widgets.text import cut, width_of
+from cockpit_widgets.text import cut, width_of, wrap
 from cockpit_widgets.types import FieldSpec
 
 
@@ -52,7 +53,7 @@ class FieldLabel(OneLine):
 
 
 class FieldNote(OneLine):
-    """The help of a field, or the sentence about what is wrong with it."""
+    """The help of a field on one line, or the whole sentence about what is wrong with it."""
 
     DEFAULT_CSS = "FieldNote {" + ONE_LINE_CSS + "}"
 
@@ -72,11 +73,55 @@ class FieldNote(OneLine):
         """Say what is wrong; empty shows the help again."""
         if sentence != self.fault:
             self.fault = sentence
+            self._fit_height()
             self.refresh()
 
-    def segments(self, width: int) -> list[Segment]:
+    def on_resize(self) -> None:
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        """As many lines as the sentence needs: help is cut, a fault is not."""
+        lines = len(self._lines(self.size.width)) if self.fault and self.size.width else 1
+        if self.styles.height is None or self.styles.height.value != lines:
+            self.styles.height = lines
+
+    def _lines(self, width: int) -> list[str]:
         text = f"× {self.fault}" if self.fault else self._help
         # A sentence needs room more than it needs to stand under its field.
         indent = min(self._indent, max(0, width - width_of(text)))
+        room = max(1, width - indent)
+        shown = wrap(text, room) if self.fault else [cut(text, room)] if text else []
+        return [" " * indent + line for line in shown]
+
+    def render_line(self, y: int) -> Strip:
+        width, base = self.size.width, self.palette.style()
+        lines = self._lines(width)
+        if y >= len(lines):
+            return Strip.blank(width, base)
         tone = self.palette.tone("bad" if self.fault else "dim")
-        return [Segment(" " * indent + cut(text, width - indent), tone)] if text else []
+        return Strip([Segment(lines[y], tone)]).adjust_cell_length(width, base)
+
+
+class FormHelp(OneLine):
+    """The help of the field that has the focus, at the foot of a form with sections; two lines at most."""
+
+    DEFAULT_CSS = "FormHelp {" + ONE_LINE_CSS + "dock: bottom; height: 2; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = ""
+
+    def show(self, text: str) -> None:
+        """Draw this help."""
+        if text != self._shown:
+            self._shown = text
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width, base = self.size.width, self.palette.style()
+        lines = wrap(self._shown, max(1, width))
+        if len(lines) > self.size.height:
+            lines = [lines[0], cut(" ".join(lines[1:]), width)]
+        if y >= len(lines):
+            return Strip.blank(width, base)
+        return Strip([Segment(lines[y], self.palette.tone("dim"))]).adjust_cell_length(width, base)

@@ -105,7 +105,10 @@ class GridCell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """One field of a form. `value` is the start value as text; that of a switch is `true` or `false`."""
+    """One field of a form. `value` is the start value as text; that of a switch is `true` or `false`.
+
+    `group` is the title of the section it stands in; a form whose fields have none has no sections.
+    """
 
     id: str
     label: str
@@ -117,6 +120,7 @@ class FieldSpec:
     maximum: int | None = None
     choices: tuple[str, ...] = ()
     required: bool = True
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

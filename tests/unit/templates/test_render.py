@@ -11,7 +11,7 @@ from cockpit.errors import BadInput
 from cockpit.fit.pod_sets import pods_asked
 from cockpit.gangs.conflicts import refusals
 from cockpit.jobs.parameters import Parameter, read
-from cockpit.jobs.render import advice, checked, lint, problems, render, sample_values
+from cockpit.jobs.render import advice, checked, faults, lint, render, sample_values
 from cockpit.jobs.template import Template, load_library
 from tests.unit.templates.builders import small
 
@@ -68,7 +68,7 @@ def test_refuses_a_value_with_one_sentence(values: dict[str, str], sentence: str
 
 
 def test_a_form_learns_every_problem_at_once() -> None:
-    assert set(problems(small(), {"workers": "x"})) == {"name", "workers"}
+    assert set(faults(small(), {"workers": "x"})) == {"name", "workers"}
 
 
 @pytest.mark.parametrize(

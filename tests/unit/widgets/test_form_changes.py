@@ -3,8 +3,9 @@
 import asyncio
 
 import pytest
-from cockpit_widgets.form import FieldRow, Form
+from cockpit_widgets.form import Form
 from cockpit_widgets.form_fields import ChoiceField
+from cockpit_widgets.form_row import FieldRow
 from cockpit_widgets.form_words import FieldNote
 from cockpit_widgets.types import FieldSpec
 from textual import events
