@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cockpit.actions.broken_writes import acknowledge, read_left_over
 from cockpit.actions.demand_reads import read_standing
@@ -12,19 +12,23 @@ from cockpit.actions.field_choices import ask_offers, ask_topologies
 from cockpit.actions.forward import find_board, hold_open
 from cockpit.actions.idle_reads import IdleReads, judge_all, read_idle, read_idle_once
 from cockpit.actions.on_demand_reads import read_on_demand
+from cockpit.actions.owner_reads import read_owner_tree
 from cockpit.actions.perform import rehearse
 from cockpit.actions.scaler_reads import read_scalers
 from cockpit.actions.surroundings import ask_surroundings
 from cockpit.actions.verdict_reads import with_reads
 from cockpit.errors import BadInput, NoConnection
 from cockpit.kube.contexts import context_names, context_namespaces
-from cockpit.kube.discovery import discover
+from cockpit.kube.discovery import Served, discover
 from cockpit.kube.log_fan_in import LogFanIn, read_once
 from cockpit.kube.log_streams import refuse_unsplit
+from cockpit.kube.object_details import detail_of
 from cockpit.kube.objects import get_object
 from cockpit.kube.pod_times import read_times
+from cockpit.kube.tables import read_table
 from cockpit.local_state.audit import local_user
 from cockpit.model.log import Life, LogLine, LogSource, LogWish
+from cockpit.model.object_table import ObjectAddress, ObjectDetail, ObjectKind, ObjectTable, OwnedObject
 from cockpit.model.plan import Outcome, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.pod_times import PodTimes
@@ -80,12 +84,40 @@ class ApiServer:
 
     async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
         """Lines of one object as YAML, read now. Raises CockpitError with one sentence."""
-        session, served = self._attachment.connected(), self._attachment.served
-        resource = served.find(api_version.rpartition("/")[0], kind) if served is not None else None
-        if resource is None:
-            raise BadInput(f"this server does not serve {kind} of {api_version}")
-        tree = await get_object(session, resource, namespace, name)
+        tree = await self._tree(ObjectAddress(api_version, kind, namespace, name))
         return (await asyncio.to_thread(yaml_text, tree, YAML_CELLS)).splitlines()
+
+    async def read_detail(self, address: ObjectAddress) -> ObjectDetail:
+        """What one object says of itself, read now. Raises CockpitError with one sentence."""
+        return detail_of(await self._tree(address))
+
+    async def read_owners(self, address: ObjectAddress) -> OwnedObject:
+        """Which objects own it and what these own. Raises CockpitError with one sentence."""
+        session, store = self._attachment.connected(), self._attachment.store
+        return await read_owner_tree(session, self._served(), store, address)
+
+    def kinds(self) -> tuple[ObjectKind, ...]:
+        """Kinds that the server lists; none while that is not known."""
+        served = self._attachment.served
+        return () if served is None else served.listed_kinds()
+
+    async def read_table(self, kind: ObjectKind) -> ObjectTable:
+        """The objects of a kind in the namespaces in force. Raises CockpitError with one sentence."""
+        session, resource = self._attachment.connected(), self._served().resource(kind.api_version, kind.kind)
+        names = self._attachment.namespaces.names if kind.is_namespaced else ()
+        read = [await read_table(session, resource, name) for name in names or ("",)]
+        rows = tuple(row for table in read for row in table.rows)
+        return ObjectTable(read[0].columns, rows, any(table.left_out for table in read))
+
+    async def _tree(self, address: ObjectAddress) -> dict[str, Any]:
+        session, served = self._attachment.connected(), self._served()
+        return await get_object(session, served.resource(address.api_version, address.kind), *address[2:])
+
+    def _served(self) -> Served:
+        served = self._attachment.served
+        if served is None:
+            raise NoConnection("what this server serves is not known yet; try again in a moment")
+        return served
 
     async def read_times(self, namespace: str, pod: str) -> PodTimes:
         """When a pod was bound and started. Raises CockpitError with one sentence."""

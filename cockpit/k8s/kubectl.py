@@ -1,4 +1,4 @@
-"""Command lines of kubectl that change one object."""
+"""Command lines of kubectl for one object."""
 
 import json
 from collections.abc import Mapping
@@ -21,3 +21,8 @@ def json_patch(words: tuple[str, ...], *operations: Operation) -> tuple[str, ...
 def merge_patch(words: tuple[str, ...], change: Mapping[str, Any]) -> tuple[str, ...]:
     """`kubectl patch WORDS` with these fields."""
     return ("kubectl", "patch", *words, "--type=merge", "-p", json.dumps(change, separators=(",", ":")))
+
+
+def get_command(kind: str, namespace: str, name: str) -> tuple[str, ...]:
+    """The command that shows the object as YAML."""
+    return ("kubectl", "get", kind, name, *(("-n", namespace) if namespace else ()), "-o", "yaml")

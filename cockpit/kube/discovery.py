@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from cockpit.errors import NoConnection
+from cockpit.errors import BadInput, NoConnection
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.refusal import refused
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
+from cockpit.model.object_table import ObjectKind
 from cockpit.sanitise import WORDS, clean
 
 AGGREGATED = ",".join(
@@ -60,6 +61,26 @@ class Served:
             if not version or item.resource.version == version:
                 return item
         return None
+
+    def resource(self, api_version: str, kind: str) -> Resource:
+        """The resource of a kind of that group, in the version that the server prefers. Raises BadInput."""
+        found = self.find(api_version.rpartition("/")[0], kind)
+        if found is None:
+            raise BadInput(f"this server does not serve {kind} of {api_version}")
+        return found
+
+    def listed_kinds(self) -> tuple[ObjectKind, ...]:
+        """Kinds that can be listed, each in its preferred version, in the server's order: without secrets,
+        which are never read."""
+        found: dict[tuple[str, str], ObjectKind] = {}
+        for item in self.resources:
+            place = item.resource
+            if "list" not in item.verbs or place.plural == "secrets":
+                continue
+            names = (place.plural, place.kind.lower(), *item.short_names)
+            kind = ObjectKind(place.api_version, place.kind, place.plural, names, place.namespaced)
+            found.setdefault((place.group, place.plural), kind)
+        return tuple(found.values())
 
     def groups(self) -> frozenset[str]:
         """Names of the groups; "" is core."""

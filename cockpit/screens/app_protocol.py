@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from cockpit.services.pool_changes import PoolChanges
 
 
-Inspection = Literal["why", "logs", "yaml"]
-"""What is shown of the thing under the cursor."""
+Inspection = Literal["why", "logs", "yaml", "describe", "owners", "copy"]
+"""What is shown, or copied, of the thing under the cursor."""
 
 
 class Pages(Protocol):
@@ -53,7 +53,7 @@ class Pages(Protocol):
         """The page of a node, above what is shown."""
 
     def inspect(self, place: Any, what: Inspection) -> None:
-        """Why it waits, the logs or the YAML of what is under the cursor of that place."""
+        """Open that page of what is under the cursor of that place, or the choice what to copy."""
 
     def open_verb(self, place: Any, verb: "Verb", things: Sequence[Any]) -> None:
         """Open the form or dialog for the options of a verb."""

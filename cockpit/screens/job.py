@@ -58,8 +58,7 @@ class JobScreen(TablePlace):
             "why",
             "logs",
             "events",
-            "devices",
-            "ranks",
+            "view",
             "K",
             "E",
             "yaml",
@@ -169,17 +168,21 @@ class JobScreen(TablePlace):
             "GPUs of this job", store.status(Kind.POD), total=source.total, filter_text=self.state.filter
         )
 
-    def action_devices(self) -> None:
-        """Members, or each of their devices; the title says which."""
-        self.toggle_class("devices")
-        self._title()
-        self.set_sort("", descending=False)
-
-    def action_ranks(self) -> None:
-        """Cells, or lines."""
-        if not self.has_class("devices"):
-            self._ranks.toggle()
+    def action_next_view(self) -> None:
+        """Members as cells, as lines, then each of their GPUs as a line; the title says which."""
+        member = job_grid.pod_uid(self.row_key)
+        if self.has_class("devices") or not self.is_grid:
+            self._ranks.choose(cells=self.has_class("devices"))
+            self.toggle_class("devices")
+            self._title()
+            self.set_sort("", descending=False)
+        else:
+            self._ranks.choose(cells=False)
             self.show()
+        source = self.table.source
+        keys = () if source is None else (source.key(at) for at in range(len(source)))
+        if (key := next((key for key in keys if job_grid.pod_uid(key) == member), None)) is not None:
+            self._body.move_to(key)
 
     def action_tensorboard(self) -> None:
         self._board.toggle()

@@ -29,6 +29,8 @@ class Key:
 
 VERB = "verb"
 """The one action of all keys that change the cluster; its parameter is the key."""
+_OF_AN_OBJECT = ("describe", "owners", "copy")
+"""Keys of every screen that can show an object as YAML."""
 ALL_VERBS = "verbs"
 """Among the keys of a screen: those of every verb on its kinds that it does not name itself."""
 
@@ -162,15 +164,12 @@ KEYS: tuple[Key, ...] = (
     Key("logs", "l", "logs", "logs", "Follow the logs of all members together"),
     Key("yaml", "y", "yaml", "yaml", "Show live YAML"),
     Key("events", "e", "object_events", "events", "Events of the object", shown=False),
-    Key("devices", "d", "devices", "devices", "GPUs of each member, or the members"),
     Key(
-        "ranks",
-        "x",
-        "ranks",
-        "grid",
-        "Rank grid with stragglers marked, or members",
-        shown=False,
+        "describe", "d", "describe", "describe", "Describe the object: facts, conditions, events", shown=False
     ),
+    Key("owners", "o", "owners", "owners", "Tree of owners of the object", shown=False),
+    Key("copy", "c", "copy", "copy", "Copy the name, a command, the YAML or a cell", shown=False),
+    Key("view", "x", "next_view", "view", "Next view: members as lines, as cells, each of their GPUs"),
     Key("log.since", "t", "since", "since", "Set log time range", "Logs"),
     Key(
         "log.previous",
@@ -244,6 +243,9 @@ def bindings(*ids: str, kinds: tuple[str, ...] = (), is_page: bool = False) -> l
     `kinds` are those of the rows: verbs are told by what they do to them, and `ALL_VERBS` stands for all of
     theirs. `is_page` adds those that only the page of a thing has.
     """
+    if "yaml" in ids:
+        at_yaml = ids.index("yaml") + 1
+        ids = (*ids[:at_yaml], *_OF_AN_OBJECT, *ids[at_yaml:])
     named = [item for item in ids if item != ALL_VERBS]
     at = ids.index(ALL_VERBS) if ALL_VERBS in ids else len(ids)
     own = [verb.key for verb in VERBS if verb.key and verb.kind in kinds and (is_page or not verb.is_on_page)]

@@ -17,10 +17,12 @@ from cockpit.local_state.config import not_a_namespace
 from cockpit.model.job import Job
 from cockpit.model.namespaces import namespaces_of
 from cockpit.model.node import Node
+from cockpit.model.object_table import ObjectKind
 from cockpit.model.record import Kind
 from cockpit.screens.app_protocol import Cockpit, cockpit_of
 from cockpit.screens.key_rights import why_barred
 from cockpit.screens.keymap import KEYS, VERB
+from cockpit.screens.kind import KindScreen
 from cockpit.screens.place import Place
 from cockpit.views.order import natural
 
@@ -81,6 +83,9 @@ async def open_palette(app: App[Any]) -> None:
         await _unlock(app)
     elif what == "read-only":
         cockpit_of(app).lock()
+    elif what == "kind":
+        kinds = cockpit_of(app).api.kinds()
+        app.push_screen(KindScreen(next(kind for kind in kinds if _kind_value(kind) == chosen)))
     elif what == "job":
         cockpit_of(app).open_job(rest)
     elif what == "node":
@@ -98,11 +103,25 @@ def _items(app: App[Any]) -> list[ChoiceItem]:
     return [
         lock,
         *_verbs(app.screen),
+        *(
+            ChoiceItem(_kind_value(kind), kind.plural, _kind_note(kind))
+            for kind in cockpit_of(app).api.kinds()
+        ),
         *_named(
             (job for job in cluster.jobs.jobs.values() if job.namespace in shown),
             cluster.store.records(Kind.NODE).values(),
         ),
     ]
+
+
+def _kind_value(kind: ObjectKind) -> str:
+    return f"kind {kind.api_version} {kind.plural}"
+
+
+def _kind_note(kind: ObjectKind) -> str:
+    """`MPIJob of kubeflow.org/v2beta1 · mj`: what else it is called."""
+    short = " ".join(kind.names[2:])
+    return f"{kind.kind} of {kind.api_version}{f' · {short}' if short else ''}"
 
 
 def _verbs(screen: Screen[Any]) -> Iterator[ChoiceItem]:

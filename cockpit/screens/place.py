@@ -302,6 +302,15 @@ class Place(CalmFocus, Screen[None]):
     def action_yaml(self) -> None:
         self.cockpit.inspect(self, "yaml")
 
+    def action_describe(self) -> None:
+        self.cockpit.inspect(self, "describe")
+
+    def action_owners(self) -> None:
+        self.cockpit.inspect(self, "owners")
+
+    def action_copy(self) -> None:
+        self.cockpit.inspect(self, "copy")
+
     def action_place(self, name: str) -> None:
         self.cockpit.go(name)
 

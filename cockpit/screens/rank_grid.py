@@ -52,9 +52,9 @@ class RankPanel(Vertical):
         """Whether the grid stands in the table's place now."""
         return self.has_class("shown")
 
-    def toggle(self) -> None:
+    def choose(self, *, cells: bool) -> None:
         """Cells, or lines: from the next `update` on."""
-        self._chosen = not self.is_shown
+        self._chosen = cells
 
     def update(
         self,

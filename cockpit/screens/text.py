@@ -1,6 +1,6 @@
-"""Screens of plain text: an object as YAML."""
+"""Screens of plain text: an object as YAML, described, among its owners."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from cockpit_widgets import LogView
@@ -9,8 +9,10 @@ from textual.widget import Widget
 from textual.worker import WorkType
 
 from cockpit.errors import CockpitError
+from cockpit.model.object_table import ObjectAddress
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
+from cockpit.views.describe import describe_lines, owner_lines
 
 
 class TextScreen(Place):
@@ -32,12 +34,12 @@ class TextScreen(Place):
         self.query_one("#text", LogView).replace(lines)
 
 
-class YamlScreen(TextScreen):
-    """One object as the server tells it now, without managed fields."""
+class ObjectScreen(TextScreen):
+    """What is read of one object when the page opens."""
 
     def __init__(self, api_version: str, kind: str, namespace: str, name: str) -> None:
         super().__init__()
-        self._address = (api_version, kind, namespace, name)
+        self.address = ObjectAddress(api_version, kind, namespace, name)
 
     def on_mount(self) -> None:
         self.put([f"reading {self.heading} ..."])
@@ -47,10 +49,37 @@ class YamlScreen(TextScreen):
 
     @property
     def heading(self) -> str:
-        return "/".join(part for part in self._address[1:] if part)
+        return "/".join(part for part in self.address[1:] if part)
 
     async def _read(self) -> None:
         try:
-            self.put(await self.cockpit.api.read_yaml(*self._address))
+            self.put(await self.lines())
         except CockpitError as error:
             self.put([error.sentence])
+
+    async def lines(self) -> Sequence[str]:
+        """What to show. Raises CockpitError with one sentence."""
+        raise TypeError(f"{type(self).__name__} reads nothing")
+
+
+class YamlScreen(ObjectScreen):
+    """One object as the server tells it now, without managed fields."""
+
+    async def lines(self) -> Sequence[str]:
+        return await self.cockpit.api.read_yaml(*self.address)
+
+
+class DescribeScreen(ObjectScreen):
+    """One object in facts: metadata, owners, conditions, its fields, its events."""
+
+    async def lines(self) -> Sequence[str]:
+        detail = await self.cockpit.api.read_detail(self.address)
+        events = self.cockpit.cluster.store.events_of(detail.uid)
+        return describe_lines(detail, events, self.cockpit.clock.cluster_now())
+
+
+class OwnersScreen(ObjectScreen):
+    """Which objects own it, from the top, and what these own."""
+
+    async def lines(self) -> Sequence[str]:
+        return owner_lines(await self.cockpit.api.read_owners(self.address), self.address)

@@ -155,6 +155,11 @@ def telemetry_trouble(status: StreamStatus | None) -> str:
     return status.message
 
 
+def none_matches(what: str, total: int, filter_text: str) -> str:
+    """Of a table whose rows are all hidden by the filter."""
+    return f"None of {total:,} {what} matches {filter_text!r}; press / to change the filter."
+
+
 def why_empty(
     what: str,
     status: StreamStatus | None,
@@ -165,7 +170,7 @@ def why_empty(
 ) -> str:
     """The sentence that stands where rows would stand: why the table `what` ("jobs") is empty."""
     if total and filter_text:
-        return f"None of {total:,} {what} matches {filter_text!r}; press / to change the filter."
+        return none_matches(what, total, filter_text)
     if status is None or status.phase is Phase.CONNECTING:
         return f"Connecting: {what} are not listed yet."
     if status.phase is Phase.LISTING:

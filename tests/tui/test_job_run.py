@@ -93,7 +93,7 @@ async def test_a_training_shows_its_curves_its_end_its_start_and_the_slow_rank()
         assert "rank 13: 23 % slower before the all-reduce, certain" in seen
         assert "1.12s +23%" in seen, "on the line of the member that holds it"
         assert list(app.attachment.runs.fractions().values()) == [pytest.approx(2 / 3)]
-        await pilot.press("x")
+        await pilot.press("x", "x")
         await until(app, lambda text: "◣ slow" in text)
 
 

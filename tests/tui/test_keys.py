@@ -171,7 +171,7 @@ def told(app: ScriptedApp) -> list[str]:
         ("5", "H", "to keep, select a node first: nodes are on key 3"),
         ("3", "P", "to suspend, select a job first: jobs are on key 2"),
         ("4", "K", "to kill, select a job first: jobs are on key 2"),
-        ("5", "d", "key d (devices) is not available here"),
+        ("5", "x", "key x (view) is not available here"),
         (
             "5",
             "l",

@@ -56,6 +56,8 @@ async def test_x_turns_to_lines_and_back_on_the_same_rank() -> None:
         assert looking.is_shown(table) and not looking.is_shown(page(app).ranks) and table.has_focus
         assert isinstance(one := page(app).thing("pod"), Pod) and one.rank == 1
         await pilot.press("down")
+        await shown(app, pilot, "x", has="Rank by device")
+        assert isinstance(one := page(app).thing("pod"), Pod) and one.rank == 2
         await shown(app, pilot, "x", has="a cell each")
         assert page(app).ranks.has_focus
         assert isinstance(one := page(app).thing("pod"), Pod) and one.rank == 2
@@ -77,12 +79,11 @@ async def test_few_members_are_lines_until_somebody_asks_and_devices_are_lines_a
     async with app.run_test(size=(120, 40)) as pilot:
         await shown(app, pilot, "2", "slash", *"vision", "enter", "enter", has="Members by rank")
         assert not page(app).is_grid
+        await shown(app, pilot, "x", has="Rank by device")
+        assert not page(app).is_grid and looking.is_shown(page(app).table)
         seen = await shown(app, pilot, "x", has="a cell each")
         assert "rank 3 duty 31%, median" in seen
-        await shown(app, pilot, "d", has="Rank by device")
-        assert not page(app).is_grid and looking.is_shown(page(app).table)
-        await pilot.press("x")
-        await settle(pilot)
+        await shown(app, pilot, "x", has="Members by rank")
         assert not page(app).is_grid
 
 

@@ -76,15 +76,15 @@ async def test_while_a_shell_has_the_terminal_nothing_is_polled() -> None:
         assert not app.attachment.is_away
 
 
-async def test_d_turns_members_into_devices_and_back() -> None:
+async def test_x_turns_members_into_devices_and_cells_and_back() -> None:
     app = ScriptedApp(Estate())
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
-        await visit(pilot, "2", *["down"] * 5, "enter", "d")
+        await visit(pilot, "2", *["down"] * 5, "enter", "x")
         assert "Rank by device" in looking.text(app)
         await visit(pilot, "enter")
         assert "Devices" in looking.text(app), "a device opens its node"
-        await visit(pilot, "escape", "d")
+        await visit(pilot, "escape", "x", "x")
         assert "Members by rank" in looking.text(app)
 
 

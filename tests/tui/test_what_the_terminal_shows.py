@@ -43,7 +43,22 @@ WAYS: dict[str, Sequence[str]] = {
         *("ctrl+n", "escape", "N", "tab", "x", "f3", "f3"),
     ),
     "pages of a job": (
-        *("2", *["down"] * 5, "enter", "d", "d", "x", "x", "tab", "y", "pagedown", "pagedown", "up", "end"),
+        *(
+            "2",
+            *["down"] * 5,
+            "enter",
+            "x",
+            "x",
+            "x",
+            "d",
+            "escape",
+            "tab",
+            "y",
+            "pagedown",
+            "pagedown",
+            "up",
+            "end",
+        ),
         *("escape", "l", "up", "up", "pageup", "f", "i", "escape", "w", "escape", "m", "1", "m"),
     ),
 }
