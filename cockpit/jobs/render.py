@@ -66,7 +66,7 @@ def checked(template: Template, values: Mapping[str, str]) -> dict[str, Value]:
 def faults(template: Template, values: Mapping[str, str]) -> dict[str, str]:
     """For a form: why the value of a parameter cannot be used, by name; {} where all can.
 
-    Values that contradict each other are looked at once each is right by itself. Raises BadInput for a name
+    Values that contradict each other are checked when each is right by itself. Raises BadInput for a name
     that the template does not have.
     """
     try:

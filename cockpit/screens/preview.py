@@ -21,7 +21,7 @@ def preview_lines(
     `verdict` is what the server said to the dry run, None as long as it is asked.
     """
     if plan is None:
-        return _folded(["not ready to submit", "", *problem.split("\n")], width)
+        return _folded(["not ready to submit", "", *problem.splitlines()], width)
     said = "asking for a dry run ..." if verdict is None else verdict_words(verdict)
     lines: list[str] = [ToneLine(f"server: {said}", "" if verdict is None else verdict_tone(verdict))]
     lines += [*fit, "", *(f"  {line}" for line in plan.told)]
