@@ -241,9 +241,12 @@ def named(plan: Plan, verb: Verb, thing: Any, options: Any, context: str) -> Pla
     what = kind.target(thing)
     title = plan.title or f"{verb.words.infinitive.capitalize()} {what}"
     done = plan.done or f"{verb.words.past.capitalize()} {what}"
-    words = (*verb.subcommand, kind.shell_name(thing), *verb.option_words(options))
+    name = kind.shell_name(thing)
+    words = (*verb.subcommand, name, *verb.option_words(options))
     shell = plan.shell or words_line(words, context)
-    return msgspec.structs.replace(plan, title=title, done=done, shell=shell)
+    back = verb.undo_words(name, plan.former)
+    undo = words_line(back, context) if back else ""
+    return msgspec.structs.replace(plan, title=title, done=done, shell=shell, undo=undo)
 
 
 @dataclass(frozen=True, slots=True)

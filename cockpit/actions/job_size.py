@@ -126,6 +126,7 @@ def plan_resize(
         lines=_lines(size, workers, each),
         warnings=_warnings(tree, size, workers),
         shell=job_line("scale", job, context, "--to", str(workers)),
+        former=("--to", str(size.now)),
         is_destructive=workers < size.now and not is_suspended(tree),
         contends=_contends(job, tree, size, workers),
     )

@@ -46,6 +46,7 @@ def plan_limit(pool: Pool, maximum: int, store: StoreReader, *, context: str = "
             *_meant(pool, maximum, store),
         ),
         shell=limit_line(pool, maximum, context),
+        former=() if pool.maximum is None else ("--max", str(pool.maximum)),
     )
 
 

@@ -448,6 +448,7 @@ class _Run:
             sentence=self._note,
             is_kept=self._plan.keeps is not None,
             foretold=self._plan.foretold,
+            undo=self._plan.undo,
         )
 
     def _end(self, stopped: Outcome, number: int) -> Outcome:

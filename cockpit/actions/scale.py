@@ -55,7 +55,8 @@ def plan_pool_scale(
         asked_seconds=terms.at_seconds,
         at_once=terms.shrink_at_once,
     )
-    return msgspec.structs.replace(plan, shell=scale_line(pool, replicas, context))
+    former = () if owner is None or owner.replicas is None else ("--to", str(owner.replicas))
+    return msgspec.structs.replace(plan, shell=scale_line(pool, replicas, context), former=former)
 
 
 def _instead(pool: Pool, owner: PoolObject | None, replicas: int, store: StoreReader, context: str) -> str:

@@ -14,7 +14,7 @@ from cockpit.actions.shell import restore_line
 from cockpit.actions.verbs.registry import is_repeatable
 from cockpit.commands.output import grid, note, plain, put, tree_text
 from cockpit.errors import BadInput, CockpitError
-from cockpit.local_state.audit import LONGEST_TEXT, Audit, DamagedLine, Entry, entry_tree, read_lines
+from cockpit.local_state.audit import LONGEST_TEXT, Audit, DamagedLine, Entry, entry_tree, read_lines, who_of
 from cockpit.mask import has_mark
 
 _MOST_TOLD: Final = 20
@@ -45,9 +45,6 @@ def _tell_damaged(damaged: Sequence[DamagedLine]) -> None:
 
 def _row(entry: Entry) -> list[str]:
     when = datetime.fromtimestamp(entry.at_seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
-    user = entry.user or entry.local_user
-    if entry.acts_as:
-        user = f"{user} as {entry.acts_as}"
     return [
         when,
         entry.audit_id,
@@ -55,16 +52,17 @@ def _row(entry: Entry) -> list[str]:
         entry.verb,
         entry.target,
         entry.context,
-        user,
+        who_of(entry),
         entry.state,
         _sentence(entry),
     ]
 
 
 def _sentence(entry: Entry) -> str:
-    """What became of it, and how what it deleted can be created again."""
+    """What became of it, how what it deleted can be created again, and what takes it back."""
     kept = f" (kept: {restore_line(entry.audit_id, entry.context)})" if entry.is_kept else ""
-    return f"{entry.sentence or entry.shell}{kept}"
+    undo = f" (undo: {entry.undo})" if entry.undo and entry.state == "done" else ""
+    return f"{entry.sentence or entry.shell}{kept}{undo}"
 
 
 def apply(options: argparse.Namespace) -> int:

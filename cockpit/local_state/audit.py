@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +22,7 @@ from cockpit.local_state.line_file import LockedFile
 from cockpit.local_state.paths import state_folder
 from cockpit.local_state.process import process_here
 from cockpit.mask import mask_text
+from cockpit.model.audit_action import AuditAction
 
 LARGEST_BYTES = 4 * 1024 * 1024
 LONGEST_TEXT = 2000
@@ -67,6 +68,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     calls: int = 0  # of so many
     wanted: Any = None  # of a call: what of its body tells later whether it took place; never a secret
     foretold: str = ""  # what the person read of what it does to other jobs
+    undo: str = ""  # the command line that takes it back, "" where none does
     newer: dict[str, Any] = {}  # fields that a newer version wrote, as they stand in its line
 
 
@@ -114,6 +116,37 @@ def read_lines(file: str, text: bytes) -> Iterator[Entry | DamagedLine]:
                 yield read_line(line)
             except ValueError as error:
                 yield DamagedLine(file, number, str(error))
+
+
+def actions_of(entries: Iterable[Entry]) -> list[AuditAction]:
+    """What was done, each action once, by its last line; oldest first."""
+    last: dict[str, Entry] = {}
+    for entry in entries:
+        last.pop(entry.audit_id, None)
+        last[entry.audit_id] = entry
+    return [
+        AuditAction(
+            audit_id=entry.audit_id,
+            at_seconds=entry.at_seconds,
+            verb=entry.verb,
+            target=entry.target,
+            who=who_of(entry),
+            context=entry.context,
+            server=entry.server,
+            state=entry.state,
+            sentence=entry.sentence,
+            shell=entry.shell,
+            foretold=entry.foretold,
+            undo=entry.undo if entry.state == "done" else "",
+        )
+        for entry in last.values()
+    ]
+
+
+def who_of(entry: Entry) -> str:
+    """The kubeconfig's user and whom it acted as, else who sits here."""
+    user = entry.user or entry.local_user
+    return f"{user} as {entry.acts_as}" if entry.acts_as else user
 
 
 def body_digest(body: Any) -> str:

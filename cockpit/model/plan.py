@@ -121,6 +121,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     sent."""
     contends: tuple[Contender, ...] = ()
     """Jobs that ask for GPUs by it as they did not before."""
+    former: tuple[str, ...] = ()
+    """Options of the same verb that set again what is so before it, where the verb has no opposite."""
+    undo: str = ""
+    """The command line that takes it back, for the audit line; "" where none does."""
     foretold: str = ""
     """What it was computed to do to other jobs, for the audit line; "" where it does nothing to them."""
 

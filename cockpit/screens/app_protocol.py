@@ -26,10 +26,10 @@ from cockpit.views.view_state import ViewState
 
 if TYPE_CHECKING:
     from cockpit.actions.bulk import Result
-    from cockpit.actions.perform import AuditLog
     from cockpit.actions.planning import FreshPlanning
     from cockpit.actions.verbs.verb import Verb
     from cockpit.api_server import ApiServer
+    from cockpit.local_state.audit import Audit
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
     from cockpit.services.drains import Drains
@@ -80,7 +80,7 @@ class Changes(Protocol):
     def enter_pod(self, pod: Pod) -> None:
         """A shell in the pod, in this terminal; the screens come back when it ends."""
 
-    def audit(self) -> "AuditLog":
+    def audit(self) -> "Audit":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
 
     def known_of_pools(self) -> PoolExperience:

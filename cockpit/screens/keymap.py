@@ -109,6 +109,15 @@ KEYS: tuple[Key, ...] = (
         shown=False,
     ),
     Key(
+        "place.audit",
+        "9",
+        "place('audit')",
+        "audit",
+        "What was done from here, and undo",
+        "Places",
+        shown=False,
+    ),
+    Key(
         "pick.namespace",
         "ctrl+n",
         "pick_namespace",
@@ -194,6 +203,7 @@ KEYS: tuple[Key, ...] = (
     Key("form.preview", "f3", "preview", "preview", "Preview the manifest, or back to the form", "Form"),
     Key("help", "question_mark", "help", "help", "This help", "Places"),
     Key("quit", "q", "quit", "quit", "Quit; ctrl+c quits from anywhere", "Places"),
+    Key("undo", "V", "undo", "undo", "Undo the action: its plan is shown first", "Changing the cluster"),
     *_verb_keys(),
 )
 

@@ -10,6 +10,7 @@ from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.screens.app_base import AppBase
 from cockpit.screens.app_protocol import Inspection
+from cockpit.screens.audit import AuditScreen
 from cockpit.screens.enter import enter_pod
 from cockpit.screens.events import EventsScreen
 from cockpit.screens.fleet import FleetScreen
@@ -36,6 +37,7 @@ PLACES: Mapping[str, type[Place]] = {
     "events": EventsScreen,
     "pods": PodsScreen,
     "fleet": FleetScreen,
+    "audit": AuditScreen,
 }
 """By the name of their `:` command."""
 

@@ -66,6 +66,7 @@ SUSPEND = Verb(
     kind="job",
     key="P",
     plans="suspend:SUSPEND",
+    undone_by="resume",
     words=Words(
         "suspend",
         "suspended",
@@ -78,6 +79,7 @@ RESUME = Verb(
     kind="job",
     key="P",
     plans="suspend:RESUME",
+    undone_by="suspend",
     words=Words("resume", "resumed", "resume suspended jobs"),
     weighs_others=True,
     is_for=lambda job: job.is_suspended,

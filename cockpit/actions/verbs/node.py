@@ -7,6 +7,7 @@ CORDON = Verb(
     kind="node",
     key="X",
     plans="cordon:CORDON",
+    undone_by="uncordon",
     words=Words(
         "cordon",
         "cordoned",
@@ -19,6 +20,7 @@ UNCORDON = Verb(
     kind="node",
     key="X",
     plans="cordon:UNCORDON",
+    undone_by="cordon",
     words=Words("uncordon", "uncordoned", "mark nodes schedulable again"),
     is_for=later("pools.idle:is_closed"),
 )

@@ -108,6 +108,8 @@ class Verb:
     """Jobs request GPUs by it, so that others may lose theirs: a command waits for what that rests on."""
     is_measured: bool = False
     """Needs GPU metrics, so a command waits for the first scrape."""
+    undone_by: str = ""
+    """The verb of the same noun that takes it back."""
     is_repeatable: bool = True
     """`audit apply` may do it again on another cluster."""
     takes_many: bool = True
@@ -127,6 +129,13 @@ class Verb:
     def subcommand(self) -> tuple[str, ...]:
         """`cockpit node cordon`."""
         return ("cockpit", self.noun or self.kind, self.name)
+
+    def undo_words(self, name: str, former: Sequence[str]) -> tuple[str, ...]:
+        """The command that takes it back on the thing of that name; `former` are the options of this verb
+        that set what was before. () where nothing does."""
+        if former:
+            return (*self.subcommand, name, *former)
+        return (*self.subcommand[:2], self.undone_by, name) if self.undone_by else ()
 
     def option_words(self, options: Any) -> Sequence[str]:
         """The options as the subcommand takes them; what is empty or off takes no word."""
