@@ -59,7 +59,7 @@ def _row(entry: Entry) -> list[str]:
 
 
 def _sentence(entry: Entry) -> str:
-    """What became of it, how what it deleted can be created again, and what takes it back."""
+    """Its outcome, how to create again what it deleted, and how to undo it."""
     kept = f" (kept: {restore_line(entry.audit_id, entry.context)})" if entry.is_kept else ""
     undo = f" (undo: {entry.undo})" if entry.undo and entry.state == "done" else ""
     return f"{entry.sentence or entry.shell}{kept}{undo}"

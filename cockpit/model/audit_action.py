@@ -1,4 +1,4 @@
-"""One action in the audit log: what was asked, by whom, and what became of it."""
+"""One action in the audit log: what was asked, by whom, and its outcome."""
 
 import msgspec
 

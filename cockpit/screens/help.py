@@ -9,6 +9,8 @@ from textual.screen import Screen
 from cockpit.screens.keymap import KEYS
 
 MOVING = "Moving"
+_GROUPS = ("Looking", "Logs", "Form", MOVING, "Changing the cluster", "Places")
+"""What this page has comes first, what every page has last."""
 _NOT_HERE = frozenset({"scroll_left", "scroll_right", "page_left", "page_right"})
 """Textual binds these to everything that scrolls; nothing here scrolls sideways by them."""
 _NAMES = {
@@ -25,8 +27,8 @@ _NAMES = {
 
 
 def entries(screen: Screen[Any], why_barred: Callable[[str], str] = lambda _id: "") -> tuple[HelpEntry, ...]:
-    """One entry for each key of `screen` now: those of the keymap in its order, then those of the widget that
-    has the focus, alternatives for one action on one line.
+    """One entry for each key of `screen` now: in groups, those of the keymap in its order, then those of the
+    widget that has the focus, alternatives for one action on one line.
 
     `why_barred` says of a key that cannot be used why that is; without a word for it there is no entry.
     """
@@ -47,7 +49,8 @@ def entries(screen: Screen[Any], why_barred: Callable[[str], str] = lambda _id: 
         for key in KEYS
         if key.id in here
     ]
-    return (*known, *(HelpEntry(pretty(",".join(keys)), text, MOVING) for text, keys in moving.items()))
+    known += [HelpEntry(pretty(",".join(keys)), text, MOVING) for text, keys in moving.items()]
+    return tuple(sorted(known, key=lambda entry: _GROUPS.index(entry.group)))
 
 
 def pretty(keys: str) -> str:

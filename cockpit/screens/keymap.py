@@ -173,11 +173,9 @@ KEYS: tuple[Key, ...] = (
     Key("logs", "l", "logs", "logs", "Follow the logs of all members together"),
     Key("yaml", "y", "yaml", "yaml", "Show live YAML"),
     Key("events", "e", "object_events", "events", "Events of the object", shown=False),
-    Key(
-        "describe", "d", "describe", "describe", "Describe the object: facts, conditions, events", shown=False
-    ),
+    Key("describe", "d", "describe", "describe", "Describe it: facts, conditions, events", shown=False),
     Key("owners", "o", "owners", "owners", "Tree of owners of the object", shown=False),
-    Key("copy", "c", "copy", "copy", "Copy the name, a command, the YAML or a cell", shown=False),
+    Key("copy", "c", "copy", "copy", "Copy name, command, YAML or a cell", shown=False),
     Key("view", "x", "next_view", "view", "Next view: members as lines, as cells, each of their GPUs"),
     Key("log.since", "t", "since", "since", "Set log time range", "Logs"),
     Key(
@@ -203,7 +201,15 @@ KEYS: tuple[Key, ...] = (
     Key("form.preview", "f3", "preview", "preview", "Preview the manifest, or back to the form", "Form"),
     Key("help", "question_mark", "help", "help", "This help", "Places"),
     Key("quit", "q", "quit", "quit", "Quit; ctrl+c quits from anywhere", "Places"),
-    Key("undo", "V", "undo", "undo", "Undo the action: its plan is shown first", "Changing the cluster"),
+    Key(
+        "undo",
+        "V",
+        "undo",
+        "undo",
+        "Undo the action: its plan is shown first",
+        "Changing the cluster",
+        is_write=True,
+    ),
     *_verb_keys(),
 )
 

@@ -8,6 +8,7 @@ ROOMS = ("screens", "views", "triage", "telemetry", "commands", "pools", "jobs",
 OURS = {
     "screens/place.py": "the header: since when nothing was heard",
     "commands/verb.py": "the moment that is noted on an object that is tried again",
+    "screens/audit.py": "how old lines of this host are",
     "screens/logs.py": "the name of a file on this host",
     "telemetry/poller.py": "when the source was heard and is asked again",
     "telemetry/start.py": "when a source is looked for again",
