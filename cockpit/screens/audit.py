@@ -85,8 +85,6 @@ class AuditScreen(TablePlace):
             self.say("no action under the cursor that a command takes back")
         elif action.context != self.cockpit.context:
             self.say(f"it was done in context {action.context}: switch to it with ctrl+x first")
-        elif self.cockpit.cluster.is_read_only:
-            self.say(f"read-only: unlock with :write, or run {action.undo}")
         else:
             self._plan_undo(action.undo)
 

@@ -31,6 +31,9 @@ VERB = "verb"
 """The one action of all keys that change the cluster; its parameter is the key."""
 _OF_AN_OBJECT = ("describe", "owners", "copy")
 """Keys of every screen that can show an object as YAML."""
+UNDO = "undo"
+CHANGING = (VERB, UNDO)
+"""Actions of the keys that change the cluster: absent while read-only."""
 ALL_VERBS = "verbs"
 """Among the keys of a screen: those of every verb on its kinds that it does not name itself."""
 
@@ -204,7 +207,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "undo",
         "V",
-        "undo",
+        UNDO,
         "undo",
         "Undo the action: its plan is shown first",
         "Changing the cluster",

@@ -22,7 +22,7 @@ from cockpit.model.plan import Outcome
 from cockpit.screens.app_protocol import Cockpit, cockpit_of
 from cockpit.screens.help import entries
 from cockpit.screens.key_rights import KeyRights, label_of, missing_rights, why_barred, why_unsuited
-from cockpit.screens.keymap import BEFORE_TYPING, EVERYWHERE, LEAVING, VERB, bindings, why_not_here
+from cockpit.screens.keymap import BEFORE_TYPING, CHANGING, EVERYWHERE, LEAVING, VERB, bindings, why_not_here
 from cockpit.screens.verb_keys import begin
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.telemetry.focus import Focus, RefreshPace
@@ -225,7 +225,7 @@ class Place(CalmFocus, Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Capital keys are absent while read-only and barred where a right is missing; the way back is absent
         where there is none, `/` while one types."""
-        if action == VERB and self.cockpit.cluster.is_read_only:
+        if action in CHANGING and self.cockpit.cluster.is_read_only:
             return False
         if action == VERB and why_unsuited(self, str(parameters[0])):
             return False

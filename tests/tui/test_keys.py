@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from cockpit.screens import help as help_page
 from cockpit.screens.alike import AlikeScreen
 from cockpit.screens.job import JobScreen
-from cockpit.screens.keymap import EVERYWHERE, KEYS, VERB
+from cockpit.screens.keymap import EVERYWHERE, KEYS, UNDO, VERB
 from cockpit.screens.node import NodeScreen
 from cockpit.screens.pages import PLACES
 from cockpit.screens.place import Place
@@ -154,8 +154,8 @@ async def test_capital_keys_do_nothing_while_read_only() -> None:
             assert looking.lines(app) == lines, keys
         for one in KEYS:
             if one.is_write:
-                assert one.action == f"{VERB}('{one.keys}')"
-                assert app.screen.check_action(VERB, (one.keys,)) is False
+                assert one.action in (f"{VERB}('{one.keys}')", UNDO)
+                assert app.screen.check_action(one.action.partition("(")[0], (one.keys,)) is False
     assert sent == []
 
 
