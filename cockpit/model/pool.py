@@ -173,8 +173,8 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     owner_key: str = ""
     owner_uid: str = ""
     why_not: str = ""  # why it can't be resized from here, "" when it can
-    machine: str = ""
-    gpu_model: str = ""
+    machine: str = ""  # "3 types" where its nodes are of several
+    gpu_model: str = ""  # likewise "2 models"
     nodes_now: int = 0
     nodes_ready: int = 0
     nodes_joining: int = 0

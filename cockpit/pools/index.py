@@ -124,8 +124,9 @@ def _row(group: Group, store: StoreReader) -> Pool:
         owner_uid=owner.uid if owner else "",
         why_not=says.why_not,
         grows_by_demand=grows_by_demand(says),
-        machine=_common(node.instance_type for node in nodes) or (owner.instance_type if owner else ""),
-        gpu_model=_common(node.gpu_model for node in nodes),
+        machine=_shared((node.instance_type for node in nodes), "types")
+        or (owner.instance_type if owner else ""),
+        gpu_model=_shared((node.gpu_model for node in nodes), "models"),
         nodes_now=len(nodes),
         nodes_ready=sum(node.ready == "True" for node in nodes),
         nodes_joining=max(coming, (target - present + coming) if target is not None else coming),
@@ -174,6 +175,7 @@ def _is_settled(has_gpus: bool, stage: str) -> bool:
     return stage == NodeStage.READY and not has_gpus
 
 
-def _common(values: Iterable[str]) -> str:
-    counts = Counter(one for one in values if one)
-    return counts.most_common(1)[0][0] if counts else ""
+def _shared(values: Iterable[str], what: str) -> str:
+    """The value that all have; of several how many: a pool is not as its commonest node."""
+    known = {value for value in values if value}
+    return f"{len(known)} {what}" if len(known) > 1 else next(iter(known), "")

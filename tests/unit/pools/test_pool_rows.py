@@ -169,3 +169,16 @@ def test_every_gpu_node_is_in_exactly_one_pool(shape: list[tuple[str, int | None
     assert {one.name for one in nodes if one.has_gpus} <= set(names)
     assert sum(pool.gpus_total for pool in pools) == sum(one.gpu_allocatable or 0 for one in nodes)
     assert all(pool.nodes_joining >= 0 for pool in pools)
+
+
+def test_a_pool_of_several_machines_is_not_shown_as_the_commonest() -> None:
+    """Neither by type nor by card; one of which the type is not known makes no difference."""
+    kinds = (("ecs.gn7i", "A10"), ("ecs.gn7i", "A10"), ("g5.12xlarge", "T4"), ("", ""))
+    several = ("2 types", "2 models")
+    for number, expected in ((2, kinds[0]), (3, several), (4, several)):
+        nodes = [
+            msgspec.structs.replace(node(f"n{at}"), instance_type=machine, gpu_model=model)
+            for at, (machine, model) in enumerate(kinds[:number])
+        ]
+        (pool,) = pools_of(store_of(nodes))
+        assert (pool.machine, pool.gpu_model) == expected
