@@ -144,7 +144,8 @@ class Finding(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     shortened in their middle. `words` is the text before its `names` were put in, "" where it was made
     otherwise. `facts` are the typed values behind it by name (selector, taint, claim, ...), whole. `root` is
     the object whose trouble this is a consequence of, or that others of the same cause share. `permanence`
-    says whether it passes by itself, None: as its cause does. `then` is what blocks as well, the most lasting
+    says whether it passes by itself, None: as its cause does. `unknown` names the lists that it rests on and
+    that are not complete (`nodes are stale`), "" without one. `then` is what blocks as well, the most lasting
     first; `also` the causes of these and of what is known by its cause alone.
 
     A gate leaves `subject` open; who asked fills it in. `state` is a word of JobState where the subject is a
@@ -166,6 +167,7 @@ class Finding(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     since_seconds: float | None = None
     root: Subject | None = None
     permanence: Permanence | None = None
+    unknown: str = ""
     then: tuple["Finding", ...] = ()
     also: tuple[str, ...] = ()
     words: str = ""

@@ -6,8 +6,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from cockpit.catalogue import row_of
-from cockpit.gangs.sentence import counted, one_line
+from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Finding, Subject
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.judgement import qualified
 from cockpit.triage.remedies import LIST
 
 MANY: Final = 10
@@ -19,7 +21,8 @@ FEW: Final = 5
 class AlikeRows:
     """Which rows are one at the moment; kept between looks, so that they do not come and go."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: StoreReader) -> None:
+        self._store = store
         self._together: set[tuple[str, str, str]] = set()
 
     def joined(self, rows: Iterable[Finding]) -> list[Finding]:
@@ -35,30 +38,32 @@ class AlikeRows:
         }
         found: list[Finding] = []
         for shape, some in shapes.items():
-            found += [_one(shape[2], some)] if shape in self._together else some
+            found += [self._one(shape[2], some)] if shape in self._together else some
         return found
 
-
-def _one(kind: str, rows: list[Finding]) -> Finding:
-    oldest = min(rows, key=lambda row: (row.since_seconds or 0.0, row.key))
-    jobs = sum(row.others + (row.subject.kind == "job") for row in rows)
-    tail = "" if kind == "job" or not jobs else f"; {counted(jobs, 'job')}"
-    return replace(
-        oldest,
-        subject=Subject("alike", "", counted(len(rows), kind, _plural(kind))),
-        root=None,
-        sentence=one_line(row_of(oldest.cause).meaning) + tail,
-        words="",
-        evidence=(),
-        funnel=None,
-        row=f"{oldest.cause}/{kind}",
-        is_bad=any(row.is_bad for row in rows),
-        gpus=sum(row.gpus for row in rows),
-        since_seconds=min((row.since_seconds for row in rows if row.since_seconds is not None), default=None),
-        remedies=(LIST,),
-        others=sum(1 + row.others for row in rows) - 1,
-        alike=tuple(rows),
-    )
+    def _one(self, kind: str, rows: list[Finding]) -> Finding:
+        oldest = min(rows, key=lambda row: (row.since_seconds or 0.0, row.key))
+        jobs = sum(row.others + (row.subject.kind == "job") for row in rows)
+        tail = "" if kind == "job" or not jobs else f"; {counted(jobs, 'job')}"
+        whole = replace(
+            oldest,
+            subject=Subject("alike", "", counted(len(rows), kind, _plural(kind))),
+            root=None,
+            sentence=row_of(oldest.cause).meaning + tail,
+            words="",
+            evidence=(),
+            funnel=None,
+            row=f"{oldest.cause}/{kind}",
+            is_bad=any(row.is_bad for row in rows),
+            gpus=sum(row.gpus for row in rows),
+            since_seconds=min(
+                (row.since_seconds for row in rows if row.since_seconds is not None), default=None
+            ),
+            remedies=(LIST,),
+            others=sum(1 + row.others for row in rows) - 1,
+            alike=tuple(rows),
+        )
+        return qualified(whole, self._store)
 
 
 def _plural(noun: str) -> str:

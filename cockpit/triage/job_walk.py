@@ -89,13 +89,12 @@ def _lingering(walk: Walk, found: Finding | None) -> Finding | None:
 
 
 def _ending(walk: Walk) -> Finding:
-    going = [pod for pod in walk.pods if pod.deleting_seconds is not None and not pod.is_finished]
-    left = [pod for pod in walk.pods if not pod.is_finished]
-    if going:
-        found = starting.not_running(going[0], walk)
-        if found is not None and found.cause:
-            return joined(found, "", _left(walk))
-    return Finding(cause="", sentence=f"being deleted{_left(walk)}" if left else "being deleted")
+    going = (pod for pod in walk.pods if pod.deleting_seconds is not None)
+    pod = min(going, key=lambda pod: pod.is_finished, default=None)  # one that runs first
+    found = None if pod is None else starting.not_running(pod, walk)
+    if found is not None and found.cause:
+        return joined(found, "", _left(walk))
+    return Finding(cause="", sentence=f"being deleted{_left(walk)}")
 
 
 def _left(walk: Walk) -> str:

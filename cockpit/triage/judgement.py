@@ -111,6 +111,7 @@ def with_gaps(found: Finding, unsure: Iterable[Incomplete]) -> Finding:
     words = [one.words for one in unsure]
     if not words:
         return found
+    found = replace(found, unknown=", ".join(words))
     for told in (", ".join(words), *words[:1]):
         made = joined(found, "", f"; {told}")
         if fits(made.words, **dict(made.names)):

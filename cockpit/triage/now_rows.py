@@ -54,7 +54,7 @@ class NowRows:
         self._verdicts = verdicts
         self._namespaces = namespaces
         self._groups = RootGroups(self._refresh)
-        self._alike = AlikeRows()
+        self._alike = AlikeRows(store)
         self._number = -1  # of the update of the job rows that was seen last
         self._now_seconds = 0.0
         self._jobs: dict[str, Job] = {}  # as they were judged, the longest ago first

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from cockpit.catalogue import RootFact, RootPlace, row_of
 from cockpit.gangs import registry
+from cockpit.gangs.draft import joined
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
 from cockpit.model.finding import Finding, Funnel, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue
@@ -299,12 +300,19 @@ class RootGroups:
         ages = [top[0] for one in groups if (top := self._top(one, one.dated)) is not None]
         return replace(
             first,
-            sentence=one_line(first.sentence, SENTENCE_LIMIT - len(tail)) + tail,
+            sentence=_with_tail(first, tail),
             is_bad=any(one.bad for one in groups),
             gpus=max(first.gpus, gpus - self._rows[key].gpus) if is_itself else gpus,
             since_seconds=first.since_seconds if is_itself else min(ages, default=None),
             others=count,
         )
+
+
+def _with_tail(found: Finding, tail: str) -> str:
+    """Its sentence and the tail. Of one that ends in what is not known, names are shortened, else the end."""
+    if found.unknown:
+        return joined(found, "", tail).sentence
+    return one_line(found.sentence, SENTENCE_LIMIT - len(tail)) + tail
 
 
 def _tail(kind: str, count: int, *, is_itself: bool) -> str:

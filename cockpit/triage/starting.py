@@ -39,10 +39,10 @@ _ABOUT_START = (
 def not_running(pod: Pod, context: Context) -> Finding | None:
     """Why a bound pod does not run; None where it runs and is ready, or has ended well."""
     store, now_seconds, line = context.store, context.now_seconds, context.last_lines.get(pod.uid, "")
-    if pod.phase == "Failed":
-        return ended(pod, line)
-    if pod.phase == "Succeeded":
-        return None
+    if pod.is_finished:
+        end = ended(pod, line) if pod.phase == "Failed" else None
+        held = stuck(pod, context)  # it ended, and does not go
+        return end if held is None else replace(held, then=() if end is None else (end,))
     if is_up(pod) and pod.deleting_seconds is None:
         return crashing(pod, line, store) if crashes_on(pod, now_seconds) else None
     if pod.deleting_seconds is not None:

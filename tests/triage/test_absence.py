@@ -15,12 +15,15 @@ from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.triage.attention import needs_human
 from cockpit.triage.changes.smallest import changes_for
-from cockpit.triage.engine import explain
+from cockpit.triage.context import ClusterView
+from cockpit.triage.engine import explain, of_job
 from cockpit.triage.judgement import quiet
 from cockpit.triage.wanted import Demand
 from cockpit.views.why import page, words_of
 from tests.triage.case import Case, read_cases
-from tests.triage.half_known import Cell, cells, claims, faults, is_named, seen, told
+from tests.triage.field_reports import reports
+from tests.triage.half_known import WATCHED, Cell, cells, claims, faults, is_named, seen, told
+from tests.triage.night import night
 from tests.triage.world import view_of
 
 
@@ -121,3 +124,44 @@ def test_now_and_the_page_say_what_the_verdict_says(cases: list[Case]) -> None:
         )
         told_there = {row.sentence for row in mine if row.cause == watched.cause and not row.others}
         assert told_there <= {watched.sentence}, cell
+
+
+def test_no_row_of_a_night_claims_what_a_list_that_is_not_whole_may_refute() -> None:
+    """Nor of what people of the trade reported: cards, nodes, pools and queues are among both."""
+    found = []
+    for case in (night(26).case, reports(NOW_SECONDS)):
+        view = view_of(case)
+        known = _causes_by_subject(view)
+        for cell in (Cell(kind, gap) for kind in WATCHED for gap in WIDE_GAPS if view.store.records(kind)):
+            half = seen(case, cell)
+            for row in needs_human(half.store, half.jobs, half.now_seconds):
+                is_known = row.cause in known.get(row.subject, set()) or row.cause in _TRUE_AS_WELL
+                rests = {one.kind for one in row_of(row.cause).rests_on} if row.cause else set()
+                is_claim = row.sureness is Sureness.PROVED and (cell.kind in rests or not is_known)
+                if is_claim or not (is_known or is_named(row.sentence, cell)):
+                    found.append(f"{cell.kind} {cell.gap.value}: {row.title}: {row.cause} {row.sentence!r}")
+    assert not found, "\n".join(found)
+
+
+NOW_SECONDS = 1_800_000_000.0
+WIDE_GAPS = (Gap.DENIED, Gap.UNREAD, Gap.STALE, Gap.POLLED)
+_TRUE_AS_WELL = {"", "starting", "quota-in-use", "evicted-in-a-loop"}
+"""What a kubelet does, what is in use and how often a job was put back stands in objects of its own; without
+a cause a row says what its subject's own object says."""
+
+
+def _causes_by_subject(view: ClusterView) -> dict[Subject, set[str]]:
+    """What rows and pages say of everything that is a job, a pod, a node or a pool."""
+    pods = view.store.records(Kind.POD).values()
+    subjects = [Subject("pod", pod.namespace, pod.name) for pod in pods]
+    subjects += [Subject("node", "", node.name) for node in view.store.records(Kind.NODE).values()]
+    verdicts = [explain(subject, view) for subject in subjects]
+    watched = msgspec.structs.replace(view, around=UNKNOWN, trees={}, last_lines={})
+    verdicts += [of_job(job, seen_) for job in view.jobs.jobs.values() for seen_ in (view, watched)]
+    rows = needs_human(view.store, view.jobs, view.now_seconds)
+    verdicts += [each for row in rows for each in row.alike or (row,)]
+    known: dict[Subject, set[str]] = {}
+    for one in verdicts:
+        causes = {one.cause, *one.also, *(then.cause for then in one.then)}
+        known.setdefault(one.subject, set()).update(causes)
+    return known

@@ -33,7 +33,7 @@ def row(number: int, cause: str = Cause.QUEUE_STOPPED, kind: str = "queue", othe
 
 def test_one_row_counts_objects_and_jobs_and_offers_its_list() -> None:
     rows = [row(number) for number in range(MANY + 1)]
-    (one,) = AlikeRows().joined(rows)
+    (one,) = AlikeRows(Store()).joined(rows)
     assert one.title == f"{MANY + 1} queues"
     assert one.sentence == f"{row_of(Cause.QUEUE_STOPPED).meaning}; {4 * len(rows)} jobs"
     assert (one.alike, one.gpus, one.since_seconds) == (tuple(rows), 2 * len(rows), 100.0)
@@ -45,16 +45,16 @@ def test_few_stand_by_themselves_and_so_do_other_causes_and_kinds_of_object() ->
     several = [row(number) for number in range(MANY)]
     several += [row(number, Cause.QUOTA_IN_USE) for number in range(MANY)]
     several += [row(number, kind="namespace") for number in range(MANY)]
-    assert AlikeRows().joined(several) == several
+    assert AlikeRows(Store()).joined(several) == several
 
 
 def test_what_has_no_cause_is_not_alike() -> None:
     idle = [row(number, "") for number in range(3 * MANY)]
-    assert AlikeRows().joined(idle) == idle
+    assert AlikeRows(Store()).joined(idle) == idle
 
 
 def test_the_row_stays_until_few_are_left() -> None:
-    alike = AlikeRows()
+    alike = AlikeRows(Store())
     rows = [row(number) for number in range(MANY + 1)]
     counts = [len(alike.joined(rows[:left])) for left in (MANY, MANY + 1, MANY, FEW + 1, FEW, MANY)]
     assert counts == [MANY, 1, 1, 1, FEW, MANY]
@@ -62,7 +62,7 @@ def test_the_row_stays_until_few_are_left() -> None:
 
 @pytest.mark.parametrize(("kind", "title"), [("registry", "registries"), ("StorageClass", "StorageClasses")])
 def test_a_kind_has_its_plural(kind: str, title: str) -> None:
-    (one,) = AlikeRows().joined(row(number, kind=kind) for number in range(40))
+    (one,) = AlikeRows(Store()).joined(row(number, kind=kind) for number in range(40))
     assert one.title == f"40 {title}"
 
 
