@@ -41,6 +41,7 @@ from cockpit.screens.place import Place, close_pages
 from cockpit.services.pool_watch import PoolWatch
 from cockpit.services.problems import PAUSE_SECONDS, Files, NowWatch
 from cockpit.services.row_reads import RowReads
+from cockpit.services.tab_counts import TabCounts
 from cockpit.store.signal import Signal
 from cockpit.terminal import end_with_terminal
 from cockpit.views.view_state import ViewState
@@ -105,6 +106,7 @@ class CockpitApp(AppBase):
         self._logins.lender = ScreensTerminal(self)
         self.attachment = self._new_attachment(options.attach_to)
         self.now_watch = NowWatch(self, self.files, self.announce)
+        self.tab_counts = TabCounts(self, self.now_watch)
         self.pool_watch = PoolWatch(self, self.run_history)
         self.row_reads = RowReads(self)
         self.typed_namespaces: set[str] = set()
@@ -281,13 +283,15 @@ class CockpitApp(AppBase):
         if state is None:
             kept = self._choices.of(place) if self._choices else Choice()
             # a filter does not outlive the run: an old one would hide rows without a reason in sight
-            state = self._states[place] = ViewState(sort=kept.sort, descending=kept.descending)
+            own = ViewState(sort=kept.sort, descending=kept.descending)
+            state = self._states[place] = replace(own, is_detail_folded=kept.is_detail_folded)
         return replace(state, namespaces=self.attachment.namespaces)
 
     def keep_state(self, place: str, state: ViewState) -> None:
         self._states[place] = state
         if self._choices is not None:
-            self._choices.keep(place, Choice(sort=state.sort, descending=state.descending))
+            folded = state.is_detail_folded
+            self._choices.keep(place, Choice(state.sort, state.descending, is_detail_folded=folded))
 
     @cached_property
     def _pages(self) -> "PageOpener":

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from typing import Any, Final
 
-from cockpit_widgets.key_values import pair_lines
+from cockpit_widgets.pair_layout import pair_lines
 
 from cockpit.actions.demand_reads import read_standing
 from cockpit.actions.pool_lease import read_lease

@@ -1,4 +1,4 @@
-"""Small choices that stay between starts: sort, filter and namespace of each screen."""
+"""Small choices that stay between starts: sort, filter and folded detail of each screen."""
 
 from pathlib import Path
 
@@ -17,6 +17,7 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     descending: bool = False
     filter: str = ""
     namespace: str = ""
+    is_detail_folded: bool = False
 
 
 class Choices:

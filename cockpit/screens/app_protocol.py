@@ -21,6 +21,7 @@ from cockpit.services.host import Cluster
 from cockpit.services.pool_watch import PoolWatch
 from cockpit.services.problems import NowWatch
 from cockpit.services.row_reads import RowReads
+from cockpit.services.tab_counts import TabCounts
 from cockpit.supervise import Work
 from cockpit.views.view_state import ViewState
 
@@ -114,6 +115,10 @@ class Cockpit(Pages, Changes, Protocol):
     @property
     def now_watch(self) -> NowWatch:
         """What needs a human, over time."""
+
+    @property
+    def tab_counts(self) -> TabCounts:
+        """What needs attention on each place."""
 
     @property
     def pool_watch(self) -> PoolWatch:

@@ -8,17 +8,22 @@ from textual.binding import BindingType
 from cockpit.model.event import Event
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.row_detail import detail_of_job, detail_of_node, detail_of_pod
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import events as view
+from cockpit.views.detail import Detail
+from cockpit.views.row_details import event_detail
 from cockpit.views.states import why_empty
 
 
 class EventsScreen(TablePlace):
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "filter", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
+        *bindings("open", "why", "filter", "sort", "back", "help", "reverse", "order.own", "detail"),
+        *bindings("mark", *EVERYWHERE),
     ]
     place = "events"
     said_column = "message"
+    has_detail = True
 
     def source(self) -> tuple[TableSource, str]:
         store = self.cockpit.cluster.store
@@ -46,6 +51,21 @@ class EventsScreen(TablePlace):
             return cluster.store.get(Kind.POD if kind == "pod" else Kind.NODE, event.object_uid)
         uid = event.object_uid
         return next((job for job in cluster.jobs.jobs.values() if uid in (job.uid, job.workload_uid)), None)
+
+    def detail(self, key: str) -> Detail | None:
+        cockpit = self.cockpit
+        event = cockpit.cluster.store.get(Kind.EVENT, key)
+        if not isinstance(event, Event):
+            return None
+        job, node, pod = (self.row(kind, key) for kind in ("job", "node", "pod"))
+        about = None
+        if job is not None:
+            about = detail_of_job(cockpit, job.key)
+        elif node is not None:
+            about = detail_of_node(cockpit, node.name)
+        elif pod is not None:
+            about = detail_of_pod(cockpit, pod)
+        return event_detail(event, cockpit.cluster.store, cockpit.clock.cluster_now(), about)
 
     def said(self, key: str) -> str:
         event = self.cockpit.cluster.store.get(Kind.EVENT, key)

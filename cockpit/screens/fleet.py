@@ -32,8 +32,8 @@ MOST_GAP_LINES = 12
 _LEAST_GAP_LINES = 3
 _LEAST_WASTE_LINES = 4
 _MARGIN_CELLS = 4
-_FRAME_LINES = 5
-"""Header, keys, the sentence at the foot, and the blank lines above both tables."""
+_FRAME_LINES = 6
+"""Header, tabs, keys, the sentence at the foot, and the blank lines above both tables."""
 
 
 class FleetScreen(Place):

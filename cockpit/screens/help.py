@@ -7,10 +7,12 @@ from cockpit_widgets.types import HelpEntry
 from textual.screen import Screen
 
 from cockpit.screens.keymap import KEYS
+from cockpit.views.place_tabs import PLACE_MARKS_BY_NAME
 
 MOVING = "Moving"
 _GROUPS = ("Looking", "Logs", "Form", MOVING, "Changing the cluster", "Places")
 """What this page has comes first, what every page has last."""
+PLACE_KEY = "place."
 _NOT_HERE = frozenset({"scroll_left", "scroll_right", "page_left", "page_right"})
 """Textual binds these to everything that scrolls; nothing here scrolls sideways by them."""
 _NAMES = {
@@ -18,6 +20,7 @@ _NAMES = {
     "pagedown": "pgdn",
     "colon": ":",
     "slash": "/",
+    "backslash": "\\",
     "question_mark": "?",
     "escape": "esc",
     "less_than_sign": "<",
@@ -45,12 +48,24 @@ def entries(screen: Screen[Any], why_barred: Callable[[str], str] = lambda _id: 
         elif node is not screen and node is not screen.app and binding.description:
             moving.setdefault(binding.description, []).append(key)
     known = [
-        HelpEntry(pretty(key.keys), here[key.id] or key.help, key.group, key.is_write, barred.get(key.id, ""))
+        HelpEntry(
+            pretty(key.keys),
+            _with_count(key.id, here[key.id] or key.help),
+            key.group,
+            key.is_write,
+            barred.get(key.id, ""),
+        )
         for key in KEYS
         if key.id in here
     ]
     known += [HelpEntry(pretty(",".join(keys)), text, MOVING) for text, keys in moving.items()]
     return tuple(sorted(known, key=lambda entry: _GROUPS.index(entry.group)))
+
+
+def _with_count(key_id: str, text: str) -> str:
+    """The help of a place with what the count in its tab means: `...; 3◔: pending`."""
+    mark = PLACE_MARKS_BY_NAME.get(key_id.removeprefix(PLACE_KEY))
+    return f"{text}; {mark.form.format('3')}: {mark.means}" if mark is not None and mark.means else text
 
 
 def pretty(keys: str) -> str:

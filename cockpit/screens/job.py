@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from cockpit_widgets import CellGrid, KeyValues, ResourceTable
-from cockpit_widgets.key_values import pair_lines
+from cockpit_widgets.pair_layout import pair_lines
+from cockpit_widgets.panel import Panel
 from cockpit_widgets.types import Pair, TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
-from textual.widgets import Static
 
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
@@ -22,34 +22,33 @@ from cockpit.screens.tensorboard import TensorBoardForward
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
 from cockpit.views import events as events_view
-from cockpit.views import job_grid, timeline, training_panel
+from cockpit.views import job_grid, training_panel
 from cockpit.views import job_page as view
+from cockpit.views.row_details import job_facts
 from cockpit.views.run_curves import SHORT_LINES as SHORT_CURVES
-from cockpit.views.states import why_empty
+from cockpit.views.states import job_cell, why_empty
 from cockpit.views.view_state import ViewState
 
 SHORT_LINES = 30
 FACTS_RATIO = 0.45
-MEMBERS_LEAST, CHROME_LINES = 4, 3
-"""Lines of the members' table at the least; header, its title, and footer."""
+MEMBERS_LEAST, CHROME_LINES = 4, 4
+"""Lines of the members' table at the least; header, tabs, its title, and footer."""
 NO_EVENTS = "The server keeps no events of this job or its members."
 
 
 class JobScreen(TablePlace):
     DEFAULT_CSS = """
-    JobScreen #facts { height: auto; max-height: 45%; padding: 0 1; }
-    JobScreen.ranks.short #facts { max-height: 30%; }
-    JobScreen.ranks.short RunPanel { display: none; }
-    JobScreen #table { height: 1fr; min-height: 4; }
+    JobScreen #facts { height: auto; max-height: 45vh; padding: 0 1; }
+    JobScreen.ranks.short #facts { max-height: 30vh; }
+    JobScreen.ranks.short #run { display: none; }
+    JobScreen #run.none { display: none; }
+    JobScreen #members { height: 1fr; min-height: 5; }
     JobScreen.ranks #table { display: none; }
-    JobScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
-    JobScreen #events { height: 30%; min-height: 4; }
-    JobScreen.curved #events { height: 12%; }
-    JobScreen.short #events, JobScreen.short #events-title { display: none; }
-    JobScreen.short.eventful #events, JobScreen.short.eventful #events-title { display: block; height: 1fr; }
-    JobScreen.short.eventful #events-title { height: 1; }
-    JobScreen.short.eventful #table, JobScreen.short.eventful #members-title { display: none; }
-    JobScreen.short.eventful RankPanel { display: none; }
+    JobScreen #events-panel { height: 30%; min-height: 5; }
+    JobScreen.curved #events-panel { height: 12%; }
+    JobScreen.short #events-panel { display: none; }
+    JobScreen.short.eventful #events-panel { display: block; height: 1fr; }
+    JobScreen.short.eventful #members { display: none; }
     """
     kinds = ("job", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -83,13 +82,15 @@ class JobScreen(TablePlace):
         self._board = TensorBoardForward(self, self._job_and_members)
 
     def body(self) -> Iterable[Widget]:
-        yield KeyValues(id="facts")
-        yield RunPanel()
-        yield Static("Members by rank", id="members-title", classes="title", markup=False)
-        yield self._ranks
-        yield from super().body()
-        yield Static("Events, newest first", id="events-title", classes="title", markup=False)
-        yield ResourceTable(id="events", idle_cursor=False)
+        with Panel(id="about", classes="bare"):
+            yield KeyValues(id="facts")
+        with Panel(id="run", classes="bare none"):
+            yield RunPanel()
+        with Panel(id="members"):
+            yield self._ranks
+            yield from super().body()
+        with Panel(id="events-panel"):
+            yield ResourceTable(id="events", idle_cursor=False)
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < SHORT_LINES, "short")
@@ -214,7 +215,7 @@ class JobScreen(TablePlace):
             title = "Rank by device"
         else:
             title = "Members by rank, a cell each · x shows lines" if self.is_grid else "Members by rank"
-        self.query_one("#members-title", Static).update(title, layout=False)
+        self.query_one("#members", Panel).set_title(title, f"{len(self._members())}")
 
     def project(self) -> None:
         cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
@@ -223,15 +224,15 @@ class JobScreen(TablePlace):
         self._board.watch()
         pairs = view.gone(self._key)
         if job is not None:
-            told = timeline.facts(job, members, cluster.store, self._run.run, now_seconds)
             past = cluster.trends.job(self._key)
             why = cluster.verdicts.of(job, now_seconds).sentence
-            facts = view.facts(job, cluster.store, now_seconds, members, past, why=why)
-            pairs = timeline.merged(facts, told)
+            pairs = job_facts(job, members, cluster.store, self._run.run, now_seconds, past=past, why=why)
         self.query_one("#facts", KeyValues).set_pairs((*pairs[:3], *self._board.pairs(), *pairs[3:]))
         run = self._run.run
         said = training_panel.facts(run.lens)
         self.query_one(RunPanel).set_run(run.curves, said, self.size.height)
+        self.query_one("#run", Panel).set_class(not (run.curves.is_drawn or said), "none")
+        self._name_panels(job)
         self.set_class(run.curves.is_drawn, "curved")
         self._room(len(members), said, is_drawn=run.curves.is_drawn)
         events = self.query_one("#events", ResourceTable)
@@ -245,6 +246,15 @@ class JobScreen(TablePlace):
         is_allowed = not self.has_class("devices")
         computes = run.lens.computes
         self._ranks.update(members, cluster.store, self.table.source, computes, is_allowed=is_allowed)
+
+    def _name_panels(self, job: Job | None) -> None:
+        name = self._key.split("/", 1)[-1]
+        self.query_one("#about", Panel).set_title(
+            f"job {name}", "" if job is None else job_cell(job.state).text
+        )
+        self.query_one("#run", Panel).set_title("Training")
+        self.query_one("#events-panel", Panel).set_title("Events, newest first")
+        self._title()
 
     def holds_top(self) -> bool:
         """The first member stays under the cursor until a key moves it, also while members are added."""

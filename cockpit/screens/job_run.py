@@ -15,18 +15,16 @@ from cockpit.jobs.members import LEADERS
 from cockpit.jobs.progress import Patterns
 from cockpit.jobs.run_log import FirstStep, first_step, last_error, patterns_for
 from cockpit.jobs.template import Library, load_library
-from cockpit.jobs.training.eta import eta
 from cockpit.jobs.training.record import RunRecord, decoded, encoded, record_of
 from cockpit.jobs.training.run import TrainingRun
-from cockpit.model.job import Job, JobState
+from cockpit.model.job import Job
 from cockpit.model.log import LogLine, LogWish
 from cockpit.model.pod import Pod
 from cockpit.model.pod_times import PodTimes
 from cockpit.screens.place import Place
 from cockpit.views.log_book import sources_of, tail_lines
-from cockpit.views.run_curves import curves_of
+from cockpit.views.run_now import run_now
 from cockpit.views.timeline import Run, efficiency_words, way_of
-from cockpit.views.training_panel import lens_of
 
 if TYPE_CHECKING:
     from cockpit.kube.log_fan_in import LogFanIn
@@ -117,22 +115,9 @@ class RunReader:
 
     def _read(self, run: Run, job: Job, members: tuple[Pod, ...]) -> Run:
         """With what the lines told so far."""
-        training, page = self._training, self._page.cockpit
-        if training is None:
-            return run
-        now_seconds = page.clock.cluster_now()
-        is_running = job.state not in JobState.ENDED and job.state not in JobState.WAITING
-        lens = lens_of(training, members, page.cluster.store, now_seconds, is_running=is_running)
-        moves = is_running and not lens.stalls and lens.no_progress is None
-        return run._replace(
-            progress=training.progress,
-            joined_seconds=training.joined_seconds,
-            went_on_seconds=training.went_on_seconds,
-            eta=eta(training.done.points, now_seconds) if moves else None,
-            curves=curves_of(training),
-            lens=lens,
-            checkpoints=training.checkpoints,
-        )
+        page = self._page.cockpit
+        store, now_seconds = page.cluster.store, page.clock.cluster_now()
+        return run_now(run, self._training, job, members, store=store, now_seconds=now_seconds)
 
     # ---- the log
 

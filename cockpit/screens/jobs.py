@@ -8,9 +8,11 @@ from textual.binding import BindingType
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.row_detail import detail_of_job
 from cockpit.screens.table_place import TablePlace
 from cockpit.telemetry.focus import Focus
 from cockpit.views import jobs as view
+from cockpit.views.detail import Detail
 from cockpit.views.states import why_empty
 
 
@@ -18,10 +20,11 @@ class JobsScreen(TablePlace):
     kinds = ("job",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("open", "why", "N", "K", "logs", "filter", "back", "help", "yaml", "verbs", kinds=kinds),
-        *bindings("sort", "reverse", "mark", "mark.all", *EVERYWHERE),
+        *bindings("sort", "reverse", "order.own", "detail", "mark", "mark.all", *EVERYWHERE),
     ]
     place = "jobs"
     said_column = "why"
+    has_detail = True
 
     def source(self) -> tuple[TableSource, str]:
         cluster = self.cockpit.cluster
@@ -59,6 +62,9 @@ class JobsScreen(TablePlace):
         cluster = self.cockpit.cluster
         job = cluster.jobs.job(key)
         return "" if job is None else cluster.verdicts.of(job, self.cockpit.clock.cluster_now()).sentence
+
+    def detail(self, key: str) -> Detail | None:
+        return detail_of_job(self.cockpit, key)
 
     def open_row(self, key: str) -> None:
         self.cockpit.open_job(key)

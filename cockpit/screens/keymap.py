@@ -63,23 +63,23 @@ def _verb_key(letter: str, verbs: tuple[Verb, ...]) -> Key:
 
 
 KEYS: tuple[Key, ...] = (
-    Key("place.now", "1", "place('now')", "now", "Now: what needs a human, the fleet", "Places", shown=False),
+    Key("place.now", "1", "place('now')", "now", "What needs a human", "Places", shown=False),
     Key(
         "place.jobs",
         "2",
         "place('jobs')",
         "jobs",
-        "Jobs: training jobs of every kind",
+        "Jobs of every kind",
         "Places",
         shown=False,
     ),
-    Key("place.nodes", "3", "place('nodes')", "nodes", "Nodes and their GPUs", "Places", shown=False),
+    Key("place.nodes", "3", "place('nodes')", "nodes", "Nodes", "Places", shown=False),
     Key(
         "place.queues",
         "4",
         "place('queues')",
         "queues",
-        "Queues: quota and waiting jobs",
+        "Queues",
         "Places",
         shown=False,
     ),
@@ -88,7 +88,7 @@ KEYS: tuple[Key, ...] = (
         "5",
         "place('pools')",
         "pools",
-        "Pools: size, owner and use",
+        "Pools",
         "Places",
         shown=False,
     ),
@@ -156,6 +156,8 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("sort", "s", "sort", "sort", "Sort by the next column; the choice is saved"),
     Key("reverse", "r", "reverse", "reverse", "Reverse the sort order", shown=False),
+    Key("order.own", "0", "own_order", "our order", "Our order: trouble first", shown=False),
+    Key("detail", "backslash", "fold_detail", "detail", "Fold or show the detail"),
     Key("mark", "space", "mark", "mark", "Mark the row", shown=False),
     Key(
         "mark.all",

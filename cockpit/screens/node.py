@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from cockpit_widgets import KeyValues, ResourceTable
+from cockpit_widgets.panel import Panel
 from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
-from textual.widgets import Static
 
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
@@ -25,10 +25,9 @@ from cockpit.views.view_state import ViewState
 
 class NodeScreen(TablePlace):
     DEFAULT_CSS = """
-    NodeScreen #facts { height: auto; max-height: 40%; padding: 0 1; }
-    NodeScreen #table { height: 1fr; min-height: 5; }
-    NodeScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
-    NodeScreen #pods { height: 1fr; min-height: 3; }
+    NodeScreen #facts { height: auto; max-height: 40vh; padding: 0 1; }
+    NodeScreen #devices { height: 1fr; min-height: 6; }
+    NodeScreen #pods-panel { height: 1fr; min-height: 4; }
     """
     kinds = ("node", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -42,11 +41,12 @@ class NodeScreen(TablePlace):
         self._node_name = name
 
     def body(self) -> Iterable[Widget]:
-        yield KeyValues(id="facts")
-        yield Static("Devices", classes="title", markup=False)
-        yield from super().body()
-        yield Static("Pods on this node", classes="title", markup=False)
-        yield ResourceTable(id="pods", idle_cursor=False)
+        with Panel(id="about", classes="bare"):
+            yield KeyValues(id="facts")
+        with Panel(id="devices"):
+            yield from super().body()
+        with Panel(id="pods-panel"):
+            yield ResourceTable(id="pods", idle_cursor=False)
 
     @property
     def node(self) -> Node | None:
@@ -74,10 +74,13 @@ class NodeScreen(TablePlace):
             if node
             else view.gone(self._node_name, store.status(Kind.NODE))
         )
+        self.query_one("#about", Panel).set_title(f"node {self._node_name}")
         pods = self.query_one("#pods", ResourceTable)
         pods.set_placeholder(why_empty("pods on this node", store.status(Kind.POD)))
         pods.set_source(pods_view.table(store, ViewState(), now_seconds, pods=store.pods_on(self._node_name)))
         super().project()
+        self.query_one("#devices", Panel).set_title("GPUs", f"{len(self.table.source)}")
+        self.query_one("#pods-panel", Panel).set_title("Pods on this node", f"{len(pods.source)}")
 
     def look(self) -> Focus:
         """This node with all its details, and its cards' last hour."""

@@ -8,9 +8,11 @@ from textual.binding import BindingType
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.row_detail import detail_of_node
 from cockpit.screens.table_place import TablePlace
 from cockpit.telemetry.focus import Focus
 from cockpit.views import nodes as view
+from cockpit.views.detail import Detail
 from cockpit.views.states import why_empty
 
 
@@ -20,10 +22,11 @@ class NodesScreen(TablePlace):
         *bindings(
             "open", "why", "filter", "yaml", "verbs", "sort", "back", "help", "reverse", "mark", kinds=kinds
         ),
-        *bindings("mark.all", *EVERYWHERE),
+        *bindings("order.own", "detail", "mark.all", *EVERYWHERE),
     ]
     place = "nodes"
     said_column = "state"
+    has_detail = True
 
     def rows(self) -> tuple[Node, ...] | None:
         """Only these nodes; None for all."""
@@ -51,6 +54,9 @@ class NodesScreen(TablePlace):
         """How far its drain is, where it is in one."""
         node = self.row("node", key)
         return "" if node is None else view.said(node, self.cockpit.cluster.store)
+
+    def detail(self, key: str) -> Detail | None:
+        return detail_of_node(self.cockpit, key)
 
     def open_row(self, key: str) -> None:
         self.cockpit.open_node(key)

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from cockpit_widgets import Heatmap, ResourceTable
 from cockpit_widgets.flow_text import ToneLines
-from cockpit_widgets.text import plain
+from cockpit_widgets.panel import FRAMED, Panel, is_framed
 from cockpit_widgets.types import Line
 from textual.binding import BindingType
-from textual.containers import Horizontal
+from textual.containers import Container, Horizontal
 from textual.widget import Widget
-from textual.widgets import Static
 
 from cockpit.errors import CockpitError
 from cockpit.model.batch import Phase
@@ -22,6 +21,7 @@ from cockpit.model.record import Kind
 from cockpit.pools.index import pools_of
 from cockpit.screens.acknowledge import acknowledge
 from cockpit.screens.alike import AlikeScreen
+from cockpit.screens.detail_side import DetailSide
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.screens.problem_subject import open_subject, thing_of
@@ -35,18 +35,34 @@ from cockpit.triage.left_over import BROKEN_OFF
 from cockpit.triage.troubles import Trouble
 from cockpit.views import heatmap
 from cockpit.views import now as view
-from cockpit.views.attention import SINCE_LEFT, attention_table, sentence, since_left_row
+from cockpit.views.attention import (
+    SINCE_LEFT,
+    attention_figure,
+    attention_table,
+    sentence,
+    since_left_row,
+)
+from cockpit.views.detail import Detail
 from cockpit.views.fleet import fleet
 from cockpit.views.load import load_charts
 from cockpit.views.states import telemetry_trouble, why_empty
 
-NARROW_CELLS = 100
-PANEL_LINES = 30
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    from cockpit.screens.problem_detail import ProblemDetail
+
 LOAD_LINES = 36
 """From this height on the last hour stands below what needs a human."""
 _LEAST_SHARE = 0.4
 """What needs a human gets this share of the height at least, and whatever the rest leaves."""
 _EMPTY_LINES = 6
+_CHROME_LINES = 4
+"""Header, tabs, the sentence at the foot, keys."""
+_MAP_LINES = 4
+_DETAIL_LINES, _DETAIL_SHARE = 14, 0.35
+"""Least lines of the detail, and its least share of all, before the last hour gets any."""
 _MORE = ("logs", "metric", "panel")
 
 
@@ -54,20 +70,29 @@ class NowScreen(Place):
     """Attention on top, the fleet below, pools and queues at the foot where there is room."""
 
     DEFAULT_CSS = """
-    NowScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
-    NowScreen #attention { height: auto; min-height: 3; max-height: 40%; }
-    NowScreen #attention.empty { min-height: 6; }
-    NowScreen #fleet { height: 1fr; min-height: 4; padding: 0 1; }
-    NowScreen #panels { height: auto; max-height: 40%; margin-top: 1; }
-    NowScreen #pools { width: 1fr; height: auto; min-height: 4; }
-    NowScreen #queues { width: 1fr; height: auto; min-height: 4; margin-left: 2; }
-    NowScreen #load { display: none; height: auto; padding: 0 2; margin-top: 1; color: $text-muted; }
-    NowScreen.tall #load.known { display: block; }
+    NowScreen #split { height: 1fr; layout: horizontal; }
+    NowScreen #needs { width: 1fr; height: 1fr; }
+    NowScreen #needs.lone { border: none; }
+    NowScreen #attention { height: 1fr; }
+    NowScreen #detail { display: none; width: 1fr; height: 1fr; }
+    NowScreen.beside #detail { display: block; width: 40%; }
+    NowScreen.below #split { layout: vertical; }
+    NowScreen.below #detail { display: block; }
+    NowScreen #map { height: auto; }
+    NowScreen #fleet { padding: 0 1; }
+    NowScreen #panels { height: auto; }
+    NowScreen #panels Panel { width: 1fr; }
+    NowScreen #panels ResourceTable { height: auto; min-height: 3; }
+    NowScreen #last-hour { display: none; }
+    NowScreen #last-hour.known { display: block; }
+    NowScreen #load { height: auto; padding: 0 1; color: $text-muted; }
     NowScreen.small #panels { display: none; }
     """
     kinds = ("job", "node", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "acknowledge", "N", "K", *_MORE, "help", "verbs", kinds=("job", "node")),
+        *bindings(
+            "open", "why", "acknowledge", "N", "K", *_MORE, "help", "detail", "verbs", kinds=("job", "node")
+        ),
         *bindings(*EVERYWHERE),
     ]
     place = "now"
@@ -76,57 +101,75 @@ class NowScreen(Place):
         super().__init__()
         self._metric = heatmap.Metric.DUTY
         self._rows: dict[str, Trouble] = {}
-        self._fleet_title = ""
-        self._lines = (0, 0)
+        self._lines: tuple[int | str, ...] = ()
+        self._why: ProblemDetail | None = None
+        self.side = DetailSide(self, self._detail, lambda: self._attention.cursor_key)
 
     def body(self) -> Iterable[Widget]:
-        yield ResourceTable(id="attention")
-        yield Static(f"Fleet by {self._metric.value}", id="fleet-title", classes="title", markup=False)
-        yield Heatmap(id="fleet")
+        with Container(id="split"):
+            with Panel(id="needs"):
+                yield ResourceTable(id="attention")
+            yield self.side.panel
+        with Panel(id="map"):
+            yield Heatmap(id="fleet")
         with Horizontal(id="panels"):
-            yield ResourceTable(id="pools", idle_cursor=False)
-            yield ResourceTable(id="queues", idle_cursor=False)
-        yield ToneLines(id="load")
+            for name in ("pools", "queues"):
+                with Panel(id=f"{name}-panel"):
+                    yield ResourceTable(id=name, idle_cursor=False)
+        with Panel(id="last-hour"):
+            yield ToneLines(id="load")
+
+    @property
+    def _attention(self) -> ResourceTable:
+        return self.query_one("#attention", ResourceTable)
 
     def foot(self) -> Iterable[Widget]:
         yield RowSentence()
 
     def on_mount(self) -> None:
         self._fold()
-        self.set_focus(self.query_one("#attention"))
+        self.set_focus(self._attention)
 
     def focus_body(self) -> None:
-        self.set_focus(self.query_one("#attention"))
+        self.set_focus(self._attention)
 
     def on_resize(self) -> None:
         self._fold()
 
     def _fold(self) -> None:
-        is_small = self.size.width < NARROW_CELLS or self.size.height < PANEL_LINES
+        is_small = not is_framed(*self.size)
         self.set_class(is_small, "small")
         self.set_class(not is_small and self.size.height >= LOAD_LINES, "tall")
         self.call_after_refresh(self.show)
 
     def _fit(self, panel_rows: int) -> None:
-        """The map takes the lines it needs and no more; what needs a human may take what is left by it, the
-        panels and the foot; the last hour what is left then."""
-        fleet = self.query_one("#fleet", Heatmap)
-        map_lines = max(4, fleet.full_lines(self.size.width - 2))
-        panel_lines = 2 + min(panel_rows, int(self.size.height * _LEAST_SHARE)) if panel_rows else 0
-        others = 5 + 2 * self.has_class("tall") + map_lines + panel_lines
-        lines = (map_lines, max(int(self.size.height * _LEAST_SHARE), self.size.height - others))
+        """The map takes the lines it needs and no more, panels theirs, the last hour what is left then; what
+        needs a human and its detail have the rest."""
+        fleet, frame = self.query_one("#fleet", Heatmap), 1 if self.has_class("small") else 2
+        height, width = self.size.height, self.size.width - 2 * frame
+        needs = (1 if self._rows else _EMPTY_LINES) + len(self._rows) + (frame if self.side.is_shown else 0)
+        wish = max(3, min(needs, int(height * _LEAST_SHARE)))
+        if self.side.is_shown:
+            most = max(_DETAIL_LINES, int(height * _DETAIL_SHARE))
+            wish = wish + _DETAIL_LINES if self.has_class("below") else max(wish, most)
+        panel_lines = 1 + panel_rows + frame if panel_rows else 0
+        room = height - _CHROME_LINES - panel_lines - frame
+        map_lines = max(_MAP_LINES, min(fleet.full_lines(width), room - wish))
+        lines = (map_lines, needs if self.has_class("below") else "1fr")
         if lines != self._lines:
             self._lines = lines
-            fleet.styles.max_height, self.query_one("#attention").styles.max_height = lines
-        self._draw_load(self.size.height - others - max(_EMPTY_LINES, 1 + len(self._rows)))
+            fleet.styles.height, self.query_one("#needs").styles.height = lines
+        self._draw_load(width, room - map_lines - wish - frame)
 
-    def _draw_load(self, free_lines: int) -> None:
+    def _draw_load(self, width: int, free_lines: int) -> None:
         """The last hour of what was asked for and used, where there is room and everything was listed."""
         watch, drawn = self.cockpit.now_watch, self.query_one("#load", ToneLines)
         lines: list[Line] = []
-        if self.has_class("tall") and watch.loads:
-            lines = load_charts(watch.loads, watch.load, self.size.width - 4, free_lines)
-        drawn.set_class(bool(lines), "known")
+        if self.has_class("tall") and watch.loads and free_lines > 0:
+            lines = load_charts(watch.loads, watch.load, width, free_lines)
+        panel = self.query_one("#last-hour", Panel)
+        panel.set_class(bool(lines), "known")
+        panel.set_title("GPUs wanted and allocated")
         drawn.set_lines(lines)
 
     def project(self) -> None:
@@ -138,14 +181,19 @@ class NowScreen(Place):
         if watch.happened and watch.left_seconds is not None:
             rows.insert(0, since_left_row(watch.happened, watch.left_seconds))
         self._rows = {row.key: row for row in rows}
-        table = self.query_one("#attention", ResourceTable)
+        table = self._attention
         table.hold_top(not is_settled(cluster))  # causes come in any order, the worst is to be first
         table.set_placeholder(self._quiet())
-        is_wide = self.size.width >= NARROW_CELLS
+        is_titled = self.has_class(FRAMED) or self.side.is_shown
         table.set_source(
-            attention_table(rows, self.state, now_seconds, is_read_only=cluster.is_read_only, is_wide=is_wide)
+            attention_table(
+                rows, self.state, now_seconds, is_read_only=cluster.is_read_only, is_titled=is_titled
+            )
         )
-        table.set_class(not rows, "empty")
+        needs = self.query_one("#needs", Panel)
+        needs.set_class(not is_titled, "lone")
+        needs.set_title("Needs a human", attention_figure(rows, now_seconds))
+        self.side.show()
         self._say()
         self._name_fleet()
         self.query_one("#fleet", Heatmap).set_groups(
@@ -157,6 +205,8 @@ class NowScreen(Place):
             queues = self.query_one("#queues", ResourceTable)
             pools.set_placeholder(self._why_no("pools", Kind.NODE))
             queues.set_placeholder(self._why_no("queues", Kind.LOCAL_QUEUE))
+            self.query_one("#pools-panel", Panel).set_title("Pools")
+            self.query_one("#queues-panel", Panel).set_title("Queues")
             pools.set_source(view.pools_panel(pools_of(store), now_seconds, cluster.trends))
             queues.set_source(view.queues_panel(store, now_seconds, self.state.namespaces))
             panel_rows = 1 + max(len(pools.source), len(queues.source))
@@ -194,22 +244,34 @@ class NowScreen(Place):
         trouble = nodes.message if nodes is not None and is_unread else ""
         trouble = trouble or telemetry_trouble(store.status(Kind.GPU))
         title = f"Fleet by {self._metric.value}"
-        room = self.size.width - 2 - len(title) - 2
-        sums = view.fleet_sums(fleet(store), self.cockpit.cluster.trends, room)
-        title += f": {trouble}" if trouble else f"  {sums}" if sums else ""
-        if title != self._fleet_title:
-            self._fleet_title = title
-            self.query_one("#fleet-title", Static).update(plain(title), layout=False)
+        room = self.size.width - 11 - len(title)
+        self.query_one("#map", Panel).set_title(
+            title, trouble or view.fleet_sums(fleet(store), self.cockpit.cluster.trends, room)
+        )
 
     def _say(self) -> None:
-        table = self.query_one("#attention", ResourceTable)
-        row = self._rows.get(table.cursor_key or "")
+        row, is_cut = self._rows.get(self._attention.cursor_key or ""), self._attention.is_cut("sentence")
+        is_needed = row is not None and is_cut and not self.side.is_shown
         self.query_one(RowSentence).say(
-            sentence(row, self.cockpit.clock.cluster_now()) if row and table.is_cut("sentence") else ""
+            sentence(row, self.cockpit.clock.cluster_now()) if row and is_needed else ""
         )
+
+    def _detail(self, key: str) -> Detail | None:
+        """Why, and what would help: the top of the page that `w` opens."""
+        if (row := self._rows.get(key)) is None:
+            return None
+        if self._why is None:
+            from cockpit.screens.problem_detail import ProblemDetail
+
+            self._why = ProblemDetail(self.cockpit)
+        return self._why.of(row)
+
+    def action_fold_detail(self) -> None:
+        self.side.fold()
 
     def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
         if event.table.id == "attention":
+            self.side.moved()
             self._say()
 
     def look(self) -> Focus:
@@ -219,11 +281,11 @@ class NowScreen(Place):
     # ---- keys
 
     def thing(self, kind: str) -> Job | Node | Pod | None:
-        key = self.query_one("#attention", ResourceTable).cursor_key
+        key = self._attention.cursor_key
         return None if key is None else thing_of(self, kind, key)
 
     def action_acknowledge(self) -> None:
-        key = self.query_one("#attention", ResourceTable).cursor_key
+        key = self._attention.cursor_key
         one = self._rows.get(key or "")
         if key == SINCE_LEFT:
             self.cockpit.now_watch.dismiss_happened()
@@ -262,14 +324,10 @@ class NowScreen(Place):
                 self.app.push_screen(AlikeScreen(event.key, row.found.title))
             else:
                 open_subject(self, event.key)
-        elif event.table.id == "pools":
-            from cockpit.screens.pool import PoolScreen
-
-            self.app.push_screen(PoolScreen(event.key))
         else:
-            from cockpit.screens.queues import QueueScreen
+            from cockpit.screens.panel_pages import page_of_row
 
-            self.app.push_screen(QueueScreen(event.key))
+            self.app.push_screen(page_of_row(event.table.id or "", event.key))
 
     def on_heatmap_block_activated(self, event: Heatmap.BlockActivated) -> None:
         event.stop()

@@ -1,12 +1,13 @@
-"""A place: header, body, filter line, footer; projected when the store moved and the place is on screen."""
+"""A place: header, tabs, body, filter line, footer; projected when the store moved and it is on screen."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from cockpit_widgets import HelpDialog, KeyFooter, LineInput, StatusLine
+from cockpit_widgets import HelpDialog, KeyFooter, LineInput, StatusLine, TabLine
 from cockpit_widgets.calm_focus import CalmFocus
 from cockpit_widgets.line_input import EDITING_KEYS, TextEntry
+from cockpit_widgets.panel import FRAMED, is_framed
 from cockpit_widgets.text import plain
 from cockpit_widgets.types import HelpEntry, KeyHint, StatusSegment
 from textual import events
@@ -27,6 +28,7 @@ from cockpit.screens.verb_keys import begin
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.telemetry.focus import Focus, RefreshPace
 from cockpit.views.now import header
+from cockpit.views.place_tabs import tab_key, tabs
 from cockpit.views.view_state import ViewState
 
 AGE_SECONDS = 1.0
@@ -69,6 +71,8 @@ class Place(CalmFocus, Screen[None]):
 
     DEFAULT_CSS = """
     Place { layout: vertical; background: $background; }
+    Place.framed Panel { border: round $border-blurred; }
+    Place.framed Panel:focus-within { border: round $primary; }
     Place #foot { dock: bottom; height: auto; }
     Place #filter-row { display: none; height: 1; background: $surface; }
     Place #filter-row.shown { display: block; layout: horizontal; }
@@ -105,7 +109,7 @@ class Place(CalmFocus, Screen[None]):
         return self.cockpit.state_of(self.place)
 
     def body(self) -> Iterable[Widget]:
-        """The widgets between header and footer."""
+        """The widgets between the tabs and the footer."""
         return ()
 
     def foot(self) -> Iterable[Widget]:
@@ -114,19 +118,27 @@ class Place(CalmFocus, Screen[None]):
 
     @property
     def heading(self) -> str:
-        """What the header calls this screen: a word for a place, the name of its object for a page."""
-        return self.place
+        """What the header calls this page, "" for a place: that is marked among the tabs."""
+        return "" if tab_key(self.place) else self.place
 
     @property
     def aside(self) -> str:
         """What the header says of that object where there is room, "" for nothing."""
         return ""
 
+    @property
+    def tab(self) -> str:
+        """The key of the tab that is marked: that of this place, or of the one that this page is above."""
+        stack = self.app.screen_stack
+        below = (screen.place for screen in reversed(stack) if isinstance(screen, Place))
+        return next(filter(None, map(tab_key, below)), "")
+
     def project(self) -> None:
         """Hand the widgets what the views make of the store now."""
 
     def compose(self) -> ComposeResult:
         yield StatusLine(id="header")
+        yield TabLine(id="tabs")
         yield from self.body()
         with Vertical(id="foot"):
             yield from self.foot()
@@ -147,6 +159,9 @@ class Place(CalmFocus, Screen[None]):
         line.value = self.state.filter if self.has_filter else ""
         self._show_filter_row()
         self.set_interval(AGE_SECONDS, self._tick)
+
+    def on_resize(self) -> None:
+        self.set_class(is_framed(*self.size), FRAMED)
 
     def on_screen_resume(self) -> None:
         if self._leave is None:
@@ -180,13 +195,13 @@ class Place(CalmFocus, Screen[None]):
             return
         self._shown_at = self.cockpit.clock.monotonic()
         cluster = self.cockpit.cluster
-        names_thing = self.heading != self.place
-        heading = [StatusSegment(self.heading, "accent", 1 if names_thing else 2)] if self.heading else []
+        heading = [StatusSegment(self.heading, "accent", 1)] if self.heading else []
         if self.aside:
             heading.append(StatusSegment(self.aside, "accent", 4))
         left, right = header(cluster, self.cockpit.clock.now(), self.state, tuple(heading))
         self.query_one("#header", StatusLine).set_segments(left, right)
         self.project()
+        self.query_one("#tabs", TabLine).set_tabs(tabs(self.cockpit.tab_counts.look()), self.tab)
         if self.app.screen is self:  # `is_current` holds for screens behind this one, too
             cluster.look_at(self.look())
             self.look_at_rights()

@@ -9,8 +9,10 @@ from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.row_detail import detail_of_pod
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import pods as view
+from cockpit.views.detail import Detail
 from cockpit.views.states import why_empty
 
 
@@ -18,9 +20,10 @@ class PodsScreen(TablePlace):
     kinds = ("pod",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("open", "why", "filter", "logs", "verbs", "yaml", "sort", "back", "help", kinds=kinds),
-        *bindings("reverse", "mark", *EVERYWHERE),
+        *bindings("reverse", "order.own", "detail", "mark", *EVERYWHERE),
     ]
     place = "pods"
+    has_detail = True
 
     def source(self) -> tuple[TableSource, str]:
         store = self.cockpit.cluster.store
@@ -36,7 +39,11 @@ class PodsScreen(TablePlace):
 
     def said(self, key: str) -> str:
         pod = self._pod(key)
-        return (pod.waiting_message or pod.scheduled_message or pod.status_message) if pod else ""
+        return view.message(pod) if pod else ""
+
+    def detail(self, key: str) -> Detail | None:
+        pod = self._pod(key)
+        return None if pod is None else detail_of_pod(self.cockpit, pod)
 
     def open_row(self, key: str) -> None:
         """A pod opens the job it belongs to, or its node when it belongs to none."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from cockpit_widgets.flow_text import FLOW_CSS, FlowText
-from cockpit_widgets.key_values import pair_lines
+from cockpit_widgets.pair_layout import pair_lines
+from cockpit_widgets.panel import Panel
 from cockpit_widgets.types import Line
 from textual.binding import BindingType
 from textual.widget import Widget
-from textual.widgets import Static
 
 from cockpit.errors import CockpitError
 from cockpit.model.node import Node
@@ -29,6 +29,7 @@ from cockpit.telemetry.history import Past
 from cockpit.views import pools as pools_view
 from cockpit.views.pool_json import Learnt, page_of
 from cockpit.views.pool_page import PoolPage, facts, page_lines
+from cockpit.views.pools import size_text
 
 READ_SECONDS = 30.0
 """Interval at which unwatched objects are read again while the page is open."""
@@ -74,9 +75,8 @@ def seen_of(cockpit: Cockpit, pool: Pool, learnt: Learnt) -> Learnt:
 
 class PoolScreen(NodesScreen):
     DEFAULT_CSS = """
-    PoolScreen #told { max-height: 70%; }
-    PoolScreen #table { height: 1fr; min-height: 4; }
-    PoolScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
+    PoolScreen #told { max-height: 70vh; }
+    PoolScreen #nodes { height: 1fr; min-height: 5; }
     """
     kinds = ("pool", "node")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -86,6 +86,7 @@ class PoolScreen(NodesScreen):
         *bindings("mark", *EVERYWHERE[3:]),
     ]
     place = "pool"
+    has_detail = False
 
     def __init__(self, key: str) -> None:
         super().__init__()
@@ -97,9 +98,10 @@ class PoolScreen(NodesScreen):
         self._changes = 0  # of these that were seen here
 
     def body(self) -> Iterable[Widget]:
-        yield PoolPanel()
-        yield Static("Nodes of the pool", classes="title", markup=False)
-        yield from super().body()
+        with Panel(id="about", classes="bare"):
+            yield PoolPanel()
+        with Panel(id="nodes"):
+            yield from super().body()
 
     def on_mount(self) -> None:
         self.set_interval(READ_SECONDS, self._read)
@@ -136,7 +138,9 @@ class PoolScreen(NodesScreen):
                 page = page._replace(held=self._learnt.held)
                 self._read()
         self.query_one(PoolPanel).set_page(page, self.size.height)
+        self.query_one("#about", Panel).set_title(self.heading, "" if pool is None else size_text(pool))
         super().project()
+        self.query_one("#nodes", Panel).set_title("Nodes of the pool", f"{len(self.table.source)}")
 
     def _has_changed(self, pool: Pool, ladder: Ladder | None) -> bool:
         """Somebody asked, maybe elsewhere: who did is not known before it is read anew."""

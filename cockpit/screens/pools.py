@@ -1,14 +1,11 @@
 """Place 5: pools of machines, who owns their size, and what is in flight."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
-from cockpit_widgets import ResourceTable
 from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
-from textual.widget import Widget
-from textual.widgets import Static
 
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
@@ -17,88 +14,53 @@ from cockpit.pools.index import pools_of
 from cockpit.pools.owner_log import log_pod, why_no_log
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.logs import LogsScreen
-from cockpit.screens.pool import PoolPanel, PoolScreen, seen_of
+from cockpit.screens.pool import PoolScreen, seen_of
 from cockpit.screens.pool_rows import PoolRows
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import pools as view
+from cockpit.views.detail import Detail
 from cockpit.views.pool_json import ON_ITS_PAGE, Learnt, page_with
+from cockpit.views.row_details import pool_detail
 from cockpit.views.states import why_empty
-
-_FRAME_LINES = 5
-"""Header, titles of the columns, a blank, title of the panel, footer."""
-_LEAST_TOLD_LINES = 16
-"""With fewer left beneath the rows nothing is told of the pool under the cursor; enter shows it."""
 
 
 class PoolsScreen(TablePlace):
-    """The pools, and where lines are left what is known of the one under the cursor."""
-
-    DEFAULT_CSS = """
-    PoolsScreen #told, PoolsScreen .title { display: none; }
-    PoolsScreen.tall #told { display: block; height: 1fr; }
-    PoolsScreen.tall .title { display: block; height: 1; padding: 0 1; }
-    PoolsScreen .title { color: $text-muted; background: $surface; }
-    """
     kinds = ("pool",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(
             "open", "why", "verbs", "filter", "sort", "back", "help", "logs", "reverse", "mark", kinds=kinds
         ),
-        *bindings(*EVERYWHERE),
+        *bindings("order.own", "detail", *EVERYWHERE),
     ]
     place = "pools"
     said_column = "resize"
+    has_detail = True
 
     def __init__(self) -> None:
         super().__init__()
         self._pools = PoolRows()
         self._machines = MachineMemory()
-        self._whose = ""  # name of the pool that is told of
+        self._recalled: set[str] = set()
         self._demand: Mapping[str, PoolDemand] | None = None  # of every pool; None: not every pod is seen
 
-    def body(self) -> Iterable[Widget]:
-        yield from super().body()
-        yield Static(id="whose", classes="title", markup=False)
-        yield PoolPanel()
-
-    def project(self) -> None:
-        super().project()
-        self._tell()
-
-    def _tell(self) -> None:
-        """What is known of the pool under the cursor, but for what only its page reads."""
-        if self.is_going:
-            return
-        rows = len(self.table.source)
-        left = self.size.height - _FRAME_LINES - rows
-        pool = self.row("pool", self.table.cursor_key or "")
-        is_tall = pool is not None and left >= _LEAST_TOLD_LINES
-        self.set_class(is_tall, "tall")
-        self.table.styles.height = rows + 2 if is_tall else "1fr"
-        if pool is None or not is_tall:
-            return
+    def detail(self, key: str) -> Detail | None:
+        """All of its page but what only that reads, and once it is read what this host remembers."""
+        pool = self.row("pool", key)
+        if pool is None:
+            return None
         cockpit, cluster = self.cockpit, self.cockpit.cluster
-        now_seconds = cockpit.clock.cluster_now()
+        if key not in self._recalled:
+            self._recalled.add(key)
+            cockpit.spawn(partial(self._recall, pool.key), "pools")
         learnt = seen_of(cockpit, pool, Learnt(held=ON_ITS_PAGE))
+        now_seconds = cockpit.clock.cluster_now()
         page = page_with(pool, cluster.store, cluster.jobs, now_seconds, learnt, by_pool=self._demand)
-        if pool.name != self._whose:
-            self._whose = pool.name
-            self.query_one("#whose", Static).update(f"Pool {pool.name}")
-        self.query_one(PoolPanel).set_page(page, self.size.height)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._tell)
-
-    def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
-        self._tell()
-        pool = self.row("pool", event.key or "")
-        if pool is not None:
-            self.cockpit.spawn(partial(self._recall, pool.key), "pools")
+        return pool_detail(page)
 
     async def _recall(self, key: str) -> None:
-        """Read once what this host remembers of the pool."""
         await self.cockpit.pool_watch.recall(key)
-        self._tell()
+        if not self.is_going:
+            self.side.show()
 
     def source(self) -> tuple[TableSource, str]:
         cluster = self.cockpit.cluster

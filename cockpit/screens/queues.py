@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from cockpit_widgets import KeyValues
+from cockpit_widgets.panel import Panel
 from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
@@ -16,7 +17,9 @@ from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import queue_page
 from cockpit.views import queues as view
+from cockpit.views.detail import Detail
 from cockpit.views.engines import engine_pairs
+from cockpit.views.row_details import queue_detail
 from cockpit.views.states import why_empty
 
 ENGINES_SECONDS = 10.0
@@ -26,9 +29,10 @@ class QueuesScreen(TablePlace):
     kinds = ("queue",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("open", "why", "filter", "sort", "back", "help", "verbs", "reverse", "mark", kinds=kinds),
-        *bindings(*EVERYWHERE),
+        *bindings("order.own", "detail", *EVERYWHERE),
     ]
     place = "queues"
+    has_detail = True
     DEFAULT_CSS = """
     QueuesScreen #engines { height: auto; max-height: 6; padding: 0 1; }
     """
@@ -67,6 +71,13 @@ class QueuesScreen(TablePlace):
             within=self.state.namespaces,
         )
 
+    def detail(self, key: str) -> Detail | None:
+        cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
+        row = queue_page.row_of(cluster.store, key)
+        if row is None:
+            return None
+        return queue_detail(row, cluster.store, cluster.jobs, now_seconds, explain=cluster.verdicts.of)
+
     def open_row(self, key: str) -> None:
         self.app.push_screen(QueueScreen(key))
 
@@ -79,7 +90,8 @@ class QueueScreen(TablePlace):
     """One queue: its quota by flavor, and its jobs in the order in which they will start."""
 
     DEFAULT_CSS = """
-    QueueScreen #facts { height: auto; max-height: 40%; padding: 0 1; }
+    QueueScreen #facts { height: auto; max-height: 40vh; padding: 0 1; }
+    QueueScreen #line { height: 1fr; }
     """
     kinds = ("job",)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -94,8 +106,16 @@ class QueueScreen(TablePlace):
         self._key = key
 
     def body(self) -> Iterable[Widget]:
-        yield KeyValues(id="facts")
-        yield from super().body()
+        with Panel(id="about", classes="bare"):
+            yield KeyValues(id="facts")
+        with Panel(id="line"):
+            yield from super().body()
+
+    def project(self) -> None:
+        super().project()
+        row = queue_page.row_of(self.cockpit.cluster.store, self._key)
+        self.query_one("#about", Panel).set_title(f"queue {row.name}" if row else "queue: gone")
+        self.query_one("#line", Panel).set_title("Waiting", f"{len(self.table.source)}")
 
     def source(self) -> tuple[TableSource, str]:
         store = self.cockpit.cluster.store

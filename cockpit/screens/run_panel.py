@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cockpit_widgets.flow_text import FLOW_CSS, FlowText
-from cockpit_widgets.key_values import pair_lines
+from cockpit_widgets.pair_layout import pair_lines
 from cockpit_widgets.types import Line, Pair
 
 from cockpit.views.run_curves import MIDDLE_LINES, SHORT_LINES, TALL_LINES, RunCurves, curve_lines

@@ -4,24 +4,45 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from cockpit_widgets import ResourceTable
+from cockpit_widgets.panel import FRAMED, Panel
 from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
+from textual.containers import Container
 from textual.widget import Widget
 
 from cockpit.model.record import Kind
+from cockpit.screens.detail_side import DetailSide
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
+from cockpit.views.detail import Detail
 from cockpit.views.lazy_table import Memory
 
+_LIST_SHARE = 0.5
+"""A list with its detail below takes this share of the height at most."""
+_LIST_FRAME_LINES = 3
+"""The border of a list and the titles of its columns."""
 LISTED = (Kind.NODE, Kind.POD)
 """Until these kinds are listed whole, rows come in any order and an untouched cursor stays on the first."""
 
 
 class TablePlace(Place):
-    """One table. A subclass says what rows there are (`source`) and what opening one does (`open_row`)."""
+    """One table. A subclass says what rows there are (`source`) and what opening one does (`open_row`); one
+    that `has_detail` what stands beside the row under the cursor (`detail`)."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("open", "filter", "sort", "reverse", *EVERYWHERE)]
+    DEFAULT_CSS = """
+    TablePlace #split { height: 1fr; layout: horizontal; }
+    TablePlace #list { width: 1fr; height: 1fr; }
+    TablePlace #list.lone { border: none; }
+    TablePlace #detail { display: none; width: 1fr; height: 1fr; }
+    TablePlace.beside #detail { display: block; width: 40%; }
+    TablePlace.below #split { layout: vertical; }
+    TablePlace.below #detail { display: block; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("open", "filter", "sort", "reverse", "order.own", "detail", *EVERYWHERE)
+    ]
+    has_detail: ClassVar[bool] = False
     has_filter = True
     said_column: ClassVar[str] = ""
     """The column whose cell holds the sentence of `said`; empty when no column does."""
@@ -29,6 +50,24 @@ class TablePlace(Place):
     def __init__(self) -> None:
         super().__init__()
         self.memory = Memory()
+        self.side = DetailSide(self, self.detail, lambda: self.table.cursor_key)
+        self._list_height: int | str = "1fr"
+
+    def detail(self, key: str) -> Detail | None:
+        """What stands beside that row, None where it is gone."""
+        return None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """No key for a detail where there is none."""
+        if action == "fold_detail" and not self.has_detail:
+            return False
+        return super().check_action(action, parameters)
+
+    def action_fold_detail(self) -> None:
+        self.side.fold()
+
+    def action_own_order(self) -> None:
+        self.set_sort("", descending=False)
 
     def source(self) -> tuple[TableSource, str]:
         """The rows now, and one sentence that is shown when there are none."""
@@ -61,7 +100,13 @@ class TablePlace(Place):
         return ""
 
     def body(self) -> Iterable[Widget]:
-        yield ResourceTable(id="table")
+        if not self.has_detail:
+            yield ResourceTable(id="table")
+            return
+        with Container(id="split"):
+            with Panel(id="list"):
+                yield ResourceTable(id="table")
+            yield self.side.panel
 
     def foot(self) -> Iterable[Widget]:
         yield RowSentence()
@@ -88,20 +133,39 @@ class TablePlace(Place):
         table.set_placeholder(self.cockpit.cluster.trouble or empty)
         table.set_sort(self.state.sort, self.state.descending)
         table.set_source(source)
+        if self.has_detail:
+            self.side.show()
+            self._frame_list(source)
         self._say()
+
+    def _frame_list(self, source: TableSource) -> None:
+        """The list is a panel where others stand beside it, or where panels have borders; below it the detail
+        takes what the rows leave."""
+        panel, is_below = self.query_one("#list", Panel), self.has_class("below")
+        panel.set_class(not self.has_class(FRAMED) and not self.side.is_shown, "lone")
+        total = getattr(source, "total", len(source))
+        count = f"{len(source):,} of {total:,}" if len(source) != total else f"{total:,}"
+        panel.set_title(self.place.capitalize(), count if total else "")
+        most = int(self.size.height * _LIST_SHARE)
+        height = min(most, len(source) + _LIST_FRAME_LINES) if is_below else "1fr"
+        if height != self._list_height:
+            self._list_height = panel.styles.height = height
 
     def _say(self) -> None:
         if self.is_going:
             return
         key = self.table.cursor_key
         is_needed = key is not None and (not self.said_column or self.table.is_cut(self.said_column))
+        is_needed = is_needed and not self.side.is_shown
         self.query_one(RowSentence).say(self.said(key) if key is not None and is_needed else "")
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._say)
+        self.call_after_refresh(self.show if self.has_detail else self._say)
 
     def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
         if event.table.id == "table":
+            if self.has_detail:
+                self.side.moved()
             self._say()
             self.look_at_rights()
 

@@ -4,9 +4,9 @@ import asyncio
 import textwrap
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cached_property
 from typing import ClassVar
 
-import msgspec
 from cockpit_widgets import LogView, ResourceTable
 from cockpit_widgets.types import ToneLine, tone_of
 from textual.binding import BindingType
@@ -14,20 +14,16 @@ from textual.widget import Widget
 
 from cockpit.actions.offered import CLONE_ID, intended
 from cockpit.errors import CockpitError
-from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.gangs import registry
-from cockpit.model.finding import Change, Finding, Subject
+from cockpit.model.finding import Change, Subject
 from cockpit.model.job import Job
-from cockpit.pools.forecast import PoolExperience
+from cockpit.screens.explanation import Explanation
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.screens.text import YamlScreen
 from cockpit.screens.verb_keys import act
-from cockpit.store.signal import SHARE_OF_TIME
-from cockpit.triage.advice import advised
-from cockpit.triage.context import ClusterView
-from cockpit.triage.engine import explain, job_behind
+from cockpit.triage.engine import job_behind
 from cockpit.views import why as view
 
 READ_SECONDS = 15.0
@@ -50,13 +46,8 @@ class WhyScreen(Place):
     def __init__(self, subject: Subject) -> None:
         super().__init__()
         self._subject = subject
-        self._read: ClusterView | None = None
         self._lines: dict[tuple[str, int], str] = {}
-        self._verdict: Finding | None = None
-        self._revision = -1
-        self._explained_at = 0.0  # monotonic
-        self._explain_seconds = 0.0
-        self._known = PoolExperience()  # read once: nobody waits here for a pool to grow
+        self._has_read = False
         self._shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     def body(self) -> Iterable[Widget]:
@@ -70,7 +61,6 @@ class WhyScreen(Place):
         yield RowSentence()
 
     def on_mount(self) -> None:
-        self._known = self.cockpit.known_of_pools()
         self.set_focus(self.query_one("#text"))  # before the first offers, which take it
         self.cockpit.keep(self, "why", self._read_on)
 
@@ -80,55 +70,29 @@ class WhyScreen(Place):
 
     # ---- what is known
 
-    def _view(self) -> ClusterView:
-        cluster, now = self.cockpit.cluster, self.cockpit.clock.cluster_now()
-        said = cluster.verdicts.on_demand  # by the row that led here
-        known = ClusterView(
-            store=cluster.store,
-            jobs=cluster.jobs,
-            now_seconds=now,
-            last_lines=said.last_lines,
-            around=msgspec.structs.replace(UNKNOWN, budgets=said.budgets),
-            past=self.cockpit.now_watch.past,
-            known=self._known,
-            idle=said.idle,
-            ended_drains=said.drains_ended,
-        )
-        if (read := self._read) is None:
-            return known
-        return msgspec.structs.replace(
-            known, trees=read.trees, around=read.around, last_lines=read.last_lines, progress=read.progress
-        )
+    @cached_property
+    def about(self) -> Explanation:
+        """What the page is about."""
+        return Explanation(self.cockpit, self._subject)
 
     async def _read_on(self) -> None:
         while True:
-            if self._read is None or self.app.screen is self:
+            if not self._has_read or self.app.screen is self:
                 with suppress(CockpitError):  # what was read before stays; the header tells the trouble
                     folders = self.cockpit.template_folders
-                    self._read = await self.cockpit.api.ask_verdict(
-                        self._subject, self._view(), self._lines, folders
+                    about = self.about
+                    about.take(
+                        await self.cockpit.api.ask_verdict(self._subject, about.view(), self._lines, folders)
                     )
-                    self._revision = -1
+                    self._has_read = True
                     self.show()
             await asyncio.sleep(READ_SECONDS)
-
-    def _explained(self, known: ClusterView) -> Finding:
-        """Recompute when the store has changed, at a bounded share of the time."""
-        clock, revision = self.cockpit.clock, known.store.revision
-        since = clock.monotonic() - self._explained_at
-        is_due = self._revision == -1 or since >= self._explain_seconds / SHARE_OF_TIME
-        if self._verdict is None or (revision != self._revision and is_due):
-            begun = clock.monotonic()
-            self._verdict = advised(explain(self._subject, known), known)
-            self._explained_at, self._revision = clock.monotonic(), revision
-            self._explain_seconds = self._explained_at - begun
-        return self._verdict
 
     # ---- what is shown
 
     def project(self) -> None:
-        known = self._view()
-        page = view.page(self._explained(known), known)
+        known = self.about.view()
+        page = view.page(self.about.explained(known), known)
         room = max(20, self.size.width - MARGIN_CELLS)
         head, rest = (_folded(item, room) for item in (page.head, page.rest))
         if (head, rest) != self._shown:
@@ -160,12 +124,13 @@ class WhyScreen(Place):
     @property
     def is_read(self) -> bool:
         """Whether what is read on demand is in what is shown."""
-        return self._read is not None and self._revision != -1
+        return self.about.is_read
 
     @property
     def offers(self) -> tuple[Change, ...]:
         """What would start it."""
-        return () if self._verdict is None else self._verdict.changes
+        verdict = self.about.verdict
+        return () if verdict is None else verdict.changes
 
     @property
     def offer(self) -> Change | None:
@@ -220,7 +185,7 @@ class WhyScreen(Place):
             kind = subject.kind.capitalize()
             self.app.push_screen(YamlScreen("v1", kind, subject.namespace, subject.name))
             return
-        job: Job | None = job_behind(subject, self._view())
+        job: Job | None = job_behind(subject, self.about.view())
         for workload in cluster.store.workloads_of(job.uid) if job else ():
             admitted = registry.admits_of(workload).workload_kind
             self.app.push_screen(YamlScreen(*admitted, workload.namespace, workload.name))

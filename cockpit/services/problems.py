@@ -80,6 +80,8 @@ class NowWatch:
         self._cluster: Cluster | None = None
         self._namespaces = EVERY
         self._troubles = Troubles()
+        self.shown: tuple[Trouble, ...] | None = None
+        """What the last look found; None before the first one at this cluster and these namespaces."""
         self._files: Files | None = None
         self._left: Remembered | None = None
         self._own: dict[ProblemKey, Acknowledgement] = {}
@@ -108,7 +110,7 @@ class NowWatch:
             found = needs_human(
                 cluster.store, cluster.jobs, now_seconds, cluster.namespaces, verdicts=cluster.verdicts
             )
-        shown = self._troubles.look(
+        shown = self.shown = self._troubles.look(
             found,
             now_seconds,
             is_sighted=partial(is_sighted, cluster),
@@ -167,7 +169,7 @@ class NowWatch:
             self._own, self._unwritten = {}, {}
             self._loads, self._unwritten_loads, self._runs = {}, set(), frozenset()
         self._cluster, self._namespaces = cluster, cluster.namespaces
-        self._troubles = Troubles()
+        self._troubles, self.shown = Troubles(), None
         if self._left is not None:
             self._troubles.remember(self._left.problems, self._own.values())
 

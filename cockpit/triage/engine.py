@@ -59,6 +59,11 @@ def _parts_unmade(walk: Walk, view: ClusterView) -> Sequence[Part]:
     return () if wanted is None or wanted.pods else wanted.parts
 
 
+def is_explained(kind: str) -> bool:
+    """Whether there are verdicts about things of that kind of subject."""
+    return kind in _EXPLAINED
+
+
 def explain(subject: Subject, view: ClusterView) -> Finding:
     """Why the subject waits or is broken. What does not exist gets a verdict that says so, with cause ""."""
     made = _EXPLAINED.get(subject.kind)

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell, Column, Tone
 
+from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.remembered import Acknowledgement
 from cockpit.triage.remedies import KeyRemedy, remedy_text
@@ -81,7 +83,7 @@ def _mark(row: Trouble) -> Cell:
     return Cell("▲", "bad") if row.found.is_bad else Cell("●", "warn")
 
 
-def _remedies(row: Trouble, *, is_read_only: bool = False) -> str:
+def remedies(row: Trouble, *, is_read_only: bool = False) -> str:
     """What helps; read-only what changes nothing."""
     helps = () if row.is_resolved else row.found.remedies
     return remedy_text(remedy for remedy in helps if not (is_read_only and remedy.is_write))
@@ -126,8 +128,8 @@ _FIELDS: tuple[Field[Trouble], ...] = (
     ),
     Field(
         Column("remedy", "Do", 17, priority=2),
-        lambda r, _: Cell(_remedies(r), _tone(r) or "accent"),
-        lambda r, _: _remedies(r),
+        lambda r, _: Cell(remedies(r), _tone(r) or "accent"),
+        lambda r, _: remedies(r),
     ),
 )
 
@@ -136,8 +138,8 @@ _FIELDS_READ_ONLY: tuple[Field[Trouble], ...] = (
     *_FIELDS[:-1],
     Field(
         _FIELDS[-1].column,
-        lambda r, _: Cell(_remedies(r, is_read_only=True), _tone(r) or "accent"),
-        lambda r, _: _remedies(r, is_read_only=True),
+        lambda r, _: Cell(remedies(r, is_read_only=True), _tone(r) or "accent"),
+        lambda r, _: remedies(r, is_read_only=True),
     ),
 )
 
@@ -151,30 +153,53 @@ def attention_table(
     now_seconds: float,
     *,
     is_read_only: bool = False,
-    is_wide: bool = False,
+    is_titled: bool = False,
 ) -> LazyTable[Trouble]:
     """What needs a human, in the order in which triage ranks it; read-only, without keys that change. Where
-    `is_wide`, titles have room for how many objects that concerns."""
+    the table `is_titled`, that tells the counts (`attention_figure`), else the titles of the columns do."""
     view = READ_ONLY_VIEW if is_read_only else ATTENTION_VIEW
-    fields = _counted(view.fields, rows, now_seconds, is_wide=is_wide)
+    fields = _named(view.fields, rows, now_seconds, is_titled=is_titled)
     return replace(view, fields=fields).table(rows, state, now_seconds)
 
 
-def _counted(
-    fields: tuple[Field[Trouble], ...], rows: Sequence[Trouble], now_seconds: float, *, is_wide: bool
-) -> tuple[Field[Trouble], ...]:
-    """How many they are and what they have cost stands in the titles."""
-    open_ = [row for row in rows if not row.is_quiet and row.key != SINCE_LEFT]
-    if not open_:
-        return fields
-    objects = sum(1 + row.found.others for row in open_)
-    hours = sum(row.found.gpus * max(0.0, now_seconds - row.since_seconds) for row in open_) / 3_600.0
-    of_objects = f" ({objects:,} objects)" if is_wide and objects > len(open_) else ""
-    titles = {
-        "subject": f"Needs a human {len(open_)}{of_objects}",
-        "sentence": f"Why · GPU-hours lost: {hours:,.0f}",
-    }
+class _Counts(NamedTuple):
+    """What is open: rows, the objects that they are about, GPU-hours that were lost by it."""
 
+    rows: int
+    objects: int
+    gpu_hours: float
+
+
+def _counts(rows: Sequence[Trouble], now_seconds: float) -> _Counts:
+    open_ = [row for row in rows if not row.is_quiet and row.key != SINCE_LEFT]
+    hours = sum(row.found.gpus * max(0.0, now_seconds - row.since_seconds) for row in open_) / 3_600.0
+    return _Counts(len(open_), sum(1 + row.found.others for row in open_), hours)
+
+
+def attention_figure(rows: Sequence[Trouble], now_seconds: float) -> str:
+    """`4 causes · 36 objects · 111 GPU-hours lost`, "" where nothing is open."""
+    found = _counts(rows, now_seconds)
+    if not found.rows:
+        return ""
+    words = [counted(found.rows, "cause")]
+    if found.objects > found.rows:
+        words.append(f"{found.objects:,} objects")
+    return " · ".join((*words, f"{found.gpu_hours:,.0f} GPU-hours lost"))
+
+
+def _named(
+    fields: tuple[Field[Trouble], ...], rows: Sequence[Trouble], now_seconds: float, *, is_titled: bool
+) -> tuple[Field[Trouble], ...]:
+    """The columns with their titles; without a title above the table how many there are stands in them."""
+    found = _counts(rows, now_seconds)
+    titles = {"subject": "Subject"} if is_titled else {}
+    if found.rows and not is_titled:
+        titles = {
+            "subject": f"Needs a human {found.rows}",
+            "sentence": f"Why · GPU-hours lost: {found.gpu_hours:,.0f}",
+        }
+    if not titles or not rows:
+        return fields
     longest = max(len(titles["subject"]), *(width_of(row.found.title) for row in rows))
 
     def titled(field: Field[Trouble]) -> Field[Trouble]:

@@ -15,7 +15,7 @@ from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.xid import xid_sentence
-from cockpit.views import doubts, gpus, physical
+from cockpit.views import cards, doubts, gpus, physical
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.view_state import Measure, ViewState
@@ -243,9 +243,17 @@ _PROFILE: Field[gpus.GpuRow] = Field(
     lambda row, _: row.card.mig_profile,
 )
 
+
+def _urgency(row: gpus.GpuRow) -> int:
+    """Place in the own order: lost or broken, doubtful, well; by index within."""
+    tone = cards.health_cell((row.card,)).tone
+    return 0 if row.is_lost or tone == "bad" else 1 if tone == "warn" else 2
+
+
 VIEW: View[gpus.GpuRow] = View(
     fields=_fields(),
     key=lambda row: row.card.uuid,
+    rank=_urgency,
     haystack=gpus.haystack,
     token=lambda row: (row.card, row.detail, row.trend),
 )

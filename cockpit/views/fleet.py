@@ -14,6 +14,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools.truth import is_use_known
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
+from cockpit.views.node_cards import is_dead
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +26,11 @@ class Fleet:
     instances and time-sliced replicas, which pods ask for instead of cards; their cards are part of `gpus`,
     they are not. `watts` sums the cards that tell their power, None where none does. `implausible` cards tell
     a number that no card can have and that is in none of these sums; of `contradicted` ones two series
-    disagree."""
+    disagree. `nodes_in_trouble` are GPU nodes that are not ready or have lost cards."""
 
     nodes: int = 0
     gpu_nodes: int = 0
+    nodes_in_trouble: int = 0
     gpus: int = 0
     busy: int = 0
     idle_allocated: int = 0
@@ -139,6 +141,7 @@ class _Node:
         "duty_sum",
         "gpus",
         "implausible",
+        "is_in_trouble",
         "memory",
         "node",
         "sampled",
@@ -151,6 +154,7 @@ class _Node:
         self.allocated = allocated
         self.gpus = gpus
         self.share = share(node, allocated, gpus)
+        self.is_in_trouble = self.share.lost > 0 or (is_dead(node) and not self.share.joining)
         self.duties, self.duty_sum = 0, 0.0
         self.implausible = self.contradicted = 0
         self.sampled: float | None = None
@@ -246,6 +250,7 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
     return Fleet(
         nodes=len(nodes),
         gpu_nodes=len(parts),
+        nodes_in_trouble=sum(part.is_in_trouble for part in parts),
         gpus=busy + idle + unknown + free + lost,
         busy=busy,
         idle_allocated=idle,

@@ -9,7 +9,7 @@ from cockpit_widgets.types import Cell, Column
 
 from cockpit.model.namespaces import Namespaces
 from cockpit.views.name_order import NameOrder
-from cockpit.views.order import Value, sort_rows
+from cockpit.views.order import RankOrder, Value, sort_rows
 from cockpit.views.view_state import COMPARE, Filter, Measure, Term, ViewState, parse_filter
 
 R = TypeVar("R")
@@ -35,6 +35,7 @@ class Memory:
     def __init__(self) -> None:
         self._haystacks: dict[str, tuple[object, str]] = {}
         self._order: NameOrder[Any] | None = None
+        self._ranks: RankOrder[Any] = RankOrder()
 
     def haystacks(
         self,
@@ -65,6 +66,10 @@ class Memory:
         if self._order is None:
             self._order = NameOrder(key, name)
         return self._order.sorted(rows)
+
+    def by_rank(self, rows: list[R], rank: Callable[[R], int]) -> list[R]:
+        """Rows by rank; neither list may be changed afterwards."""
+        return self._ranks.sorted(rows, rank)
 
 
 _SEARCHES = 3
@@ -117,6 +122,11 @@ class LazyTable(Generic[R]):
         of = self._key
         return next((place for place, row in enumerate(self._rows) if of(row) == key), None)
 
+    def without(self, *column_ids: str) -> "LazyTable[R]":
+        """The same rows without these columns."""
+        fields = [field for field in self._fields if field.column.id not in column_ids]
+        return LazyTable(fields, self._rows, self._key, self._now_seconds, total=self.total)
+
     def row(self, index: int) -> R:
         """The record behind a line."""
         return self._rows[index]
@@ -147,9 +157,9 @@ def _itself(row: object) -> object:
 class View(Generic[R]):
     """One place's table: columns, identity, own order, and what free text searches.
 
-    The view's own order is by `order` (ascending), then by `name`, then as the rows come; the name of a key
-    never changes. `hidden` fields can be filtered by but are not drawn. `token` says by
-    being equal that a row's text is unchanged.
+    The view's own order is by `rank` (a small number, trouble first) or by `order` (ascending), then by
+    `name`, then as the rows come; the name of a key never changes. `hidden` fields can be filtered by but are
+    not drawn. `token` says by being equal that a row's text is unchanged.
     """
 
     fields: tuple[Field[R], ...]
@@ -158,6 +168,7 @@ class View(Generic[R]):
     namespace: Callable[[R], str] | None = None
     name: Callable[[R], str] | None = None
     order: Callable[[R, float], Value] | None = None
+    rank: Callable[[R], int] | None = None
     haystack: Callable[[R], str] | None = None
     token: Callable[[R], object] = field(default=_itself)
 
@@ -182,7 +193,7 @@ class View(Generic[R]):
             kept = self._filtered(within, filter_, now_seconds, memory)
         return LazyTable(
             self.fields,
-            self._sorted(kept, state, now_seconds),
+            self._sorted(kept, state, now_seconds, memory),
             self.key,
             now_seconds,
             total=len(within),
@@ -241,8 +252,11 @@ class View(Generic[R]):
         cell = one.cell
         return one.value or (lambda row, now_seconds: cell(row, now_seconds).text)
 
-    def _sorted(self, rows: list[R], state: ViewState, now_seconds: float) -> list[R]:
+    def _sorted(self, rows: list[R], state: ViewState, now_seconds: float, memory: Memory) -> list[R]:
         chosen = self.by_id.get(state.sort)
+        if chosen is None and self.rank is not None:
+            rows = memory.by_rank(rows, self.rank)
+            return rows[::-1] if state.descending else rows
         value = self.order if chosen is None else self._value_of(chosen)
         if value is None:
             return rows[::-1] if state.descending else rows

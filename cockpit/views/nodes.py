@@ -120,8 +120,16 @@ def _only_gpu_nodes(row: NodeRow, cell: Cell) -> Cell:
     return cell if row.node.has_gpus or row.gpus else fmt.NOTHING
 
 
-def _order(row: NodeRow, now_seconds: float) -> Value:
-    return 0.0 if row.node.has_gpus else 1.0
+def _urgency(row: NodeRow) -> int:
+    """Place in the own order: dead or with lost GPUs, not usable yet or any more, well, without GPUs."""
+    node = row.node
+    if node.gpu_capacity is None and node.gpus_expected:
+        return 1
+    if is_dead(node) or (node.gpu_capacity or 0) > (node.gpu_allocatable or 0):
+        return 0
+    if node.unschedulable or node.deleting_seconds is not None:
+        return 1
+    return 2 if node.has_gpus else 3
 
 
 def _state(row: NodeRow, now_seconds: float) -> Cell:
@@ -228,7 +236,7 @@ VIEW: View[NodeRow] = View(
     hidden=_HIDDEN,
     key=lambda row: row.node.name,
     name=lambda row: row.node.name,
-    order=_order,
+    rank=_urgency,
     haystack=_haystack,
 )
 
@@ -241,6 +249,7 @@ def table(
     *,
     nodes: Iterable[Node] | None = None,
 ) -> LazyTable[NodeRow]:
-    """Nodes as rows keyed by name, those with GPUs first; `nodes` narrows them (a pool's page)."""
+    """Nodes as rows keyed by name, those in trouble first, those without GPUs last; `nodes` narrows them (a
+    pool's page)."""
     found: Iterable[Node] = store.records(Kind.NODE).values() if nodes is None else nodes
     return VIEW.table((NodeRow(node, store, now_seconds) for node in found), state, now_seconds, memory)

@@ -294,7 +294,7 @@ QUEUE_PANEL: View[queues.QueueRow] = View(
     fields=_QUEUE_PANEL,
     key=lambda row: row.key,
     name=lambda row: row.name,
-    namespace=lambda row: row.local.namespace if row.local else "",
+    namespace=lambda row: row.namespace,
     order=lambda row, _: -float(row.pending or 0),
 )
 

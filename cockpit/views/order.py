@@ -4,8 +4,9 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from operator import itemgetter
-from typing import TypeVar
+from itertools import compress
+from operator import is_not, itemgetter
+from typing import Generic, TypeVar
 
 R = TypeVar("R")
 Value = str | float | None
@@ -41,6 +42,33 @@ def _stem(text: str) -> str:
 def natural(text: str) -> str:
     """A string that sorts as a person counts: every run of digits is led by its length."""
     return natural_uncached(text)
+
+
+class RankOrder(Generic[R]):
+    """Rows by a number of which there are few, those of one number as they come: without a sort, and ranked
+    again only where another record stands."""
+
+    def __init__(self) -> None:
+        self._given: list[R] = []
+        self._ranks: list[int] = []
+        self._rows: list[R] = []
+
+    def sorted(self, rows: list[R], rank: Callable[[R], int]) -> list[R]:
+        """The rows by rank. Neither the argument nor the answer may be changed afterwards."""
+        if rows is self._given:
+            return self._rows
+        if len(rows) == len(self._given):
+            ranks = self._ranks
+            for at in compress(range(len(rows)), map(is_not, self._given, rows)):
+                ranks[at] = rank(rows[at])
+        else:
+            self._ranks = ranks = list(map(rank, rows))
+        self._given = rows
+        found = sorted(set(ranks))
+        self._rows = rows if len(found) == 1 else []
+        if len(found) > 1:
+            self._rows = [row for number in found for row in compress(rows, map(number.__eq__, ranks))]
+        return self._rows
 
 
 def sort_rows(rows: Iterable[R], value: Callable[[R], Value], *, descending: bool = False) -> list[R]:

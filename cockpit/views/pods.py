@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from cockpit_widgets.types import Cell, Column
+from cockpit_widgets.types import Cell, Column, Tone
 
 from cockpit.jobs.members import is_named_otherwise, seat_number
 from cockpit.model.pod import Pod
@@ -60,7 +60,7 @@ _FIELDS: tuple[Field[Pod], ...] = (
         lambda r, _: Cell(owner_text(r)),
         lambda r, _: owner_text(r),
     ),
-    Field(Column("rank", "Rank", 10, priority=3), lambda r, _: Cell(rank_text(r)), lambda r, _: rank_text(r)),
+    Field(Column("rank", "Rank", 10, priority=4), lambda r, _: Cell(rank_text(r)), lambda r, _: rank_text(r)),
     Field(
         Column("node", "Node", 14, priority=2, grow=2, most=36),
         lambda r, _: Cell(r.node),
@@ -82,7 +82,7 @@ _FIELDS: tuple[Field[Pod], ...] = (
         Measure.COUNT,
     ),
     Field(
-        Column("restarts", "Rst", 4, "right", priority=3), _restarts, lambda r, _: r.restarts, Measure.COUNT
+        Column("restarts", "Rst", 4, "right", priority=4), _restarts, lambda r, _: r.restarts, Measure.COUNT
     ),
     Field(
         Column("age", "Age", 5, "right"),
@@ -124,12 +124,29 @@ def _haystack(pod: Pod) -> str:
     )
 
 
+_RUNS, _OVER = 3, 4
+_URGENCY: dict[Tone, int] = {"bad": 0, "warn": 1, "info": 2, "good": _RUNS}
+
+
+def urgency(pod: Pod) -> int:
+    """Place of what it does in the own order: broken, waiting, starting, running, over."""
+    if pod.phase == "Running" and pod.is_ready and not pod.waiting_reason and pod.deleting_seconds is None:
+        return _RUNS  # most are: without a word for it
+    return _URGENCY.get(pod_words(pod)[1], _OVER)
+
+
+def message(pod: Pod) -> str:
+    """What the cluster says of a pod that does not run, "" where it says nothing."""
+    return pod.waiting_message or pod.scheduled_message or pod.status_message
+
+
 VIEW: View[Pod] = View(
     fields=_FIELDS,
     hidden=_HIDDEN,
     key=lambda pod: pod.uid,
     name=lambda pod: pod.key,
     namespace=lambda pod: pod.namespace,
+    rank=urgency,
     haystack=_haystack,
 )
 
@@ -142,6 +159,7 @@ def table(
     *,
     pods: Iterable[Pod] | None = None,
 ) -> LazyTable[Pod]:
-    """Pods as rows keyed by uid, by namespace and name; `pods` narrows them (one node's, one job's)."""
+    """Pods as rows keyed by uid, with trouble first, then by namespace and name; `pods` narrows them (one
+    node's, one job's)."""
     found: Iterable[Pod] = store.records(Kind.POD).values() if pods is None else pods
     return VIEW.table(found, state, now_seconds, memory)

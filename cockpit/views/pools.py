@@ -92,8 +92,15 @@ def spot_text(pool: Pool) -> str:
     return "spot" if pool.nodes_spot == pool.nodes_now else f"{pool.nodes_spot} of {pool.nodes_now} spot"
 
 
-def _gpus_first(pool: Pool, now_seconds: float) -> Value:
-    return 0.0 if pool.gpus_total or pool.gpu_model else 1.0
+def _urgency(pool: Pool) -> int:
+    """Place in the own order: with nodes that are not ready or show no GPUs, changing its size, well, without
+    GPUs."""
+    if not (pool.gpus_total or pool.gpu_model):
+        return 3
+    missing = max(pool.nodes_unadvertised, pool.nodes_now - pool.nodes_ready)
+    if missing > pool.nodes_joining:
+        return 0
+    return 1 if pool.nodes_joining or pool.target not in (None, pool.nodes_now) else 2
 
 
 _FIELDS: tuple[Field[Pool], ...] = (
@@ -256,7 +263,7 @@ VIEW: View[Pool] = View(
     fields=_FIELDS,
     key=lambda pool: pool.owner_uid or pool.name,
     name=lambda pool: pool.name,
-    order=_gpus_first,
+    rank=_urgency,
     haystack=lambda r: f"{r.name} {r.owner_kind} {r.owner_key} {r.machine} {r.gpu_model} {r.why_not}",
 )
 
@@ -268,7 +275,7 @@ def table(
     memory: Memory | None = None,
     beside: PoolsBeside | None = None,
 ) -> LazyTable[Pool]:
-    """Pools keyed by the owner's uid (the name where no object owns the pool), those with GPUs first; with
+    """Pools keyed by the owner's uid (the name where no object owns the pool), those in trouble first; with
     `beside` also who waits for them, how busy their allocated GPUs were lately, and what they cost."""
     if beside is None:
         return VIEW.table(pools, state, now_seconds, memory)

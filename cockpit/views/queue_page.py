@@ -2,7 +2,11 @@
 
 from cockpit_widgets.types import Pair, Tone
 
+from cockpit.gangs.queue_line import running
 from cockpit.model.gang import QueueShare, QuotaRow, SchedulerQueue
+from cockpit.model.job import Job
+from cockpit.model.job_reader import JobReader
+from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
 from cockpit.views.queues import QueueRow, rows
@@ -16,6 +20,20 @@ def row_of(store: StoreReader, key: str) -> QueueRow | None:
         if row.key == key:
             return row
     return None
+
+
+def holders(row: QueueRow, store: StoreReader, rows: JobReader) -> list[Job]:
+    """Jobs that hold quota of the queue, or of the one behind it; what its engine has let in."""
+    if isinstance(row.cluster, SchedulerQueue):
+        names = {*running(store, row.cluster)}
+        return [job for job in rows.jobs.values() if f"{job.namespace}/{job.name}" in names]
+    behind = row.cluster_name
+    uids = {
+        workload.uid
+        for workload in store.records(Kind.WORKLOAD).values()
+        if workload.cluster_queue == behind and behind and not workload.is_finished
+    }
+    return [job for job in rows.jobs.values() if job.workload_uid in uids]
 
 
 def facts(row: QueueRow, runs: tuple[str, ...] = ()) -> tuple[Pair, ...]:

@@ -127,6 +127,16 @@ class QueueRow:
         return self.standing.state
 
     @property
+    def namespace(self) -> str:
+        """That of the queue that a person submits to, "" for one of the whole cluster."""
+        return self.local.namespace if self.local else ""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is known to take no jobs."""
+        return self.state not in ("active", "open", "unknown")
+
+    @property
     def why(self) -> str:
         """Why it takes no jobs, "" for an active queue."""
         return self.standing.why
@@ -206,7 +216,8 @@ _STATES: dict[str, tuple[str, Tone]] = {
 }
 
 
-def _state_cell(row: QueueRow, now_seconds: float) -> Cell:
+def state_cell(row: QueueRow, now_seconds: float = 0.0) -> Cell:
+    """Glyph, word and tone of where it stands."""
     glyph, tone = _STATES.get(row.state, ("×", "bad"))
     return Cell(f"{glyph} {row.state}", tone)
 
@@ -266,7 +277,7 @@ _FIELDS: tuple[Field[QueueRow], ...] = (
         lambda r, _: Cell(r.cluster.preemption if r.cluster else "", "dim"),
         lambda r, _: r.cluster.preemption if r.cluster else None,
     ),
-    Field(Column("state", "State", 10), _state_cell, lambda r, _: r.state),
+    Field(Column("state", "State", 10), state_cell, lambda r, _: r.state),
     Field(
         Column("why", "Why", 16, priority=3, grow=3, most=70),
         lambda r, _: Cell(r.why, "warn"),
@@ -278,7 +289,8 @@ VIEW: View[QueueRow] = View(
     fields=_FIELDS,
     key=lambda row: row.key,
     name=lambda row: row.name,
-    namespace=lambda row: row.local.namespace if row.local else "",
+    namespace=lambda row: row.namespace,
+    rank=lambda row: 0 if row.is_closed else 1 if row.pending else 2,
     haystack=lambda r: (
         f"{r.name} {r.cluster_name} {r.cluster.cohort if r.cluster else ''} {quota_text(r)} {r.state}"
     ),
@@ -288,7 +300,7 @@ VIEW: View[QueueRow] = View(
 def table(
     store: StoreReader, state: ViewState, now_seconds: float, memory: Memory | None = None
 ) -> LazyTable[QueueRow]:
-    """Queues as rows keyed by uid."""
+    """Queues as rows keyed by uid: those that take no jobs first, then those where jobs wait."""
     return VIEW.table(rows(store), state, now_seconds, memory)
 
 

@@ -18,12 +18,14 @@ from cockpit.model.namespaces import EVERY, Namespaces
 
 @dataclass(frozen=True, slots=True)
 class ViewState:
-    """`sort` is a column's id, "" for the view's own order; `namespaces` those whose rows are shown."""
+    """`sort` is a column's id, "" for the view's own order; `namespaces` those whose rows are shown;
+    `is_detail_folded`: a person folded the detail beside the rows away."""
 
     filter: str = ""
     sort: str = ""
     descending: bool = False
     namespaces: Namespaces = EVERY
+    is_detail_folded: bool = False
 
 
 class Measure(Enum):

@@ -90,10 +90,10 @@ def cordoned(api: Api, node: str) -> bool:
 def at_node(seat: Seat, api: Api, node: str) -> None:
     """The cursor on that node among the nodes."""
     seat.keys("3")
-    seat.until("GPU model")
+    seat.until("Max °C")
     seat.keys("Escape")  # the filter of the time before
     names = [one["metadata"]["name"] for one in api.items("/api/v1/nodes")]
-    seat.until("GPU model", *names)
+    seat.until("Max °C", *names)
     seat.find(node)
     seat.until(node, without=[one for one in names if one != node])
 

@@ -50,7 +50,8 @@ def is_told(app: GrowingApp, said: str) -> bool:
 async def form(app: GrowingApp, pilot: Any, key: str, text: str) -> None:
     """The form behind the key with that text in its field."""
     await settle(pilot)
-    await pilot.press(key)
+    app.screen.set_sort("name", descending=False)  # type: ignore[attr-defined]
+    await pilot.press("home", key)  # a100 first
     await until(app, pilot, lambda: isinstance(app.screen, OneNumberScreen))
     await pilot.press("ctrl+u", *text)
     await until(app, pilot, lambda: typed(app) == text)

@@ -133,7 +133,7 @@ def test_in_a_real_terminal(size: tuple[int, int]) -> None:
         terminal.shows("team-a/llm-70b", "enter open")
         terminal.press("8")
         lines = terminal.shows("36 GPU nodes, 27 needed for the", "A100-SXM4-40GB", "node gpu-h100-19")
-        assert len(lines) == size[1] and lines[0].startswith(" prod-eu · fleet · ")
+        assert len(lines) == size[1] and lines[0].startswith(" prod-eu · ") and "▎8 Fleet" in lines[1]
         terminal.press("2")
         terminal.shows("team-a/llm-70b")
         terminal.press("q")

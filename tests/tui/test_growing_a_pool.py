@@ -26,7 +26,7 @@ async def test_the_preview_tells_who_would_start_what_it_costs_and_how_long(
     app = GrowingApp(WhyEstate(), write=True, place="pools", state_folder=tmp_path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        await pilot.press("S")
+        await pilot.press("s", "home", "S")  # by name: a100 first
         await until(app, pilot, lambda: isinstance(app.screen, ScaleScreen))
         await pilot.press("ctrl+u", "1", "6", "ctrl+s")
         await until(app, pilot, lambda: "server: the cluster would accept it" in looking.text(app))
@@ -56,7 +56,8 @@ async def test_what_is_typed_takes_the_place_of_the_number_that_stands_there(tmp
             ("M", "42", "Raise the maximum of pool a100 from 40 to 42"),
         ):
             await settle(pilot)
-            await pilot.press(key)
+            app.screen.set_sort("name", descending=False)  # type: ignore[attr-defined]
+            await pilot.press("home", key)
             await until(app, pilot, lambda: isinstance(app.screen, OneNumberScreen))
             await pilot.press("enter")
             await until(app, pilot, lambda: "nothing was changed: type another number" in flat(app))
@@ -92,7 +93,7 @@ async def test_the_maximum_is_a_form_with_its_meaning(size: tuple[int, int], tmp
     app = GrowingApp(WhyEstate(), write=True, place="pools", state_folder=tmp_path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        await pilot.press("M")
+        await pilot.press("s", "home", "M")  # by name: a100 first
         await until(app, pilot, lambda: isinstance(app.screen, LimitScreen))
         await pilot.press("ctrl+u", "3")
         await settle(pilot)

@@ -38,7 +38,7 @@ def test_a_viewer_sees_which_right_is_missing(
     kubeconfig: Path, tmp_path: Path, size: tuple[int, int]
 ) -> None:
     with cockpit(kubeconfig, tmp_path, "viewer", size) as terminal:
-        terminal.shows("now", "? help")
+        terminal.shows("▎1 Now", "? help")
         terminal.press("2")
         lines = terminal.shows("K×kill", "students/homework")
         assert len(lines) == size[1]
@@ -57,7 +57,7 @@ def test_a_viewer_sees_which_right_is_missing(
 
 def test_the_administrator_of_the_same_cluster_is_asked(kubeconfig: Path, tmp_path: Path) -> None:
     with cockpit(kubeconfig, tmp_path, "admin", (80, 24)) as terminal:
-        terminal.shows("now", "? help")
+        terminal.shows("▎1 Now", "? help")
         terminal.press("2")
         terminal.shows("K kill", "students/homework")
         terminal.press("K")

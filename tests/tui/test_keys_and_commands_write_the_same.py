@@ -203,6 +203,7 @@ async def prune(keys: Keys) -> None:
 
 
 async def scale(keys: Keys) -> None:
+    await keys.on("md-a100")
     await keys.press("S")
     await keys.press("ctrl+u", "1", "8", "ctrl+s")
 
@@ -214,12 +215,14 @@ async def ask(keys: Keys) -> None:
 
 
 async def limit(keys: Keys) -> None:
+    await keys.on("md-a100")
     await keys.press("M")
     await keys.press("ctrl+u", "2", "0", "ctrl+s")
 
 
 async def reclaim(keys: Keys) -> None:
-    await keys.press("down", "down", "R")
+    await keys.on("md-l40s")
+    await keys.press("R")
     await keys.choose("empty now")
 
 

@@ -1,5 +1,6 @@
 """Every screen at three sizes: nothing clipped, nothing misaligned, no key hidden that matters."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 from cockpit_widgets import KeyFooter
 from cockpit_widgets.glyphs import BARRED_GLYPH
+from cockpit_widgets.tab_line import CURRENT_GLYPH
 from cockpit_widgets.types import Cell
 from textual.pilot import Pilot
 
@@ -119,10 +121,28 @@ def check_header(app: ScriptedApp, name: str) -> None:
         "duty 84%", "api 12 ms", "live", "ro", "rw",
     }  # fmt: skip
     heading = app.screen.heading if isinstance(app.screen, Place) else ""
-    assert set(pieces) <= whole | {heading}, f"{name}: {pieces}"
+    assert set(pieces) <= whole | ({heading} if heading else set()), f"{name}: {pieces}"
     assert {"prod-eu", "200/276 GPUs busy", "10 lost"} <= set(pieces), f"{name}: {pieces}"
     if app.size.width >= 120:
-        assert heading in pieces and "62 free" in pieces, f"{name}: {pieces}"
+        assert (not heading or heading in pieces) and "62 free" in pieces, f"{name}: {pieces}"
+
+
+def check_tabs(app: ScriptedApp, name: str, key: str) -> None:
+    """The places stand on the second line with their counts, the one that this screen belongs to marked."""
+    events = "Ev" if app.size.width < 100 else "Events"
+    wanted = [
+        "1 Now 4",
+        "2 Jobs 1◔",
+        "3 Nodes 2▲",
+        "4 Queues",
+        "5 Pools +2",
+        f"6 {events}",
+        "7 Pods",
+        "8 Fleet",
+    ]
+    drawn = looking.lines(app)[1]
+    assert re.split(r"\s{2,}", drawn.replace(CURRENT_GLYPH, "  ").strip()) == wanted, f"{name}: {drawn}"
+    assert drawn.count(CURRENT_GLYPH) == 1 and f"{CURRENT_GLYPH}{key} " in drawn, f"{name}: {drawn}"
 
 
 @pytest.mark.parametrize(
@@ -134,6 +154,7 @@ async def test_every_place_fits(size: tuple[int, int], write: bool) -> None:
             await go(app, pilot, stop)
             check_place(app, stop.name)
             check_header(app, stop.name)
+            check_tabs(app, stop.name, stop.keys[0])
             wanted = (stop.useful_write if write else stop.useful).split("|")
             shown = looking.footer(app)
             assert set(wanted) <= set(shown), f"{stop.name}: {shown}"
@@ -217,7 +238,7 @@ async def test_the_fleet_takes_the_lines_it_needs() -> None:
     async with cockpit((120, 40), write=False) as (app, _):
         drawn = looking.lines(app)
         caption = next(at for at, line in enumerate(drawn) if "one cell per GPU" in line)
-        panel = next(at for at, line in enumerate(drawn) if " Pool " in line)
+        panel = next(at for at, line in enumerate(drawn) if "─ Pools ─" in line)
         assert panel == caption + 2, "\n".join(drawn)
         last_pool = next(at for at, line in enumerate(drawn) if " l40s" in line and at < caption)
         assert caption == last_pool + 1

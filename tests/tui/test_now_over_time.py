@@ -248,7 +248,7 @@ async def test_the_last_hour_stands_where_there_is_room_and_says_how_long_one_lo
         for _ in range(9):
             app.pass_time(60)
             await app.again(pilot)
-        drawn = [line.strip() for line in looking.lines(app)]
+        drawn = [line.strip(" │") for line in looking.lines(app)]
         heading = next(row for row, line in enumerate(drawn) if line.startswith("Last 12 min  GPUs wanted"))
         assert "┤" in drawn[heading + 1] and any("└ -12m" in line for line in drawn), "enough for a chart"
         await app.round(pilot)

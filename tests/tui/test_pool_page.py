@@ -10,8 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from cockpit.actions.pool_lease import micro_time
+from cockpit.clock import ManualClock
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind
+from cockpit.screens.detail_side import REST_SECONDS
 from cockpit.screens.pool import PoolScreen
 from tests.tui import looking
 from tests.tui.deck import settle
@@ -48,23 +50,28 @@ async def test_a_growth_half_way_is_told_with_what_is_usual(size: tuple[int, int
         assert looking.size_fault(app) == ""
 
 
-async def test_a_tall_screen_tells_of_the_pool_under_the_cursor_beneath_the_pools() -> None:
+async def test_the_detail_of_a_pool_is_the_top_of_its_page() -> None:
     app = PoolsApp(PoolsEstate())
     async with app.run_test(size=(200, 60)) as pilot:
-        await pilot.press("5")
-        await settle(pilot)
+        assert isinstance(app.clock, ManualClock)
+        await pilot.press("5", "slash", *"a100", "enter")
+        app.clock.advance(REST_SECONDS)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while "─ pool a100 ─" not in looking.text(app):
+                await pilot.pause(0.05)
         drawn = looking.text(app)
-        assert "Pool a100" in drawn and "owner Cluster API MachineDeployment fleet/a100" in drawn
-        await pilot.press("down")
+        assert "owner Cluster API MachineDeployment fleet/a100" in drawn
+        await pilot.press("slash", *(["backspace"] * 4), *"b200", "enter")
+        app.clock.advance(REST_SECONDS)
         async with asyncio.timeout(PATIENCE_SECONDS):
             while "demand 35 " not in looking.text(app):
                 await pilot.pause(0.05)
         drawn = looking.text(app)
-        assert "Pool b200" in drawn and "Pool a100" not in drawn
+        assert "─ pool b200 ─" in drawn and "─ pool a100 ─" not in drawn
         for said in ("accepted 14:05:41", "GPU driver is being installed", "size 16 ", "breaks team-d"):
             assert said in drawn, f"{said}\n{drawn}"
         assert looking.size_fault(app) == ""
-        await pilot.press("slash", *"nothing-like-it")
+        await pilot.press("slash", *"-nothing-like-it")
         await settle(pilot)
         assert "owner Karpenter" not in looking.text(app), "of no row nothing is told"
 
@@ -74,7 +81,7 @@ async def test_a_low_screen_keeps_its_lines_for_the_pools() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("5")
         await settle(pilot)
-        assert "b200" in looking.text(app) and "Pool a100" not in looking.text(app)
+        assert "b200" in looking.text(app) and "pool a100" not in looking.text(app)
 
 
 async def test_a_failed_machine_and_a_log_that_is_nowhere_say_so() -> None:

@@ -24,8 +24,9 @@ def test_jobs_from_the_first_frame_to_the_page_of_one(size: tuple[int, int]) -> 
     with scripted("--place", "jobs", size=size) as terminal:
         lines = terminal.shows("team-b/vision-pretr", "enter open", "/ filter", " GPUs", " Why")
         assert len(lines) == size[1]
-        assert lines[0].startswith(" prod-eu · jobs · ") and lines[0].rstrip().endswith("ro")
-        titles = lines[1]
+        assert lines[0].startswith(" prod-eu · ") and lines[0].rstrip().endswith("ro")
+        assert "▎2 Jobs 1◔" in lines[1] and " 3 Nodes 2▲" in lines[1]
+        titles = lines[2]
         for title in ("Job", "State", "GPUs", "Why"):
             assert re.search(rf"(?<= ){title}(?= |$)", titles), titles
         rows = [line for line in lines if " team-" in line]

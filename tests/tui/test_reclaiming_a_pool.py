@@ -15,7 +15,8 @@ async def test_the_plan_names_the_idle_node_what_it_saves_and_the_way_back(
     app = IdleApp(IdleEstate(), write=True, place="pools", state_folder=tmp_path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        await pilot.press("R")
+        app.screen.set_sort("name", descending=False)  # type: ignore[attr-defined]
+        await pilot.press("home", "R")
         await until(app, pilot, lambda: "server: the cluster would accept it" in flat(app))
         shown = flat(app)
         for part in (
@@ -37,7 +38,8 @@ async def test_a_pool_without_idle_nodes_says_so(tmp_path: Path) -> None:
     app.pool_watch.empty.look(app.attachment.store, app.clock.cluster_now() + 1e9)  # all is forgotten
     async with app.run_test(size=(160, 45)) as pilot:
         await settle(pilot)
-        await pilot.press("R")
+        app.screen.set_sort("name", descending=False)  # type: ignore[attr-defined]
+        await pilot.press("home", "R")
         await until(app, pilot, lambda: bool(app._notifications))
         (said,) = app._notifications
         assert said.message == "pool a100 has no node to reclaim (2 nodes idle for less than was asked)"

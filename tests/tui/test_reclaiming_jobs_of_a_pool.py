@@ -51,7 +51,8 @@ async def test_the_choice_the_sweep_the_history_and_the_line_of_the_pool(tmp_pat
     async with app.run_test(size=(160, 45)) as pilot:
         await settle(pilot)
         assert "a100" in flat(app)
-        await pilot.press("R")
+        app.screen.set_sort("name", descending=False)  # type: ignore[attr-defined]
+        await pilot.press("home", "R")
         await until(app, pilot, lambda: isinstance(app.screen, ChoiceDialog))
         assert "1 idle job" in flat(app) and "idle nodes" in flat(app)
         await pilot.press(*"job", "enter")

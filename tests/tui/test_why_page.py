@@ -58,8 +58,8 @@ async def at_offer(app: ScriptedApp, pilot: Pilot[Any], kind: str) -> WhyScreen:
     [
         (("2", "w"), "why job team-"),
         (("3", "w"), "why node gpu-"),
-        (("3", "enter", "w"), "why card gpu-a100-00/0"),
-        (("3", "enter", "tab", "w"), "why pod team-"),
+        (("3", "s", "home", "enter", "w"), "why card gpu-a100-00/"),
+        (("3", "s", "home", "enter", "tab", "w"), "why pod team-"),
         (("4", "w"), "why queue "),
         (("4", "enter", "w"), "why job team-"),
         (("5", "w"), "why pool "),
@@ -94,7 +94,7 @@ async def test_an_offer_to_wait_says_that_there_is_nothing_to_run() -> None:
         assert offer is not None and offer.command == ()
         foot = str(page.query_one(RowSentence).render())
         assert foot == f"{offer.words}: nothing to run"
-        known = page._view()
+        known = page.about.view()
         told = lines(Finding(subject=page._subject, changes=(offer,)), known)
         assert f"  {offer.words}: nothing to run" in told
 

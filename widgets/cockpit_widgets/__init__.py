@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cockpit_widgets.resource_table import ResourceTable
     from cockpit_widgets.sparkline import Sparkline
     from cockpit_widgets.status_line import StatusLine
+    from cockpit_widgets.tab_line import TabLine
 
 _HOMES = {
     "ResourceTable": "resource_table",
@@ -28,6 +29,7 @@ _HOMES = {
     "Sparkline": "sparkline",
     "Meter": "meter",
     "StatusLine": "status_line",
+    "TabLine": "tab_line",
     "Form": "form",
     "ConfirmDialog": "dialogs",
     "NoteDialog": "note_dialog",
@@ -55,6 +57,7 @@ __all__ = [
     "ResourceTable",
     "Sparkline",
     "StatusLine",
+    "TabLine",
 ]
 
 

@@ -145,6 +145,17 @@ class StatusSegment(NamedTuple):
     priority: int = 1
 
 
+class Tab(NamedTuple):
+    """One tab: the key that opens it, its name and a shorter one ("": no shorter one), and a note behind it
+    (`3◔`) in a tone."""
+
+    key: str
+    name: str
+    short: str = ""
+    note: str = ""
+    tone: Tone = ""
+
+
 @dataclass(frozen=True, slots=True)
 class KeyHint:
     """One key of a footer: the key as Textual names it (`ctrl+n`), the label, and whether it can be pressed.

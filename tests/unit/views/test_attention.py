@@ -7,7 +7,7 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.model.remembered import Acknowledgement
 from cockpit.triage.remedies import KILL, WHY
 from cockpit.triage.troubles import Trouble
-from cockpit.views.attention import at_least, attention_table
+from cockpit.views.attention import at_least, attention_figure, attention_table
 from cockpit.views.view_state import ViewState
 from tests.unit.views.builders import NOW, line, texts
 
@@ -82,14 +82,17 @@ def test_an_age_that_may_be_more_has_five_characters(seconds: float, text: str) 
 
 
 @pytest.mark.parametrize(
-    ("is_wide", "subject"), [(True, "Needs a human 2 (21 objects)"), (False, "Needs a human 2")]
+    ("is_titled", "subject", "why"),
+    [(True, "Subject", "Why"), (False, "Needs a human 2", "Why · GPU-hours lost: 200")],
 )
-def test_titles_say_how_many_and_what_they_have_cost(is_wide: bool, subject: str) -> None:
+def test_titles_say_how_many_and_what_they_have_cost(is_titled: bool, subject: str, why: str) -> None:
     queue = msgspec.structs.replace(WAITS, row="q", gpus=100, others=19, since_seconds=NOW - 7_200)
     resolved = trouble(queue, is_resolved=True, gone_seconds=NOW - 60)
     rows = [trouble(queue), trouble(IDLE, first=NOW - 40), resolved]
-    made = attention_table(rows, ViewState(), NOW, is_wide=is_wide)
+    made = attention_table(rows, ViewState(), NOW, is_titled=is_titled)
     titles = {one.id: one.title for one in made.columns}
-    assert (titles["subject"], titles["sentence"]) == (subject, "Why · GPU-hours lost: 200")
-    quiet = attention_table(rows[2:], ViewState(), NOW, is_wide=is_wide)
+    assert (titles["subject"], titles["sentence"]) == (subject, why)
+    assert attention_figure(rows, NOW) == "2 causes · 21 objects · 200 GPU-hours lost"
+    assert attention_figure(rows[2:], NOW) == ""
+    quiet = attention_table(rows[2:], ViewState(), NOW, is_titled=is_titled)
     assert [one.title for one in quiet.columns if one.id == "sentence"] == ["Why"]

@@ -121,13 +121,13 @@ def test_short_model() -> None:
 def test_devices_without_telemetry_and_lost_ones_are_rows_too() -> None:
     record = node(gpus=4, gpu_allocatable=3)
     made = node_page.devices_table(record, store(record, card(1, "w-0")), ViewState(), NOW)
-    assert texts(made, "gpu") == ["0", "1", "2", "3"]
-    assert texts(made, "duty") == ["n/c", "71%", "n/c", "×"]
-    assert texts(made, "holder") == ["n/c", "team-a/w-0", "n/c", "lost: not advertised by the node"]
-    assert texts(made, "mark") == ["n/c", "sure", "n/c", ""]
-    assert texts(made, "sampled") == ["n/c", "10s", "n/c", ""]
-    assert made.key(0) == "gpu-1/0"
-    assert made.key(1) == "GPU-gpu-1-1"
+    assert texts(made, "gpu") == ["3", "0", "1", "2"], "the lost one first"
+    assert texts(made, "duty") == ["×", "n/c", "71%", "n/c"]
+    assert texts(made, "holder") == ["lost: not advertised by the node", "n/c", "team-a/w-0", "n/c"]
+    assert texts(made, "mark") == ["", "n/c", "sure", "n/c"]
+    assert texts(made, "sampled") == ["", "n/c", "10s", "n/c"]
+    assert made.key(1) == "gpu-1/0"
+    assert made.key(2) == "GPU-gpu-1-1"
 
 
 def test_a_free_card_and_a_stale_one() -> None:

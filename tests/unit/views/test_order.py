@@ -6,7 +6,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.views.order import Value, natural, natural_uncached, sort_rows
+from cockpit.views.order import RankOrder, Value, natural, natural_uncached, sort_rows
 
 
 def test_natural_order_compares_digits_as_numbers() -> None:
@@ -65,3 +65,18 @@ def test_sorting_keeps_every_row_and_puts_the_unknown_last(rows: list[Value], de
 @given(st.integers(0, 10**30), st.integers(0, 10**30))
 def test_numbers_in_names_count(one: int, other: int) -> None:
     assert (natural(f"n{one}x") < natural(f"n{other}x")) == (one < other)
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=12), min_size=1, max_size=6)
+)
+def test_ranks_are_followed_and_rows_of_one_rank_stay_as_they_come(
+    rounds: list[list[tuple[int, int]]],
+) -> None:
+    order: RankOrder[tuple[int, int]] = RankOrder()
+    for rows in rounds:
+        before = list(rows)
+        expected = sorted(rows, key=lambda row: row[0])
+        assert order.sorted(rows, lambda row: row[0]) == expected
+        assert order.sorted(rows, lambda row: row[0]) == expected
+        assert rows == before

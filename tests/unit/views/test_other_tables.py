@@ -214,7 +214,7 @@ def test_unknown_counts_are_not_zero() -> None:
 
 def test_a_cluster_queue_that_nobody_points_to_is_a_row() -> None:
     made = queues.table(store(local_queue(), cluster_queue(), cluster_queue("spare")), ViewState(), NOW)
-    assert texts(made, "name") == ["spare", "team-a/gpu-lq"]
+    assert texts(made, "name") == ["team-a/gpu-lq", "spare"], "where jobs wait comes first"
 
 
 def waiting(name: str, namespace: str, created: float, priority: int = 0) -> Workload:

@@ -1,7 +1,7 @@
 """The page of a pool: the ladder with its stamps, machines, curves, who waits, what may be lost."""
 
 import pytest
-from cockpit_widgets.key_values import pair_lines
+from cockpit_widgets.pair_layout import pair_lines
 from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell
 from hypothesis import given

@@ -2,7 +2,8 @@
 
 import pytest
 from cockpit_widgets.flow_text import Paragraphs
-from cockpit_widgets.key_values import KeyValues, pair_lines
+from cockpit_widgets.key_values import KeyValues
+from cockpit_widgets.pair_layout import pair_lines
 from cockpit_widgets.types import Cell, Pair
 from hypothesis import given, settings
 from hypothesis import strategies as st
