@@ -15,6 +15,7 @@ from cockpit.gangs.standing import GangStanding
 from cockpit.k8s.field_errors import field_error_words
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.pod_security import forbidden_words
+from cockpit.k8s.quantity import quantity
 from cockpit.model.event import Event
 from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.gang import Workload
@@ -103,9 +104,17 @@ def _quota(names: Mapping[str, str], event: Event) -> Finding:
         "used": used.get(resource, "?"),
         "limit": limited.get(resource, "?"),
     }
+    says = "above" if _is_less(limited.get(resource), asked.get(resource)) else "used"
     return tell(
-        Cause.NAMESPACE_QUOTA_USED_UP, given, of_event(event), says="used", since_seconds=event.first_seconds
+        Cause.NAMESPACE_QUOTA_USED_UP, given, of_event(event), says=says, since_seconds=event.first_seconds
     )
+
+
+def _is_less(one: str | None, other: str | None) -> bool:
+    try:
+        return one is not None and other is not None and quantity(one) < quantity(other)
+    except ValueError:
+        return False
 
 
 def _amounts(text: str) -> dict[str, str]:

@@ -287,6 +287,11 @@ def _pods(ground: OfferGround, space: str) -> list[Tree]:
 
 def _is_of(pod: Tree, name: str) -> bool:
     owners = [one["name"] for one in pod["metadata"].get("ownerReferences") or () if one["kind"] in _OWNERS]
+    owners += [
+        one["name"].rpartition("-")[0]  # a ReplicaSet is named after its Deployment
+        for one in pod["metadata"].get("ownerReferences") or ()
+        if one["kind"] == "ReplicaSet"
+    ]
     own = pod["metadata"]["name"]
     return own == name or name in owners or f"{name}-launcher" in owners
 
@@ -300,6 +305,7 @@ def _candidates(subject: Subject, before: set[str], ground: OfferGround) -> Iter
     counts: dict[str, Callable[[Tree], int]] = {
         "mpijobs.kubeflow.org": lambda spec: spec["mpiReplicaSpecs"]["Worker"]["replicas"],
         "jobs.batch": lambda spec: spec.get("parallelism", 1),
+        "deployments.apps": lambda spec: spec.get("replicas", 1),
     }
     for label, count in counts.items():
         if label in ground.served:

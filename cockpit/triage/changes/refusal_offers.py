@@ -327,7 +327,7 @@ def namespace_quota(desk: Desk, blocker: Finding) -> ChangeOffers:
     needed = {one.line: one.hard + one.asked - one.left for one in short_of}
     hard = {one.line: f"{needed[one.line]}{'m' * (one.resource == 'cpu')}" for one in short_of}
     words = " and ".join(
-        f"from {_amount(one, one.hard)} to {_amount(one, needed[one.line])} {resource_word(one.resource)}"
+        f"from {amount_text(one.resource, one.hard)} to {_whole_amount(one.resource, needed[one.line])}"
         for one in short_of
     )
     tree = next(one for one in quotas if one["metadata"]["name"] == lack.quota)
@@ -346,8 +346,9 @@ def namespace_quota(desk: Desk, blocker: Finding) -> ChangeOffers:
         yield from _less(desk, quotas, lack)
 
 
-def _amount(lack: Lack, amount: int) -> str:
-    return amount_text(lack.resource, amount) + (" of" if lack.resource == "memory" else "")
+def _whole_amount(resource: str, amount: int) -> str:
+    of = " of" if resource == "memory" else ""
+    return f"{amount_text(resource, amount)}{of} {resource_word(resource)}"
 
 
 def _less(desk: Desk, quotas: Sequence[Mapping[str, Any]], lack: Lack) -> ChangeOffers:
