@@ -11,13 +11,14 @@ from cockpit.actions.enter import enter
 from cockpit.actions.field_choices import ask_offers, ask_topologies
 from cockpit.actions.forward import find_board, hold_open
 from cockpit.actions.idle_reads import IdleReads, judge_all, read_idle, read_idle_once
+from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.on_demand_reads import read_on_demand
 from cockpit.actions.owner_reads import read_owner_tree
 from cockpit.actions.perform import rehearse
 from cockpit.actions.scaler_reads import read_scalers
 from cockpit.actions.surroundings import ask_surroundings
 from cockpit.actions.verdict_reads import with_reads
-from cockpit.errors import BadInput, NoConnection
+from cockpit.errors import BadInput, BadValue, NoConnection
 from cockpit.kube.contexts import context_names, context_namespaces
 from cockpit.kube.discovery import Served, discover
 from cockpit.kube.log_fan_in import LogFanIn, read_once
@@ -254,6 +255,16 @@ class ApiServer:
         except NoConnection as error:
             return Outcome(state="failed", sentence=error.sentence)
         return await rehearse(plan, session)
+
+    async def absent_names(self, plan: Plan, namespace: str) -> dict[str, str]:
+        """Queue and priority class of a job that the cluster does not have: a sentence by field."""
+        session = self._attachment.connected()
+        try:
+            lookup = self._attachment.lookup
+            await refuse_absent(session, lookup, plan.calls[0].body, namespace)
+        except BadValue as error:
+            return {error.field: error.fault}
+        return {}
 
     # ---- ways into a pod
 

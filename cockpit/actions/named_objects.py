@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cockpit.actions.address import Lookup
-from cockpit.errors import BadInput
+from cockpit.errors import BadValue
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine
 from cockpit.gangs.manifests import ApiKind
@@ -20,7 +20,7 @@ _GOES_ON = ("", "None")
 
 
 async def refuse_absent(session: Reader, lookup: Lookup, manifest: Mapping[str, Any], namespace: str) -> None:
-    """Raise BadInput for a priority class or a queue in the manifest that the cluster does not have, and for
+    """Raise BadValue for a priority class or a queue in the manifest that the cluster does not have, and for
     a queue that is stopped. Raises NoConnection."""
     specs = [mapping(template.get("spec")) for _role, template in pod_templates(manifest)]
     for name in dict.fromkeys(str(spec.get("priorityClassName") or "") for spec in specs):
@@ -34,7 +34,7 @@ async def refuse_absent(session: Reader, lookup: Lookup, manifest: Mapping[str, 
 
 
 async def refuse_absent_priority(session: Reader, lookup: Lookup, engine: Engine, name: str) -> None:
-    """Raise BadInput where there is no priority class of that name, of the kind for jobs of the engine."""
+    """Raise BadValue where there is no priority class of that name, of the kind for jobs of the engine."""
     served = lookup(*engine.priority_kind) if name else None
     if served is None or (await session.request("GET", served.path(name=name))).status != 404:
         return
@@ -43,13 +43,13 @@ async def refuse_absent_priority(session: Reader, lookup: Lookup, engine: Engine
     items = tree.get("items") if isinstance(tree, dict) else None
     found = sorted(str(mapping(item.get("metadata")).get("name")) for item in items or ())
     more = f": choose one of {', '.join(found[:_MOST_NAMED])}" if found else ": leave it empty"
-    raise BadInput(f"priority: this cluster has no {engine.priority_kind[1]} {name}{more}")
+    raise BadValue("priority", f"this cluster has no {engine.priority_kind[1]} {name}{more}")
 
 
 async def refuse_closed_queue(
     session: Reader, lookup: Lookup, engine: Engine, namespace: str, name: str
 ) -> None:
-    """Raise BadInput where the namespace has no queue of that name, and where it, or the queue of the cluster
+    """Raise BadValue where the namespace has no queue of that name, and where it, or the queue of the cluster
     behind it, is stopped."""
     if not name or engine.quota_queues is None:
         return
@@ -58,9 +58,10 @@ async def refuse_closed_queue(
     if tree is None:
         return
     if not tree:
-        raise BadInput(
-            f"queue: namespace {namespace} has no {queue_kind[1]} {name}:"
-            " choose another one (cockpit get queues), or leave it empty"
+        raise BadValue(
+            "queue",
+            f"namespace {namespace} has no {queue_kind[1]} {name}:"
+            " choose another one (cockpit get queues), or leave it empty",
         )
     behind = str(mapping(tree.get("spec")).get("clusterQueue") or "")
     _refuse_stopped(tree, f"localqueue/{namespace}/{name}")
@@ -72,9 +73,10 @@ async def refuse_closed_queue(
 def _refuse_stopped(tree: Mapping[str, Any], name: str) -> None:
     policy = str(mapping(tree.get("spec")).get("stopPolicy") or "")
     if policy not in _GOES_ON:
-        raise BadInput(
-            f"queue: {name} is stopped ({policy}): resume it (P, cockpit queue resume {name}),"
-            " or choose another queue"
+        raise BadValue(
+            "queue",
+            f"{name} is stopped ({policy}): resume it (P, cockpit queue resume {name}),"
+            " or choose another queue",
         )
 
 

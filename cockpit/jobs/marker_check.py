@@ -13,12 +13,17 @@ _SPREAD_TYPES: Final = {
     "$splice": ("command",),
     "$env": ("environment",),
     "$names": ("environment",),
-    "$volumes": ("claims", "host-paths"),
-    "$mounts": ("claims", "host-paths"),
+    "$env-from": ("config-maps", "secrets"),
+    "$tolerations": ("tolerations",),
+    "$volumes": ("claims", "host-paths", "config-maps", "secrets"),
+    "$mounts": ("claims", "host-paths", "config-maps", "secrets"),
 }
-_MANY: Final = ("environment", "labels", "resources", "table", "claims", "host-paths")
+_MANY: Final = (
+    *("environment", "labels", "annotations", "resources", "table", "tolerations"),
+    *("claims", "host-paths", "config-maps", "secrets"),
+)
 _KEY_TYPES: Final = ("resource-name",)
-_PAIR_TYPES: Final = ("labels", "resources")
+_PAIR_TYPES: Final = ("labels", "annotations", "resources")
 
 
 def check_markers(document: Document, value: Any, path: Path, parameters: Parameters) -> None:

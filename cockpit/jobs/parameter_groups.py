@@ -13,7 +13,7 @@ SECTIONS: Final = {
     "advanced": "Advanced",
 }
 """Title of each section by its name in a template, in the order of the form."""
-_TYPED_PARTS: Final = ("claims", "host-paths", "volumes")
+_TYPED_PARTS: Final = ("claims", "host-paths", "config-maps", "secrets")
 _WIDEST_VALUE = 40
 
 
@@ -36,15 +36,15 @@ def summary(parameters: Sequence[Parameter], title: str, values: Mapping[str, st
     """One line about a folded section: its size in GPUs, and every value that is not the default."""
     its = [parameter for parameter in parameters if SECTIONS.get(parameter.group or "advanced") == title]
     is_size = {"workers", "gpus"} <= {parameter.name for parameter in its}
-    told = [_size(values)] if is_size else []
-    told += [
+    words = [_size(values)] if is_size else []
+    words += [
         word
         for parameter in its
         if not (is_size and parameter.name in ("workers", "gpus"))
         and (word := _word(parameter, values.get(parameter.name, ""), is_bare=title in ("What", "Where")))
     ]
-    if told := [word for word in told if word]:
-        return " · ".join(told)
+    if words := [word for word in words if word]:
+        return " · ".join(words)
     return f"{len(its)} settings at their defaults" if len(its) > 1 else "at its default"
 
 

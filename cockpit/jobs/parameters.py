@@ -14,15 +14,17 @@ import msgspec
 from cockpit.errors import BadValue
 from cockpit.gangs import registry
 from cockpit.jobs import values
-from cockpit.jobs.values import KeyValue, Mount
+from cockpit.jobs.values import KeyValue, Mount, ToleratedTaint
 from cockpit.k8s.quantity import parse_quantity
 
-Value = str | int | bool | tuple[str, ...] | tuple[KeyValue, ...] | tuple[Mount, ...] | None
+Parts = tuple[str, ...] | tuple[KeyValue, ...] | tuple[Mount, ...] | tuple[ToleratedTaint, ...]
+Value = str | int | bool | Parts | None
 """A checked value; None for an optional parameter that was left empty. A tuple of words is a command."""
 
 TYPES: Final = (
     *("dns-label", "text", "integer", "quantity", "command", "image", "choice", "switch"),
     *("environment", "labels", "resources", "table", "claims", "host-paths"),
+    *("annotations", "tolerations", "config-maps", "secrets"),
     *("path", "git", "revision", "resource-name", "label-value", "label-key", "object-name"),
 )
 SOURCES: Final = (
@@ -204,6 +206,10 @@ _READERS: Final[dict[str, Callable[[Parameter, str], Value]]] = {
     "labels": _of(values.labels),
     "resources": _of(values.resources),
     "table": _of(values.table),
+    "annotations": _of(values.annotations),
+    "tolerations": _of(values.tolerations),
+    "config-maps": _of(values.config_maps),
+    "secrets": _of(values.secrets),
     "claims": _of(values.claims),
     "host-paths": _of(values.host_paths),
     "path": _of(values.path),

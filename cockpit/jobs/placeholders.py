@@ -14,7 +14,10 @@
 | `{$lookup: table, $by: name}` | the table's value for the parameter's value, empty where it has none |
 | `{$env: name}` | inside a list: `{name, value}` of each variable |
 | `{$names: name, $before: -x}` | inside a list: the name of each variable, each after `$before` where given |
-| `{$volumes: name}`, `{$mounts: name}` | inside a list: volumes and volumeMounts of claims or host paths |
+| `{$env-from: name}` | inside a list: the ConfigMaps or Secrets whose keys are variables |
+| `{$volumes: name}`, `{$mounts: name}` | inside a list: volumes and volumeMounts of claims, host paths, |
+| | ConfigMaps or Secrets |
+| `{$tolerations: name}` | inside a list: a toleration for each taint |
 
 Two more stand beside other keys of a mapping, because they name keys:
 
@@ -33,16 +36,24 @@ from typing import Any, Final
 
 from cockpit.errors import BadValue
 from cockpit.jobs.parameters import Value
-from cockpit.jobs.values import KeyValue, Mount
+from cockpit.jobs.values import KeyValue, Mount, ToleratedTaint
 
 ALONE: Final = (
     *("$param", "$product", "$text", "$given", "$splice", "$when", "$first", "$lookup"),
-    *("$env", "$names", "$volumes", "$mounts"),
+    *("$env", "$env-from", "$names", "$volumes", "$mounts", "$tolerations"),
 )
 BESIDE: Final = ("$keyed", "$pairs")
 MARKERS: Final = (*ALONE, *BESIDE)
 COMPANIONS: Final = {"$when": ("$is", "$then", "$else"), "$lookup": ("$by",), "$names": ("$before",)}
-SPREAD: Final = ("$splice", "$env", "$names", "$volumes", "$mounts")
+SPREAD: Final = ("$splice", "$env", "$env-from", "$names", "$volumes", "$mounts", "$tolerations")
+
+
+_SOURCE_FIELDS: Final = {
+    "persistentVolumeClaim": "claimName",
+    "hostPath": "path",
+    "configMap": "name",
+    "secret": "secretName",
+}
 
 
 class _Dropped:
@@ -199,11 +210,8 @@ def _volumes(tree: Mapping[str, Any], values: Values) -> list[Any]:
     name = tree["$volumes"]
     made: dict[str, Any] = {}
     for item in _mounts_of(values.get(name)):
-        volume: dict[str, Any] = {"name": _volume_name(name, item, values)}
-        if item.source.startswith("/"):
-            volume["hostPath"] = {"path": item.source}
-        else:
-            volume["persistentVolumeClaim"] = {"claimName": item.source}
+        source = {_SOURCE_FIELDS[item.kind]: item.source}
+        volume: dict[str, Any] = {"name": _volume_name(name, item, values), item.kind: source}
         made.setdefault(item.source, volume)
     return list(made.values())
 
@@ -220,7 +228,26 @@ def _mounts(tree: Mapping[str, Any], values: Values) -> list[Any]:
 
 
 def _mounts_of(value: Value) -> list[Mount]:
-    return [part for part in _parts(value) if isinstance(part, Mount)]
+    return [part for part in _parts(value) if isinstance(part, Mount) and part.path]
+
+
+def _env_from(tree: Mapping[str, Any], values: Values) -> list[Any]:
+    parts = _parts(values.get(tree["$env-from"]))
+    return [
+        {f"{part.kind}Ref": {"name": part.source}}
+        for part in parts
+        if isinstance(part, Mount) and not part.path
+    ]
+
+
+def _tolerations(tree: Mapping[str, Any], values: Values) -> list[Any]:
+    made = []
+    for part in _parts(values.get(tree["$tolerations"])):
+        if isinstance(part, ToleratedTaint):
+            one = {"key": part.key, "operator": "Exists" if part.value is None else "Equal"}
+            one |= {} if part.value is None else {"value": part.value}
+            made.append(one | ({"effect": part.effect} if part.effect else {}))
+    return made
 
 
 def _volume_name(name: str, mount: Mount, values: Values) -> str:
@@ -231,6 +258,8 @@ def _volume_name(name: str, mount: Mount, values: Values) -> str:
 _SPREADERS: Final[dict[str, Callable[[Mapping[str, Any], Values], list[Any]]]] = {
     "$splice": _splice,
     "$env": _env,
+    "$env-from": _env_from,
+    "$tolerations": _tolerations,
     "$names": _variable_names,
     "$volumes": _volumes,
     "$mounts": _mounts,

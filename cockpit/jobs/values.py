@@ -16,6 +16,7 @@ from cockpit.k8s.quantity import parse_quantity
 from cockpit.mask import HIDDEN, URL_LOGIN, has_mark
 
 MOST_PARTS: Final = 64
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 # Sources of the rules: kube-apiserver, IsEnvVarName, IsQualifiedName, IsValidLabelValue, IsDNS1123Subdomain.
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,253}")
@@ -47,11 +48,24 @@ class KeyValue(msgspec.Struct, frozen=True, gc=False):
 
 
 class Mount(msgspec.Struct, frozen=True, gc=False):
-    """A claim (its name) or a host path (absolute) as `source`, and where the containers see it."""
+    """A volume and where the containers see it. `source` is a name, or the absolute path of a `hostPath`.
+
+    `kind` is the volume's field in a pod's spec. `path` "" is no mount: the keys of a ConfigMap or Secret are
+    variables of the containers' environment.
+    """
 
     source: str
     path: str
     is_read_only: bool = False
+    kind: str = "persistentVolumeClaim"
+
+
+class ToleratedTaint(msgspec.Struct, frozen=True, gc=False):
+    """A taint that is tolerated. `value` None: every value; `effect` "": every effect."""
+
+    key: str
+    value: str | None = None
+    effect: str = ""
 
 
 def refuse(name: str, text: str, remedy: str) -> NoReturn:
@@ -101,7 +115,7 @@ def environment(name: str, text: str) -> tuple[KeyValue, ...]:
 
 
 def labels(name: str, text: str) -> tuple[KeyValue, ...]:
-    """Labels that a node must carry."""
+    """Labels: of the job, or those that a node must carry."""
     found = _pairs(name, text)
     for item in found:
         if not _QUALIFIED.fullmatch(item.key):
@@ -136,7 +150,34 @@ def table(name: str, text: str) -> tuple[KeyValue, ...]:
     return found
 
 
-def _mounts(name: str, text: str, source: Callable[[str], bool], remedy: str) -> tuple[Mount, ...]:
+def annotations(name: str, text: str) -> tuple[KeyValue, ...]:
+    """Annotations: keys like those of labels, any text as value."""
+    found = _pairs(name, text)
+    for item in found:
+        if not _QUALIFIED.fullmatch(item.key):
+            refuse(name, item.key, "is not a valid annotation key such as note or example.com/note")
+    return found
+
+
+def tolerations(name: str, text: str) -> tuple[ToleratedTaint, ...]:
+    """Taints that are tolerated: `KEY`, `KEY=VALUE`, `KEY:EFFECT` or `KEY=VALUE:EFFECT`."""
+    found: dict[tuple[str, str], ToleratedTaint] = {}
+    for word in _several(name, text):
+        taint, colon, effect = word.partition(":")
+        key, equals, value = taint.partition("=")
+        if colon and effect not in _EFFECTS:
+            refuse(name, word, f"has no effect of taints behind its colon: {', '.join(_EFFECTS)}")
+        if not _QUALIFIED.fullmatch(key):
+            refuse(name, key, "is not a valid taint key such as gpu or example.com/gpu")
+        if value and not _LABEL_VALUE.fullmatch(value):
+            refuse(name, value, "is not a valid taint value: letters, digits, -, _ and ., at most 63")
+        if (key, effect) in found:
+            raise BadValue(name, f"{key} is given twice; keep one")
+        found[key, effect] = ToleratedTaint(key, value if equals else None, effect)
+    return tuple(found.values())
+
+
+def _mounts(name: str, text: str, source: Callable[[str], bool], remedy: str, kind: str) -> tuple[Mount, ...]:
     found: dict[str, Mount] = {}
     for word in _several(name, text):
         parts = word.split(":")
@@ -148,7 +189,7 @@ def _mounts(name: str, text: str, source: Callable[[str], bool], remedy: str) ->
         _refuse_path(name, parts[1])
         if parts[1] in found:
             raise BadValue(name, f"{parts[1]} is used by two mounts; give each its own path")
-        found[parts[1]] = Mount(parts[0], parts[1], is_read_only)
+        found[parts[1]] = Mount(parts[0], parts[1], is_read_only, kind)
     return tuple(found.values())
 
 
@@ -159,9 +200,35 @@ def _refuse_path(name: str, path: str) -> None:
 
 def claims(name: str, text: str) -> tuple[Mount, ...]:
     """Volume claims: `CLAIM:/path` or `CLAIM:/path:ro`."""
-    return _mounts(
-        name, text, lambda one: _SUBDOMAIN.fullmatch(one) is not None, "CLAIM:/path or CLAIM:/path:ro"
-    )
+    remedy = "CLAIM:/path or CLAIM:/path:ro"
+    return _mounts(name, text, _is_object_name, remedy, "persistentVolumeClaim")
+
+
+def config_maps(name: str, text: str) -> tuple[Mount, ...]:
+    """ConfigMaps: `NAME:/path` as files, `NAME` as variables of the environment."""
+    return _named(name, text, "configMap")
+
+
+def secrets(name: str, text: str) -> tuple[Mount, ...]:
+    """Secrets by name, as ConfigMaps are given; what they hold is never read."""
+    return _named(name, text, "secret")
+
+
+def _named(name: str, text: str, kind: str) -> tuple[Mount, ...]:
+    given = _several(name, text)
+    alone = [word for word in given if ":" not in word]
+    for word in alone:
+        if not _is_object_name(word):
+            refuse(name, word, "is not a valid name: lower-case letters, digits, '-' and '.'")
+        if alone.count(word) > 1:
+            raise BadValue(name, f"{word} is given twice; keep one")
+    mounted = shlex.join(word for word in given if ":" in word)
+    found = _mounts(name, mounted, _is_object_name, "NAME, NAME:/path or NAME:/path:ro", kind)
+    return (*found, *(Mount(word, "", kind=kind) for word in alone))
+
+
+def _is_object_name(text: str) -> bool:
+    return _SUBDOMAIN.fullmatch(text) is not None
 
 
 def host_paths(name: str, text: str) -> tuple[Mount, ...]:
@@ -170,7 +237,7 @@ def host_paths(name: str, text: str) -> tuple[Mount, ...]:
     def is_path(one: str) -> bool:
         return _PATH.fullmatch(one) is not None and one != "/" and ".." not in one.split("/")
 
-    return _mounts(name, text, is_path, "/host/path:/path or /host/path:/path:ro")
+    return _mounts(name, text, is_path, "/host/path:/path or /host/path:/path:ro", "hostPath")
 
 
 def path(name: str, text: str) -> str:

@@ -320,6 +320,7 @@ class SubmitScreen(FormPage):
         if plan is None or not self.cockpit.cluster.is_connected:
             return
         await self._look_around(plan)
+        await self._look_up_names(plan)
         self._draw()
         outcome = await self.cockpit.api.rehearse(plan)
         if self._plan is plan:
@@ -329,6 +330,15 @@ class SubmitScreen(FormPage):
         if self._plan is plan and weighed is not None:
             self._weighed = weighed
             self._draw()
+
+    async def _look_up_names(self, plan: Plan) -> None:
+        """Show an absent queue or priority class at its field."""
+        try:
+            found = await self.cockpit.api.absent_names(plan, self._namespace())
+        except CockpitError:
+            return  # the dry run shows it
+        if self._plan is plan and not self.is_going:
+            self.form.set_errors(found)
 
     async def _with_others(self, plan: Plan) -> Plan | None:
         """The plan with its effects on other jobs; None without an answer."""

@@ -14,6 +14,10 @@ GOOD = {
     "labels": "example.com/pool=new zone-kind=b",
     "resources": "rdma/hca=2",
     "table": "low=Tesla-V100 high=H100",
+    "annotations": "example.com/note='two words'",
+    "tolerations": "example.com/pool=new:NoSchedule spot",
+    "config-maps": "train:/config limits",
+    "secrets": "wandb machine:/root/machine:ro",
     "claims": "datasets:/data models:/models:ro",
     "host-paths": "/opt/driver:/usr/local/driver:ro",
     "path": "/logs",
@@ -40,6 +44,6 @@ def everything(template: Template) -> dict[str, str]:
     for at, one in enumerate(template.parameters):
         if one.type == "image":
             values[one.name] = f"registry.example/{one.name}:2"
-        if one.type in ("claims", "host-paths"):
+        if one.type in ("claims", "host-paths", "config-maps", "secrets"):
             values[one.name] = values[one.name].replace(":/", f":/mount-{at}/")
     return values

@@ -39,6 +39,10 @@ WRONG = {
     "labels": "pool",
     "resources": "rdma/hca=one",
     "table": "low",
+    "annotations": "note",
+    "tolerations": "gpu=yes:Never",
+    "config-maps": "Not_A_Name",
+    "secrets": "wandb:relative",
     "claims": "data",
     "host-paths": "relative:/x",
     "path": "relative/path",
@@ -93,6 +97,8 @@ COVERED = (
     *("workers", "gpus", "gpu-model", "node", "pool", "queue", "priority", "image", "pull-secret", "command"),
     *("environment", "git", "data", "checkpoint", "shared-memory", "rdma", "ssh-port", "tensorboard"),
     *("gpu-resource", "driver-mounts", "cards", "clean-pods", "deadline", "keep-seconds", "suspended"),
+    *("labels", "annotations", "tolerations", "service-account", "working-directory", "pull-policy"),
+    *("config-maps", "secret-names", "host-network"),
 )
 
 
@@ -206,6 +212,10 @@ MARK = {
 }
 
 
+_KEYED = (("limits",), ("nodeSelector",), ("labels",), ("annotations",))
+"""Mappings whose keys are values of a field."""
+
+
 def intended(template: Template, one: Parameter, base: Mapping[str, str]) -> set[tuple[Any, ...]]:
     """Where a harmless value of the field changes the manifest, list positions left out."""
     bare = render(template, base)
@@ -217,8 +227,8 @@ def intended(template: Template, one: Parameter, base: Mapping[str, str]) -> set
         marked[one.name] = "false" if one.default == "true" else "true"
     found = {places(path) for path in difference(bare, render(template, marked))}
     # Where the value is a key, another value makes another key in the same mapping.
-    keyed = {path[:-1] for path in found if path[-2:-1] in (("limits",), ("nodeSelector",))}
-    return found | keyed if one.type in ("resource-name", "resources", "labels") else found
+    keyed = {path[:-1] for path in found if path[-2:-1] in _KEYED}
+    return found | keyed if one.type in ("resource-name", "resources", "labels", "annotations") else found
 
 
 def places(path: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -425,6 +435,47 @@ def test_two_fields_may_not_set_the_same_key() -> None:
     values = {"name": "a", "image": "a:1", "node": "n1", "pool": "kubernetes.io/hostname=n2"}
     with pytest.raises(BadInput, match=r"^pool: kubernetes.io/hostname is already set by another field"):
         render(TEMPLATES["job"], values)
+
+
+def test_what_a_pod_is_given_beside_its_command_reaches_every_pod() -> None:
+    """Labels, tolerations, ServiceAccount, network, ConfigMaps and Secrets are those of all members."""
+    values = {
+        "name": "a",
+        "image": "a:1",
+        "labels": "example.com/team=vision",
+        "annotations": "note='two words'",
+        "tolerations": "spot pool=big:NoSchedule",
+        "service-account": "trainer",
+        "working-directory": "/app",
+        "pull-policy": "Always",
+        "config-maps": "train:/config limits",
+        "secret-names": "wandb machine:/root/netrc:ro",
+        "host-network": "true",
+    }
+    for name in ("mpijob", "mpijob-ddp", "mpijob-elastic", "job", "jobset", "pod", "volcano"):
+        tree = render(TEMPLATES[name], values)
+        assert tree["metadata"]["labels"]["example.com/team"] == "vision", name
+        assert tree["metadata"]["annotations"]["note"] == "two words", name
+        for part in pods_asked(tree).sets:
+            spec = part.pod_spec
+            assert spec["serviceAccountName"] == "trainer" and spec["hostNetwork"] is True
+            assert spec["dnsPolicy"] == "ClusterFirstWithHostNet"
+            wanted = [
+                {"key": "spot", "operator": "Exists"},
+                {"key": "pool", "operator": "Equal", "value": "big", "effect": "NoSchedule"},
+            ]
+            assert spec["tolerations"][-2:] == wanted
+            (container,) = spec["containers"]
+            assert container["imagePullPolicy"] == "Always"
+            assert container["envFrom"] == [
+                {"configMapRef": {"name": "limits"}},
+                {"secretRef": {"name": "wandb"}},
+            ]
+            mounted = {mount["mountPath"]: mount for mount in container["volumeMounts"]}
+            volumes = {volume["name"]: volume for volume in spec["volumes"]}
+            assert volumes[mounted["/config"]["name"]]["configMap"] == {"name": "train"}
+            assert volumes[mounted["/root/netrc"]["name"]]["secret"] == {"secretName": "machine"}
+            assert mounted["/root/netrc"]["readOnly"] is True
 
 
 def test_other_vendors_cards_are_asked_for_and_tolerated() -> None:

@@ -109,7 +109,7 @@ def test_a_broken_rule_is_refused_with_its_place(rule: str, sentence: str) -> No
         ("{$lookup: queue, $by: name}", "only a parameter of type table"),
         ("{$env: command}", "only a parameter of type environment, inside a list"),
         ("{$keyed: {queue: 1}}", "can be a key"),
-        ("{$pairs: queue}", "only a parameter of type labels or resources"),
+        ("{$pairs: queue}", "only a parameter of type labels or annotations or resources"),
         ("{$first: queue}", "a list of markers"),
     ],
 )
