@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cockpit.actions.broken_writes import acknowledge, read_left_over
 from cockpit.actions.demand_reads import read_standing
 from cockpit.actions.enter import enter
+from cockpit.actions.execute.broken_writes import acknowledge, read_left_over
+from cockpit.actions.execute.dry_run import rehearse
 from cockpit.actions.field_choices import ask_offers, ask_topologies
 from cockpit.actions.forward import find_board, hold_open
 from cockpit.actions.idle_reads import IdleReads, judge_all, read_idle, read_idle_once
 from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.on_demand_reads import read_on_demand
 from cockpit.actions.owner_reads import read_owner_tree
-from cockpit.actions.perform import rehearse
 from cockpit.actions.scaler_reads import read_scalers
 from cockpit.actions.surroundings import ask_surroundings
 from cockpit.actions.verdict_reads import with_reads
@@ -39,11 +39,11 @@ from cockpit.triage.engine import job_behind
 from cockpit.yaml_text import yaml_text
 
 if TYPE_CHECKING:
-    from cockpit.actions.broken_writes import AuditRead
     from cockpit.actions.enter import Entrance, Join
+    from cockpit.actions.execute.broken_writes import AuditRead
+    from cockpit.actions.execute.execute_plan import AuditLog
     from cockpit.actions.field_choices import Offer
     from cockpit.actions.forward import Passage, Stay
-    from cockpit.actions.perform import AuditLog
     from cockpit.actions.surroundings import Needs
     from cockpit.actions.verdict_reads import LogKey
     from cockpit.attach import Attachment

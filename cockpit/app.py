@@ -47,7 +47,7 @@ from cockpit.terminal import end_with_terminal
 from cockpit.views.view_state import ViewState
 
 if TYPE_CHECKING:
-    from cockpit.actions.bulk import Result
+    from cockpit.actions.execute.bulk_plan import Result
     from cockpit.actions.planning import FreshPlanning, Planning
     from cockpit.actions.verbs.verb import Verb
     from cockpit.api_server import ApiServer

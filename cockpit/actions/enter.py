@@ -8,7 +8,7 @@ from typing import Protocol, cast
 
 import msgspec
 
-from cockpit.actions.perform import READ_ONLY, AuditLog
+from cockpit.actions.execute.execute_plan import READ_ONLY, AuditLog
 from cockpit.actions.pod_audit import intent
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, Refused

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from cockpit.actions.enter import containers_of
-from cockpit.actions.perform import READ_ONLY, AuditLog
+from cockpit.actions.execute.execute_plan import READ_ONLY, AuditLog
 from cockpit.actions.pod_audit import intent
 from cockpit.actions.read import read_tree
 from cockpit.clock import Clock

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from cockpit.actions.bulk import Item, Sweep
+from cockpit.actions.execute.bulk_plan import BulkPlan, Item
 from cockpit.actions.planning import Planning, workload_path
 from cockpit.actions.progress_lost import STEPS_LOST
 from cockpit.actions.read import read_tree
@@ -58,19 +58,19 @@ async def with_others(planning: Planning, plan: Plan) -> Plan:
     return told(plan, await preempted(planning, plan.contends))
 
 
-async def with_others_of(planning: Planning, sweep: Sweep) -> Sweep:
+async def with_others_of(planning: Planning, bulk: BulkPlan) -> BulkPlan:
     """The same for one verb on many: they ask together. Raises NoConnection."""
-    contends = tuple(each for item in sweep.items for each in item.shown.contends)
+    contends = tuple(each for item in bulk.items for each in item.shown.contends)
     if not contends:
-        return sweep
+        return bulk
     found = await preempted(planning, contends)
-    faced = sweep.faced
+    faced = bulk.faced
 
     def now(items: Sequence[Item], left_out: Sequence[str]) -> Plan:
         """Of fewer at most as much is lost."""
-        return told(faced(items, left_out) if faced is not None else sweep.face, found)
+        return told(faced(items, left_out) if faced is not None else bulk.face, found)
 
-    return replace(sweep, face=told(sweep.face, found), faced=now)
+    return replace(bulk, face=told(bulk.face, found), faced=now)
 
 
 def told(plan: Plan, found: Preemptions) -> Plan:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
-from cockpit.actions.perform import AuditLog, carry_out
+from cockpit.actions.execute.execute_plan import AuditLog, carry_out
 from cockpit.actions.pool_lease import RENEW_SECONDS, release_call, renew_call
 from cockpit.actions.read import read_tree
 from cockpit.clock import Clock

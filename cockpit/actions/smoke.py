@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from cockpit.actions.execute.execute_plan import AuditLog, carry_out
 from cockpit.actions.kill import plan_take_away
-from cockpit.actions.perform import AuditLog, carry_out
 from cockpit.clock import Clock
 from cockpit.errors import Refused
 from cockpit.jobs.parameters import read

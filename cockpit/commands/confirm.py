@@ -6,11 +6,11 @@ import shlex
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 
-from cockpit.actions.bulk import Result
-from cockpit.actions.conduct import Intent, Tried, What, carry_verb, conduct_made, verdict_words
+from cockpit.actions.execute.bulk_plan import Result
+from cockpit.actions.execute.execute_plan import READ_ONLY
+from cockpit.actions.execute.replan import NOTHING_DONE
+from cockpit.actions.execute.run_verb import Intent, Tried, What, carry_verb, conduct_made, verdict_words
 from cockpit.actions.kubectl import MOST_KUBECTL, kubectl_lines
-from cockpit.actions.perform import READ_ONLY
-from cockpit.actions.plan_diff import NOTHING_DONE
 from cockpit.actions.planning import FreshPlanning
 from cockpit.clock import Clock
 from cockpit.commands.output import note, put

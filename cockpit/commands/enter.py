@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from cockpit import terminal
 from cockpit.actions.enter import Entrance, Running, enter, plan_entrance
+from cockpit.actions.execute.execute_plan import READ_ONLY
 from cockpit.actions.find import job_named
-from cockpit.actions.perform import READ_ONLY
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import attached

@@ -5,8 +5,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from cockpit.actions.execute.replan import rehearse_replanned
 from cockpit.actions.others import with_others
-from cockpit.actions.replan import rehearse_replanned
 from cockpit.actions.submit import check_submit
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 
-from cockpit.actions.conduct import Intent
+from cockpit.actions.execute.run_verb import Intent
 from cockpit.actions.reclaim_job import ReclaimJobOptions, jobs_line
 from cockpit.actions.reclaim_nodes import idle_words
 from cockpit.actions.target_kinds import KINDS

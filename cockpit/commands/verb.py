@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cockpit.actions.conduct import Intent, picking_line
+from cockpit.actions.execute.run_verb import Intent, picking_line
 from cockpit.actions.planning import FreshPlanning, Planning, PoolTerms
 from cockpit.actions.target_kinds import KINDS, TargetKind
 from cockpit.actions.verbs.registry import verb_of

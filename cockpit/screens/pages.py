@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from cockpit.actions.bulk import Result
+from cockpit.actions.execute.bulk_plan import Result
 from cockpit.actions.verbs.verb import Verb
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod

@@ -8,11 +8,11 @@ from cockpit_widgets import ConfirmDialog
 from cockpit_widgets.types import Cell, Tone
 from textual.app import App
 
-from cockpit.actions.bulk import TRY_ALL_SECONDS
-from cockpit.actions.conduct import Tried, What, verdict_words
+from cockpit.actions.execute.bulk_plan import TRY_ALL_SECONDS
+from cockpit.actions.execute.dry_run import TRY_SECONDS
+from cockpit.actions.execute.replan import NOTHING_DONE, reads_the_same
+from cockpit.actions.execute.run_verb import Tried, What, verdict_words
 from cockpit.actions.kubectl import MOST_KUBECTL, kubectl_lines
-from cockpit.actions.perform import TRY_SECONDS
-from cockpit.actions.plan_diff import NOTHING_DONE, reads_the_same
 from cockpit.model.plan import Outcome, Plan
 from cockpit.screens.app_protocol import cockpit_of
 

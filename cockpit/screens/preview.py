@@ -6,7 +6,7 @@ from typing import Any
 
 from cockpit_widgets.types import ToneLine, tone_of
 
-from cockpit.actions.conduct import verdict_words
+from cockpit.actions.execute.run_verb import verdict_words
 from cockpit.mask import mask_tree
 from cockpit.model.plan import Outcome, Plan
 from cockpit.screens.plan_dialog import verdict_tone

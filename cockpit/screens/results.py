@@ -6,7 +6,7 @@ from typing import ClassVar
 from cockpit_widgets.types import Tone, ToneLine
 from textual.binding import BindingType
 
-from cockpit.actions.bulk import Result
+from cockpit.actions.execute.bulk_plan import Result
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.text import TextScreen
 

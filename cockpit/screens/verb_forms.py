@@ -10,9 +10,9 @@ from cockpit_widgets.types import ChoiceItem
 from cockpit.actions.ask import AskOptions
 from cockpit.actions.choices import priority_classes
 from cockpit.actions.clone_retry import clone_form
-from cockpit.actions.conduct import picking_line
 from cockpit.actions.drain.bill import jobs_on
 from cockpit.actions.drain.plan import DrainOptions
+from cockpit.actions.execute.run_verb import picking_line
 from cockpit.actions.job_size import size_of
 from cockpit.actions.keep import KeepOptions, is_kept
 from cockpit.actions.kill import PruneOptions, old_enough

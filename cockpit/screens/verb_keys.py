@@ -14,7 +14,7 @@ from cockpit.screens.app_protocol import cockpit_of
 from cockpit.screens.key_rights import VerbPlace
 
 if TYPE_CHECKING:
-    from cockpit.actions.conduct import Asker, Done
+    from cockpit.actions.execute.run_verb import Asker, Done
 
 Say = Callable[[str], None]
 Then = Callable[[Outcome], None]
@@ -57,7 +57,7 @@ def act(
     cockpit = cockpit_of(app)
 
     async def carried(asker: "Asker") -> "Done | None":
-        from cockpit.actions.conduct import Intent, carry_verb
+        from cockpit.actions.execute.run_verb import Intent, carry_verb
 
         intent, fresh = Intent(verb, things, options, shell), cockpit.planner()
 
@@ -77,7 +77,7 @@ def act_on_plan(app: App[Any], plan: Plan, *, say: Say, then: Then) -> None:
     cockpit = cockpit_of(app)
 
     async def carried(asker: "Asker") -> "Done | None":
-        from cockpit.actions.conduct import carry_plan
+        from cockpit.actions.execute.run_verb import carry_plan
 
         return await carry_plan(plan, cockpit.planner(), cockpit.audit, cockpit.clock, asker=asker)
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable
 
 import pytest
 
-from cockpit.actions.conduct import Intent, Tried, What, carry_verb
+from cockpit.actions.execute.run_verb import Intent, Tried, What, carry_verb
 from cockpit.actions.planner import NoOptions
 from cockpit.actions.planning import Planning
 from cockpit.actions.verbs.job import SUSPEND

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from cockpit.actions.ask import AskTerms, ask_as_now, withdraw_as_now
-from cockpit.actions.conduct import conduct
 from cockpit.actions.demand_reads import read_standing
+from cockpit.actions.execute.run_verb import conduct
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, Unchanged

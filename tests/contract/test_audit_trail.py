@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.perform import carry_out
+from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.clock import SystemClock
 from cockpit.local_state.audit import Audit, Entry
 from cockpit.model.plan import Call, Plan

@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions.conduct import Tried, conduct, maker, plan_of, prepare
-from cockpit.actions.perform import carry_out, rehearse
+from cockpit.actions.execute.dry_run import rehearse
+from cockpit.actions.execute.execute_plan import carry_out
+from cockpit.actions.execute.replan import rehearse_replanned
+from cockpit.actions.execute.run_verb import Tried, conduct, maker, plan_of, prepare
 from cockpit.actions.planner import NoOptions
 from cockpit.actions.planning import Planning
-from cockpit.actions.replan import rehearse_replanned
 from cockpit.actions.verbs.node import CORDON, UNCORDON
 from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import ManualClock

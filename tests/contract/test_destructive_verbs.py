@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from cockpit_widgets import ConfirmDialog
 
-from cockpit.actions.conduct import Tried, named
+from cockpit.actions.execute.run_verb import Tried, named
 from cockpit.actions.job_size import WorkersOptions
 from cockpit.actions.planner import NoOptions
 from cockpit.actions.queue import StopOptions

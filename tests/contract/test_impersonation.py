@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.actions.kill import plan_take_away
-from cockpit.actions.perform import carry_out
 from cockpit.cli import main
 from cockpit.clock import SystemClock
 from cockpit.kube.session import SessionOptions, open_session

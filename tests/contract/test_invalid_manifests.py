@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.conduct import Tried, What, conduct
+from cockpit.actions.execute.run_verb import Tried, What, conduct
 from cockpit.clock import SystemClock
 from cockpit.model.plan import Call, Plan
 from tests.adapters.faults.proxy import FaultProxy

@@ -19,12 +19,12 @@ import pytest
 from cockpit.actions import reclaim_job
 from cockpit.actions.clone_retry import clone_form, plan_of_clone
 from cockpit.actions.drain.plan import DrainOptions
+from cockpit.actions.execute.dry_run import rehearse
+from cockpit.actions.execute.replan import TRIES
 from cockpit.actions.form_rights import rights_to_test
 from cockpit.actions.job_size import WorkersOptions
-from cockpit.actions.perform import rehearse
 from cockpit.actions.planning import Planning
 from cockpit.actions.prioritise import PriorityOptions
-from cockpit.actions.replan import TRIES
 from cockpit.actions.submit import plan_submit
 from cockpit.actions.verbs.registry import VERBS, verb_of
 from cockpit.actions.verbs.verb import Verb

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions.conduct import Tried, conduct
+from cockpit.actions.execute.execute_plan import carry_out
+from cockpit.actions.execute.run_verb import Tried, conduct
 from cockpit.actions.limit import limit_as_now
-from cockpit.actions.perform import carry_out
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_follow import End, Follower, bad_end
 from cockpit.actions.pool_lease import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.perform import carry_out
+from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.clock import ManualClock
 from cockpit.model.plan import Call, Plan
 from cockpit.sim.faults.exchange import Exchange, Fault

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from cockpit.actions import reclaim_job
-from cockpit.actions.conduct import plan_of
+from cockpit.actions.execute.replan import carry_replanned
+from cockpit.actions.execute.run_verb import plan_of
 from cockpit.actions.planner import NoOptions
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.reclaim_job import ReclaimJobOptions
-from cockpit.actions.replan import carry_replanned
 from cockpit.actions.verbs.job import RECLAIM, RESUME
 from cockpit.clock import ManualClock
 from cockpit.errors import Unchanged

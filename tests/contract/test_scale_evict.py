@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.actions.perform import carry_out
+from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.clock import ManualClock
 from cockpit.errors import Refused
 from cockpit.kube.calls import perform

@@ -14,8 +14,8 @@ from cockpit_widgets import ChoiceDialog, ConfirmDialog
 from textual.pilot import Pilot
 
 from cockpit.actions import reclaim_job
+from cockpit.actions.execute.read_back import AUDIT_ANNOTATION
 from cockpit.actions.keep import OURS_BY
-from cockpit.actions.perform import AUDIT_ANNOTATION
 from cockpit.actions.verbs.registry import VERBS
 from cockpit.jobs.render import render
 from cockpit.jobs.template import load_library

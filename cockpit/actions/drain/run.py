@@ -1,6 +1,6 @@
 """A drain under way: waits for the jobs it is to wait for, then evicts, as fast as budgets let it.
 
-Each eviction is sent by `actions.perform` between two audit lines. A budget that allows no eviction is read
+Each eviction is sent by `actions.execute` between two audit lines. A budget that allows no eviction is read
 again, and asked only once it has something to give, so that a long wait is not a long audit. Before each
 round the node is read: the drain is over for this session once its note is gone, or is another one's.
 """
@@ -12,7 +12,8 @@ import msgspec
 
 from cockpit.actions.drain.plan import budget_words
 from cockpit.actions.drain.reads import budgets_in, pods_on
-from cockpit.actions.perform import AT_ONCE, READ_ONLY, AuditLog, Perform, carry_out
+from cockpit.actions.execute.execute_plan import READ_ONLY, AuditLog, carry_out
+from cockpit.actions.execute.send_call import AT_ONCE, Perform
 from cockpit.actions.read import read_tree
 from cockpit.clock import Clock
 from cockpit.errors import NoConnection, Refused

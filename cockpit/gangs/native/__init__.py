@@ -2,7 +2,7 @@
 
 1.35 had another form (Workload alone, spec.workloadRef); 1.36 serves v1alpha2, 1.37 v1beta1, gate off.
 A gate that is off drops the pod field without a word: what was stored is compared
-(`cockpit.actions.perform`).
+(`cockpit.actions.execute.execute_plan`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

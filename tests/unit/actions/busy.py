@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from cockpit.actions.conduct import plan_of
+from cockpit.actions.execute.run_verb import plan_of
 from cockpit.actions.job_size import WorkersOptions
 from cockpit.actions.planning import Make, Planning
 from cockpit.actions.prioritise import PriorityOptions

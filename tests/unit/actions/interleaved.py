@@ -11,13 +11,13 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from cockpit.actions.execute.replan import carry_replanned
+from cockpit.actions.execute.two_phase_removal import Settling
 from cockpit.actions.planning import FreshPlanning, Make, Planning, PoolTerms
 from cockpit.actions.pool_follow import Follower
 from cockpit.actions.reclaim_nodes import ReclaimTerms, plan_nodes
-from cockpit.actions.replan import carry_replanned
 from cockpit.actions.rollback import roll_back
 from cockpit.actions.scale import scale_as_now
-from cockpit.actions.settle import Settling
 from cockpit.clock import Clock, ManualClock
 from cockpit.errors import Answered, CockpitError
 from cockpit.k8s.labels import AUTOSCALER_MAXIMUM

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cockpit.actions.ask import AskOptions, AskTerms, ask_as_now, plan_ask, withdraw_as_now
-from cockpit.actions.plan_diff import confirmed
+from cockpit.actions.execute.replan import confirmed
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_lease import lease_name
 from cockpit.actions.scale import scale_as_now

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.broken_writes import APPLIED, NOT_APPLIED, UNTOLD, acknowledge, read_left_over
-from cockpit.actions.perform import carry_out
+from cockpit.actions.execute.broken_writes import APPLIED, NOT_APPLIED, UNTOLD, acknowledge, read_left_over
+from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.clock import ManualClock
 from cockpit.local_state.audit import Audit, Entry
 from cockpit.local_state.process import may_still_run, process_here

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.bulk import Result, carry_all, make_sweep, summary, try_all
+from cockpit.actions.execute.bulk_plan import Result, carry_all, make_bulk_plan, summary, try_all
+from cockpit.actions.execute.send_call import AT_ONCE
 from cockpit.actions.kill import plan_kill
-from cockpit.actions.perform import AT_ONCE
 from cockpit.actions.planning import Make
 from cockpit.actions.verbs.job import KILL
 from cockpit.clock import ManualClock
@@ -72,20 +72,20 @@ class Counted(Server):
 
 async def test_fifty_jobs_go_under_one_confirmation_a_few_at_a_time() -> None:
     jobs, store = many(50)
-    sweep = await make_sweep(KILL, jobs, killing(store), store, context="prod")
-    assert sweep.face.title == "Kill 50 jobs"
-    assert sweep.face.lines[:5] == (
+    bulk = await make_bulk_plan(KILL, jobs, killing(store), store, context="prod")
+    assert bulk.face.title == "Kill 50 jobs"
+    assert bulk.face.lines[:5] == (
         "50 MPIJob in team-a (50)",
         "now: 50 running",
         "50 pods terminate",
         "100 GPUs become free on 1 node",
         "volume claims and their data are kept",
     )
-    assert sweep.face.lines[5].startswith("jobs: team-a/j00, team-a/j01")
-    assert sweep.face.is_destructive and len(sweep.face.calls) == 50
-    assert sweep.face.shell.startswith("cockpit job kill mpijob/team-a/j00 mpijob/team-a/j01")
+    assert bulk.face.lines[5].startswith("jobs: team-a/j00, team-a/j01")
+    assert bulk.face.is_destructive and len(bulk.face.calls) == 50
+    assert bulk.face.shell.startswith("cockpit job kill mpijob/team-a/j00 mpijob/team-a/j01")
     server, lines, told = Counted(), Lines(), list[Result]()
-    results = await carry_all(sweep, Line(), lines, ManualClock(0.0), perform=server, told=told.append)
+    results = await carry_all(bulk, Line(), lines, ManualClock(0.0), perform=server, told=told.append)
     assert 1 < server.most <= AT_ONCE
     assert len(server.calls) == 50 and len(told) == 50
     assert [one.name for one in results] == [f"mpijob/team-a/j{at:02d}" for at in range(50)]
@@ -98,10 +98,10 @@ async def test_the_number_of_more_than_ten_is_typed(figure: Tell) -> None:
     unasked = 0
     for count in (2, 10, 11, 50):
         jobs, store = many(count)
-        sweep = await make_sweep(KILL, jobs, killing(store), store)
-        assert f"Kill {count} jobs" in sweep.face.title
-        unasked += count > 10 and sweep.face.typed != f"kill {count}"
-        fewer = sweep.without(dict.fromkeys(range(count - 1), "refused"))
+        bulk = await make_bulk_plan(KILL, jobs, killing(store), store)
+        assert f"Kill {count} jobs" in bulk.face.title
+        unasked += count > 10 and bulk.face.typed != f"kill {count}"
+        fewer = bulk.without(dict.fromkeys(range(count - 1), "refused"))
         assert fewer.face.typed == "", "what is left decides"
     figure("ends of more than ten that one key begins", unasked)
 
@@ -116,9 +116,9 @@ async def test_one_is_told_as_one() -> None:
 async def test_different_reasons_are_told_apart_and_the_rest_counted() -> None:
     jobs, store = many(6)
     ending = [job(f"j{at:02d}", state=JobState.FINISHING) for at in range(1, 5)]
-    sweep = await make_sweep(KILL, [jobs[0], *ending, jobs[5]], killing(store), store)
-    assert len(sweep.left_out) == 4
-    first, second, more = sweep.face.warnings[:3]
+    bulk = await make_bulk_plan(KILL, [jobs[0], *ending, jobs[5]], killing(store), store)
+    assert len(bulk.left_out) == 4
+    first, second, more = bulk.face.warnings[:3]
     assert first.startswith("1 job left out: mpijob team-a/j01 is already being deleted")
     assert second.startswith("1 job left out: mpijob team-a/j02 is already being deleted")
     assert more == "2 more jobs left out: reasons are listed afterwards"
@@ -127,21 +127,21 @@ async def test_different_reasons_are_told_apart_and_the_rest_counted() -> None:
 async def test_who_cannot_be_part_of_it_is_left_out_and_told() -> None:
     jobs, store = many(3)
     ending = job("j01", state=JobState.FINISHING)
-    sweep = await make_sweep(KILL, [jobs[0], ending, jobs[2]], killing(store), store)
-    assert len(sweep.items) == 2
-    assert sweep.left_out == ("mpijob team-a/j01 is already being deleted; its pods are terminating",)
-    assert sweep.face.warnings[0].startswith("1 job left out: mpijob team-a/j01")
+    bulk = await make_bulk_plan(KILL, [jobs[0], ending, jobs[2]], killing(store), store)
+    assert len(bulk.items) == 2
+    assert bulk.left_out == ("mpijob team-a/j01 is already being deleted; its pods are terminating",)
+    assert bulk.face.warnings[0].startswith("1 job left out: mpijob team-a/j01")
     with pytest.raises(BadInput, match="already being deleted"):
-        await make_sweep(KILL, [ending], killing(store), store)
+        await make_bulk_plan(KILL, [ending], killing(store), store)
     with pytest.raises(BadInput, match="no job to kill"):
-        await make_sweep(KILL, [], killing(store), store)
+        await make_bulk_plan(KILL, [], killing(store), store)
 
 
 async def test_what_the_server_would_refuse_is_left_out_before_yes() -> None:
     jobs, store = many(3)
-    sweep = await make_sweep(KILL, jobs, killing(store), store, context="prod")
+    bulk = await make_bulk_plan(KILL, jobs, killing(store), store, context="prod")
     server = Server(None, forbidden())
-    left, verdict = await try_all(sweep, Line(read_only=True), perform=server)
+    left, verdict = await try_all(bulk, Line(read_only=True), perform=server)
     assert verdict == Outcome(state="done", sentence="the cluster would accept it")
     assert all(dry for _call, dry in server.calls)
     assert [one.name for one in left.items] == ["mpijob/team-a/j00", "mpijob/team-a/j02"]
@@ -151,29 +151,29 @@ async def test_what_the_server_would_refuse_is_left_out_before_yes() -> None:
     assert left.face.warnings[0].startswith("1 job left out: mpijob team-a/j01")
     assert "j01" not in left.face.shell
     everything = Server(*(forbidden() for _ in range(3)))
-    _, verdict = await try_all(sweep, Line(), perform=everything)
+    _, verdict = await try_all(bulk, Line(), perform=everything)
     assert verdict.state == "refused" and verdict.sentence.endswith("(and 2 more)")
 
 
 async def test_many_are_tried_eight_calls_at_a_time() -> None:
     jobs, store = many(50)
-    sweep = await make_sweep(KILL, jobs, killing(store), store)
+    bulk = await make_bulk_plan(KILL, jobs, killing(store), store)
     server = Counted()
-    assert (await try_all(sweep, Line(), perform=server))[1].is_done
+    assert (await try_all(bulk, Line(), perform=server))[1].is_done
     assert len(server.calls) == 50 and 1 < server.most <= AT_ONCE
     whole = store_of(*gang_of(40))
-    sweep = await make_sweep(KILL, [gang_job(40)], killing(whole), whole)
+    bulk = await make_bulk_plan(KILL, [gang_job(40)], killing(whole), whole)
     server = Counted()
-    assert (await try_all(sweep, Line(), perform=server))[1].is_done
+    assert (await try_all(bulk, Line(), perform=server))[1].is_done
     assert len(server.calls) == 40 and 1 < server.most <= AT_ONCE
 
 
 async def test_whom_the_server_cannot_try_stays_and_that_is_told() -> None:
     jobs, store = many(3)
-    sweep = await make_sweep(KILL, jobs, killing(store), store)
+    bulk = await make_bulk_plan(KILL, jobs, killing(store), store)
     said = 'admission webhook "v" does not support dry run'
     deaf = Server(refused(400, "BadRequest", said, error=NotTried))
-    left, verdict = await try_all(sweep, Line(), perform=deaf)
+    left, verdict = await try_all(bulk, Line(), perform=deaf)
     assert len(left.items) == 3 and verdict.state == "untried"
     assert verdict.sentence.startswith("1 of 3 jobs: mpijob team-a/j00: admission webhook v does not")
 
@@ -181,7 +181,7 @@ async def test_whom_the_server_cannot_try_stays_and_that_is_told() -> None:
         assert dry_run
         await asyncio.Event().wait()
 
-    left, verdict = await try_all(sweep, Line(), perform=never, seconds=0.0)
+    left, verdict = await try_all(bulk, Line(), perform=never, seconds=0.0)
     assert len(left.items) == 3 and verdict.state == "failed"
     assert verdict.sentence == "3 of 3 jobs: no answer to the dry run within 0 s"
 
@@ -189,12 +189,12 @@ async def test_whom_the_server_cannot_try_stays_and_that_is_told() -> None:
 async def test_a_job_that_became_another_while_one_read_is_left_alone() -> None:
     jobs, store = many(2)
     now = {jobs[0].key: job("j00", uid="uid-new")}
-    sweep = await make_sweep(KILL, jobs, killing(store), store)
-    again = await make_sweep(KILL, jobs, killing(store, now), store)
-    changed = [replace(item, make=new.make) for item, new in zip(sweep.items, again.items, strict=True)]
+    bulk = await make_bulk_plan(KILL, jobs, killing(store), store)
+    again = await make_bulk_plan(KILL, jobs, killing(store, now), store)
+    changed = [replace(item, make=new.make) for item, new in zip(bulk.items, again.items, strict=True)]
     server = Server()
     results = await carry_all(
-        sweep.__class__(KILL, tuple(changed), sweep.face), Line(), Lines(), ManualClock(0.0), perform=server
+        bulk.__class__(KILL, tuple(changed), bulk.face), Line(), Lines(), ManualClock(0.0), perform=server
     )
     assert [one.outcome.state for one in results] == ["refused", "done"]
     assert "was deleted and recreated" in results[0].outcome.sentence
@@ -207,26 +207,26 @@ async def test_a_job_that_became_another_while_one_read_is_left_alone() -> None:
 async def test_a_newer_version_of_the_same_job_is_no_reason_to_leave_it() -> None:
     jobs, store = many(1)
     now = {jobs[0].key: job("j00", resource_version="99", gpus_allocated=1)}
-    sweep = await make_sweep(KILL, jobs, killing(store, {}), store)
-    newer = await make_sweep(KILL, jobs, killing(store, now), store)
-    item = replace(sweep.items[0], make=newer.items[0].make)
+    bulk = await make_bulk_plan(KILL, jobs, killing(store, {}), store)
+    newer = await make_bulk_plan(KILL, jobs, killing(store, now), store)
+    item = replace(bulk.items[0], make=newer.items[0].make)
     server = Server()
     await carry_all(
-        sweep.__class__(KILL, (item,), sweep.face), Line(), Lines(), ManualClock(0.0), perform=server
+        bulk.__class__(KILL, (item,), bulk.face), Line(), Lines(), ManualClock(0.0), perform=server
     )
     assert server.calls[0][0].body["preconditions"]["resourceVersion"] == "99"
 
 
 async def test_one_refusal_does_not_stop_the_others_and_a_lost_connection_does() -> None:
     jobs, store = many(40)
-    sweep = await make_sweep(KILL, jobs, killing(store), store)
+    bulk = await make_bulk_plan(KILL, jobs, killing(store), store)
     server = Server(forbidden())
-    results = await carry_all(sweep, Line(), Lines(), ManualClock(0.0), perform=server)
+    results = await carry_all(bulk, Line(), Lines(), ManualClock(0.0), perform=server)
     assert [one.outcome.state for one in results].count("done") == 39
     line = Line()
     line.is_cut = True
     lost = Server(*(NoConnection("the connection was cut") for _ in range(40)))
-    results = await carry_all(sweep, line, Lines(), ManualClock(0.0), perform=lost)
+    results = await carry_all(bulk, line, Lines(), ManualClock(0.0), perform=lost)
     assert len(lost.calls) <= AT_ONCE
     assert "unknown: the server did not say" in results[0].outcome.sentence
     assert results[-1].outcome.sentence == "not tried: the connection was lost before"
@@ -252,8 +252,8 @@ async def test_of_a_hundred_three_fail_and_the_rest_is_tried_again_alone(figure:
         deleted[name] += 1
         return Reply(200, {})
 
-    sweep = await make_sweep(KILL, jobs, killing(store), store)
-    results = await carry_all(sweep, Line(), Lines(), ManualClock(0.0), perform=perform)
+    bulk = await make_bulk_plan(KILL, jobs, killing(store), store)
+    results = await carry_all(bulk, Line(), Lines(), ManualClock(0.0), perform=perform)
     of = {one.name.rpartition("/")[2]: one.outcome for one in results}
     wrong = [one for one in jobs if of[one.name].is_done != (one.name not in bad)]
     figure("results wrong or missing of 100", len(wrong) + abs(len(results) - 100))
@@ -263,7 +263,7 @@ async def test_of_a_hundred_three_fail_and_the_rest_is_tried_again_alone(figure:
     assert "; 3 refused: " in told.sentence
     bad.clear()
     left = [one for one in jobs if one.name in there]
-    rest = await make_sweep(KILL, left, killing(store), store)
+    rest = await make_bulk_plan(KILL, left, killing(store), store)
     second = await carry_all(rest, Line(), Lines(), ManualClock(0.0), perform=perform)
     figure("done by a second try of what was left", sum(one.outcome.is_done for one in second))
     figure("deleted twice", sum(count > 1 for count in deleted.values()))
@@ -274,12 +274,12 @@ async def test_of_a_hundred_three_fail_and_the_rest_is_tried_again_alone(figure:
 async def test_a_gang_is_tried_dry_before_the_first_of_it_goes(number: int) -> None:
     """Whatever member is refused, either nothing is sent or everything is."""
     store = store_of(*gang_of(4))
-    sweep = await make_sweep(KILL, [gang_job(4)], killing(store), store)
+    bulk = await make_bulk_plan(KILL, [gang_job(4)], killing(store), store)
     refusals: list[Exception | None] = [None] * 4
     if number < 4:
         refusals[number] = forbidden("pods")
     server = Server(*refusals)
-    (result,) = await carry_all(sweep, Line(), Lines(), ManualClock(0.0), perform=server)
+    (result,) = await carry_all(bulk, Line(), Lines(), ManualClock(0.0), perform=server)
     sent = [call for call, dry in server.calls if not dry]
     if number < 4:
         assert sent == [] and result.outcome.sentence.startswith("nothing was done: ")

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions.conduct import Done, Tried, What, conduct
+from cockpit.actions.execute.replan import Differs
+from cockpit.actions.execute.run_verb import Done, Tried, What, conduct
 from cockpit.actions.kill import plan_kill
-from cockpit.actions.plan_diff import Differs
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, NotTried
 from cockpit.model.plan import Outcome, Plan

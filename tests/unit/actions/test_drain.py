@@ -13,8 +13,8 @@ from cockpit.actions.drain.bill import MIRROR, bill_of, pod_on_node
 from cockpit.actions.drain.plan import DrainOptions, plan_drain
 from cockpit.actions.drain.run import DrainRun, DrainStatus, uid_of
 from cockpit.actions.drain.stop import plan_stop
+from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.actions.kubectl import kubectl_lines
-from cockpit.actions.perform import carry_out
 from cockpit.actions.planning import Planning
 from cockpit.clock import SystemClock
 from cockpit.errors import BadInput, Refused, Unchanged

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from cockpit.actions.enter import SHELL, Entrance, containers_of, enter, plan_entrance
-from cockpit.actions.perform import READ_ONLY
+from cockpit.actions.execute.execute_plan import READ_ONLY
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
 from cockpit.model.pod import Pod

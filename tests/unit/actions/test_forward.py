@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cockpit.actions.execute.execute_plan import READ_ONLY
 from cockpit.actions.forward import (
     BOARD_PORT,
     MOST_LOOKED_AT,
@@ -21,7 +22,6 @@ from cockpit.actions.forward import (
     hold_open,
     plan_passage,
 )
-from cockpit.actions.perform import READ_ONLY
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
 from cockpit.listener import LOOPBACK, Listener

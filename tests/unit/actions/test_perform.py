@@ -2,9 +2,10 @@
 
 import pytest
 
+from cockpit.actions.execute.dry_run import rehearse
+from cockpit.actions.execute.execute_plan import READ_ONLY, carry_out
+from cockpit.actions.execute.read_back import AUDIT_ANNOTATION, READS
 from cockpit.actions.kill import plan_kill
-from cockpit.actions.perform import AUDIT_ANNOTATION, READ_ONLY, carry_out, rehearse
-from cockpit.actions.read_back import READS
 from cockpit.actions.submit import plan_submit
 from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection

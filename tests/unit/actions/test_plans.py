@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cockpit.actions.execute.replan import confirmed
 from cockpit.actions.find import job_named
 from cockpit.actions.kill import REMAINS, plan_kill
-from cockpit.actions.plan_diff import confirmed
 from cockpit.actions.planning import PoolTerms
 from cockpit.actions.scale import plan_pool_scale
 from cockpit.actions.submit import plan_submit

@@ -14,11 +14,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions.conduct import Intent, Tried, What, carry_verb
-from cockpit.actions.plan_diff import Differs
+from cockpit.actions.execute.replan import Differs, carry_replanned
+from cockpit.actions.execute.run_verb import Intent, Tried, What, carry_verb
 from cockpit.actions.planner import NoOptions
 from cockpit.actions.planning import Make, Planning
-from cockpit.actions.replan import carry_replanned
 from cockpit.actions.verbs.job import KILL
 from cockpit.clock import ManualClock
 from cockpit.errors import CockpitError

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions.bulk import make_sweep
+from cockpit.actions.execute.bulk_plan import make_bulk_plan
 from cockpit.actions.planning import Make, Planning, PoolTerms
 from cockpit.actions.reclaim_job import ReclaimJobOptions
 from cockpit.actions.verbs.job import RECLAIM
@@ -107,15 +107,15 @@ async def test_many_jobs_tell_for_each_the_step_how_long_it_idled_and_the_money(
     jobs = [one.job for one in cases.values()]
     cases["other"].tree["metadata"]["name"] = "llm-2"
     cases["other"].serve("llm-2")
-    sweep = await make_sweep(RECLAIM, jobs, of, fresh.planning.store)
-    assert sweep.face.expects == (
+    bulk = await make_bulk_plan(RECLAIM, jobs, of, fresh.planning.store)
+    assert bulk.face.expects == (
         "team-a/llm: mark it, due 04:01 UTC; 2 GPUs idle for 2 h, 4.0 GPU-hours, $40",
         "team-a/llm-2: suspend it; 2 GPUs idle for 2 h 50 min, 5.7 GPU-hours, $56.7",
     )
-    assert "they hold 4 GPUs" in sweep.face.lines
-    assert "owners: ada (1), owner not known (1)" in sweep.face.lines
-    assert not any(line.startswith("jobs: ") for line in sweep.face.lines), "each is told by name already"
-    back = [given for one in sweep.items for given in one.shown.gives_back]
+    assert "they hold 4 GPUs" in bulk.face.lines
+    assert "owners: ada (1), owner not known (1)" in bulk.face.lines
+    assert not any(line.startswith("jobs: ") for line in bulk.face.lines), "each is told by name already"
+    back = [given for one in bulk.items for given in one.shown.gives_back]
     assert [one.what for one in back] == ["mpijob team-a/llm-2"], "what is marked is not given back yet"
 
 

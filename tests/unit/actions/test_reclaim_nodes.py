@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions.plan_diff import confirmed
+from cockpit.actions.execute.replan import confirmed
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.reclaim_nodes import ReclaimTerms, next_step, plan_nodes
 from cockpit.errors import BadInput, Unchanged

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from cockpit.actions.execute.dry_run import rehearse
+from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.actions.offered import intended
-from cockpit.actions.perform import carry_out, rehearse
 from cockpit.actions.planning import Planning
 from cockpit.actions.recreate import plan_recreate, plan_restore, read_operations
 from cockpit.clock import ManualClock

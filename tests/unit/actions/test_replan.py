@@ -7,10 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions.bulk import carry_all, make_sweep
-from cockpit.actions.plan_diff import Differs, changes, confirmed
+from cockpit.actions.execute.bulk_plan import carry_all, make_bulk_plan
+from cockpit.actions.execute.replan import (
+    TRIES,
+    Differs,
+    carry_replanned,
+    changes,
+    confirmed,
+    rehearse_replanned,
+)
 from cockpit.actions.planning import Make
-from cockpit.actions.replan import TRIES, carry_replanned, rehearse_replanned
 from cockpit.actions.verbs.job import KILL
 from cockpit.clock import ManualClock
 from cockpit.errors import CockpitError, NoConnection
@@ -165,12 +171,12 @@ async def test_what_has_no_meaning_any_more_is_told(
 
 async def test_one_of_many_is_made_anew_as_well() -> None:
     cluster, make = begun("kill", writes=2)
-    sweep = await make_sweep(KILL, [RUNNING], lambda _job: make, tables())
-    (result,) = await carry_all(sweep, cluster, Lines(), ManualClock(0.0), perform=cluster)
+    bulk = await make_bulk_plan(KILL, [RUNNING], lambda _job: make, tables())
+    (result,) = await carry_all(bulk, cluster, Lines(), ManualClock(0.0), perform=cluster)
     assert result.outcome.is_done and [version(one) for one in cluster.sent] == ["41", "42", "43"]
     cluster, make = begun("kill", writes=99)
-    sweep = await make_sweep(KILL, [RUNNING], lambda _job: make, tables())
-    (result,) = await carry_all(sweep, cluster, Lines(), ManualClock(0.0), perform=cluster)
+    bulk = await make_bulk_plan(KILL, [RUNNING], lambda _job: make, tables())
+    (result,) = await carry_all(bulk, cluster, Lines(), ManualClock(0.0), perform=cluster)
     assert result.outcome.state == "refused" and cluster.done == []
 
 

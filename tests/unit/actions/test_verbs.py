@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cockpit import cli
-from cockpit.actions.bulk import make_sweep
-from cockpit.actions.conduct import picking_line, plan_of
+from cockpit.actions.execute.bulk_plan import make_bulk_plan
+from cockpit.actions.execute.run_verb import picking_line, plan_of
 from cockpit.actions.kill import PruneOptions
 from cockpit.actions.planner import NoOptions
 from cockpit.actions.planning import Make, Planning
@@ -127,11 +127,11 @@ async def test_the_line_of_many_says_what_is_done_to_them() -> None:
         return make
 
     more = PRIORITISE.option_words(PriorityOptions("high"))
-    sweep = await make_sweep(PRIORITISE, jobs, of, store, more=more)
-    assert sweep.face.shell == (
+    bulk = await make_bulk_plan(PRIORITISE, jobs, of, store, more=more)
+    assert bulk.face.shell == (
         "cockpit job prioritise mpijob/team-a/j0 mpijob/team-a/j1 --priority high --write"
     )
-    parsed = cli.build_parser().parse_args(sweep.face.shell.split()[1:])
+    parsed = cli.build_parser().parse_args(bulk.face.shell.split()[1:])
     assert isinstance(parsed, argparse.Namespace) and parsed.verb == "job.prioritise"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.perform import carry_out
+from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.actions.suspend import plan_resume, plan_suspend
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput

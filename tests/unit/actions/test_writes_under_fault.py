@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.perform import carry_out
+from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection
 from cockpit.kube.answer import ApiAnswer

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from cockpit.actions import refusals
-from cockpit.actions.bulk import carry_all, make_sweep, summary, try_all
+from cockpit.actions.execute.bulk_plan import carry_all, make_bulk_plan, summary, try_all
+from cockpit.actions.execute.dry_run import rehearse
+from cockpit.actions.execute.execute_plan import carry_out
+from cockpit.actions.execute.replan import carry_replanned
 from cockpit.actions.kill import plan_kill
-from cockpit.actions.perform import carry_out, rehearse
-from cockpit.actions.replan import carry_replanned
 from cockpit.actions.verbs.job import KILL
 from cockpit.clock import ManualClock
 from cockpit.errors import Answered, CockpitError, Refused
@@ -99,7 +100,7 @@ async def swept() -> Did:
 
         return make
 
-    found = await make_sweep(KILL, jobs, making, store)
+    found = await make_bulk_plan(KILL, jobs, making, store)
     answers = (newer(), missing("mpijobs", "j1"), CASES[0].error, None)
     left, verdict = await try_all(found, Line(), perform=Server(*map(_again, answers)))
     lines = Lines()

@@ -16,7 +16,9 @@ from botocore.exceptions import (
     TokenRetrievalError,
 )
 
-from cockpit.actions.perform import carry_out, outside_perform, rehearse
+from cockpit.actions.execute.dry_run import rehearse
+from cockpit.actions.execute.execute_plan import carry_out
+from cockpit.actions.execute.send_call import outside_perform
 from cockpit.clock import ManualClock
 from cockpit.clouds.errors import OutsideError
 from cockpit.clouds.reading import Ways

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.actions.kill import plan_kill
-from cockpit.actions.perform import carry_out
 from cockpit.actions.smoke import watch
 from cockpit.actions.submit import plan_submit
 from cockpit.attach import Attachment, AttachOptions

@@ -3,7 +3,7 @@
 A hop is a file that has what the path carries in its hands (bytes, a record, a verb, a plan, a call) and
 passes it on. What a file was handed before (how to ask, what plans are made on, the session, where batches
 go) is a value that travels down with the call, and no entrance. A file that only answers a hop's question
-(`actions/planning`, `target_kinds`, `address`, `shell`, `kubectl`, `plan_diff`, `others`; a getter of the
+(`actions/planning`, `target_kinds`, `address`, `shell`, `kubectl`, `others`; a getter of the
 app) is no hop.
 """
 
@@ -48,11 +48,11 @@ KEY: Hops = (  # K on a job, to its audit line
     Hop("screens/place", "action_verb", 0),
     Hop("screens/verb_keys", "begin", 1),
     Hop("actions/verbs/registry", "verb_meant", 2),
-    Hop("actions/conduct", "carry_verb", 2),
+    Hop("actions/execute/run_verb", "carry_verb", 2),
     Hop("actions/kill", "plan_to_kill", 4, is_handed=True),
     Hop("screens/plan_dialog", "ask", 4, is_handed=True),
-    Hop("actions/replan", "carry_replanned", 4),
-    Hop("actions/perform", "carry_out", 7),
+    Hop("actions/execute/replan", "carry_replanned", 4),
+    Hop("actions/execute/execute_plan", "carry_out", 7),
     Hop("local_state/audit", "append", 8),
     Hop("kube/calls", "perform", 8),
     Hop("kube/session", "request", 10),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from cockpit.actions.plan_diff import Differs, confirmed
+from cockpit.actions.execute.replan import Differs, confirmed
 from cockpit.errors import BadInput
 from cockpit.model.plan import Plan
 from cockpit.model.pod import Pod

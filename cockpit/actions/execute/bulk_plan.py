@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cockpit.actions.perform import AT_ONCE, Perform, real_perform
-from cockpit.actions.plan_diff import same_change
+from cockpit.actions.execute.replan import carry_replanned, rehearse_replanned, same_change
+from cockpit.actions.execute.send_call import AT_ONCE, Perform, real_perform
 from cockpit.actions.planning import Make
-from cockpit.actions.replan import carry_replanned, rehearse_replanned
 from cockpit.actions.shell import words_line
 from cockpit.actions.target_kinds import KINDS
 from cockpit.actions.verbs.verb import Verb
@@ -26,7 +25,7 @@ from cockpit.model.session import Session
 from cockpit.model.store_reader import StoreReader
 
 TRY_ALL_SECONDS = 30.0
-"""So long the dry runs of one sweep may take together."""
+"""So long the dry runs of one bulk plan may take together."""
 MOST_UNTYPED = 10
 """Of more objects than these the end is confirmed by typing their number."""
 _MOST_BRIEFS = 12
@@ -53,7 +52,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class BulkPlan:
     """Many plans under one confirmation. `face` is what a person reads before yes; its calls are those of all
     items. `left_out` tells, by name, who cannot be part of it and why. `faced` makes the face of fewer."""
 
@@ -63,7 +62,7 @@ class Sweep:
     left_out: tuple[str, ...] = ()
     faced: "Faced | None" = None
 
-    def without(self, refused: Mapping[int, str]) -> "Sweep":
+    def without(self, refused: Mapping[int, str]) -> "BulkPlan":
         """The same without some of its items, by their place: why they are left out is told."""
         items = tuple(one for at, one in enumerate(self.items) if at not in refused)
         left_out = (*self.left_out, *(refused[at] for at in sorted(refused)))
@@ -75,7 +74,7 @@ class Sweep:
 Faced = Callable[[Sequence[Item], Sequence[str]], Plan]
 
 
-async def make_sweep(
+async def make_bulk_plan(
     verb: Verb,
     things: Sequence[Any],
     make: Callable[[Any], Make],
@@ -84,7 +83,7 @@ async def make_sweep(
     context: str = "",
     more: Sequence[str] = (),
     shell: str = "",
-) -> Sweep:
+) -> BulkPlan:
     """Plan the verb for each; `more` are the words of its options on the command line.
 
     Raises BadInput when it can be done to none, with the first reason; Unchanged where all are so already.
@@ -114,12 +113,12 @@ async def make_sweep(
         words = [*verb.subcommand, *names, *more]
         return _face(verb, items, left_out, store, shell or words_line(words, context))
 
-    return Sweep(verb, items, faced(items, left_out), left_out, faced)
+    return BulkPlan(verb, items, faced(items, left_out), left_out, faced)
 
 
 async def try_all(
-    sweep: Sweep, session: Session, *, perform: Perform | None = None, seconds: float = TRY_ALL_SECONDS
-) -> tuple[Sweep, Outcome]:
+    bulk: BulkPlan, session: Session, *, perform: Perform | None = None, seconds: float = TRY_ALL_SECONDS
+) -> tuple[BulkPlan, Outcome]:
     """Try each plan dry, eight calls at a time, `seconds` at most. Whom it would refuse is left out.
 
     The verdict is `refused` where nobody is left, `untried` or `failed` where it is not known of some.
@@ -141,17 +140,17 @@ async def try_all(
 
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await asyncio.gather(*(one(at, item) for at, item in enumerate(sweep.items)))
+            await asyncio.gather(*(one(at, item) for at, item in enumerate(bulk.items)))
     late = Outcome(state="failed", sentence=f"no answer to the dry run within {seconds:g} s")
-    found = [said.get(at, late) for at in range(len(sweep.items))]
+    found = [said.get(at, late) for at in range(len(bulk.items))]
     refused = {at: one.sentence for at, one in enumerate(found) if one.state in ("refused", "unchanged")}
     if len(refused) == len(found):
         state = "refused" if any(one.state == "refused" for one in found) else "unchanged"
-        return sweep, Outcome(state=state, sentence=_first([*refused.values()]))
-    left = sweep.without(refused)
+        return bulk, Outcome(state=state, sentence=_first([*refused.values()]))
+    left = bulk.without(refused)
     for state in ("failed", "untried"):
         if unknown := [one.sentence for one in found if one.state == state]:
-            sentence = f"{len(unknown)} of {counted(len(found), KINDS[sweep.verb.kind].word)}: {unknown[0]}"
+            sentence = f"{len(unknown)} of {counted(len(found), KINDS[bulk.verb.kind].word)}: {unknown[0]}"
             return left, Outcome(state=state, sentence=sentence)
     return left, Outcome(state="done", sentence="the cluster would accept it")
 
@@ -199,7 +198,7 @@ def _face(verb: Verb, items: Sequence[Item], left_out: Sequence[str], store: Sto
 
 
 async def carry_all(
-    sweep: Sweep,
+    bulk: BulkPlan,
     session: Session,
     audit: Any,
     clock: Clock,
@@ -241,7 +240,7 @@ async def carry_all(
             is_cut = isinstance(error, NoConnection)
             return Outcome(state="failed" if is_cut else "refused", sentence=error.sentence, is_cut=is_cut)
 
-    return tuple(await asyncio.gather(*map(one, sweep.items)))
+    return tuple(await asyncio.gather(*map(one, bulk.items)))
 
 
 def summary(verb: Verb, results: Sequence[Result], left_out: int = 0) -> Outcome:

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from cockpit.actions.read_back import is_missing
+from cockpit.actions.execute.read_back import is_missing
 from cockpit.actions.shell import restore_line
 from cockpit.errors import CockpitError
 from cockpit.model.plan import Call, Outcome, Plan, Replaced

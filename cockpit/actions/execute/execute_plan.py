@@ -6,30 +6,23 @@ told; the write is not sent again.
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, Protocol, cast, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
-from cockpit.actions.order import needs_earlier
-from cockpit.actions.outside import marked as outside_marked
-from cockpit.actions.outside import outside_trouble
-from cockpit.actions.pool_lease import give_up_call, may_have_lapsed
-from cockpit.actions.read_back import AUDIT_ANNOTATION as AUDIT_ANNOTATION  # noqa: PLC0414
-from cockpit.actions.read_back import (
+from cockpit.actions.execute.dry_run import moved_hold, rehearse
+from cockpit.actions.execute.read_back import (
     Effect,
     Sleep,
-    is_eviction,
-    marked,
     read_back,
     uid_of,
     unknown_sentence,
     version_of,
     wanted_of,
 )
-from cockpit.actions.refusals import explain
-from cockpit.actions.replacement import (
+from cockpit.actions.execute.replacement import (
     ManifestKeeper,
     has_replacement,
     is_replaced,
@@ -37,162 +30,29 @@ from cockpit.actions.replacement import (
     still_there,
     way_back,
 )
+from cockpit.actions.execute.send_call import (
+    Perform,
+    marked,
+    real_perform,
+    refused_outcome,
+    sentence_of,
+    target_of,
+)
+from cockpit.actions.pool_lease import give_up_call, may_have_lapsed
 from cockpit.clock import Clock
-from cockpit.clouds import sending
-from cockpit.clouds.errors import OutsideError
-from cockpit.errors import CockpitError, NoConnection, NotTried, OutcomeUnknown, Refused
-from cockpit.kube import calls
+from cockpit.errors import CockpitError, NoConnection, OutcomeUnknown, Refused
 from cockpit.local_state.audit import Entry, body_digest
 from cockpit.model.plan import Call, Outcome, Plan
 from cockpit.model.refusal import Refusal
 from cockpit.model.session import Session
 
 READ_ONLY = "read-only: press :write or start with --write"
-AT_ONCE = 8
-"""Dry runs and actions under way at once; an API server shares its patience among all who ask."""
-TRY_SECONDS = 10.0
-"""So long a dry run may take, all calls of a plan together."""
 
 
 class AuditLog(ManifestKeeper, Protocol):
     """Where audit lines go (cockpit.local_state.audit.Audit)."""
 
     def append(self, entry: Entry) -> None: ...
-
-
-@runtime_checkable
-class _Readable(Protocol):
-    """An answer with a body."""
-
-    def json(self) -> Any: ...
-
-
-@runtime_checkable
-class _Telling(Protocol):
-    """An answer from outside the cluster."""
-
-    sentence: str
-    """What a person should know besides that it is done; "" nothing."""
-
-
-class Perform(Protocol):
-    """What sends one call (cockpit.kube.calls.perform); raises Refused and NoConnection."""
-
-    def __call__(self, session: Session, call: Call, /, *, dry_run: bool = ...) -> Awaitable[object]: ...
-
-
-def real_perform() -> Perform:
-    """How calls are sent where nothing else is handed in: to the API server, or outside where they say so."""
-    kube = cast(Perform, calls.perform)  # every session of the program is one of cockpit.kube
-    outside = outside_perform()
-
-    async def send(session: Session, call: Call, /, *, dry_run: bool = False) -> object:
-        way = outside if call.via else kube
-        return await way(session, call, dry_run=dry_run)
-
-    return send
-
-
-def outside_perform(**ways: Any) -> Perform:
-    """How calls outside the cluster are sent; `ways` as for `cockpit.clouds.sending.send`."""
-
-    async def send(session: Session, call: Call, /, *, dry_run: bool = False) -> object:
-        try:
-            return await sending.send(call, read_only=session.read_only, dry_run=dry_run, **ways)
-        except OutsideError as error:
-            raise outside_trouble(call, error) from None
-
-    return send
-
-
-async def rehearse(
-    plan: Plan, session: Session, *, perform: Perform | None = None, seconds: float = TRY_SECONDS
-) -> Outcome:
-    """Ask the server what it would say (dryRun=All), a few calls at a time, `seconds` at most.
-
-    Allowed in read-only mode, changes nothing. What is judged only once an earlier call is done is not tried.
-    `refused` tells what the plan would meet; `untried` that the server cannot tell; `failed` that no answer
-    came; `unchanged` that what it deletes is already gone.
-    """
-    slots = asyncio.Semaphore(AT_ONCE)
-    steps = (*plan.calls, *plan.later)
-    alone = [call for at, call in enumerate(steps) if not needs_earlier(call, steps[:at])]
-    later = () if plan.goes_on is None else plan.goes_on.evictions
-    said: dict[int, Outcome] = {}
-
-    async def one(at: int, call: Call) -> None:
-        async with slots:
-            one_said = await _tried(call, session, perform or real_perform())
-            said[at] = _moved_hold(plan, call, one_said)
-        if at >= len(alone) and not _is_barred(said[at]):
-            said[at] = Outcome(state="done", sentence="")
-
-    try:
-        async with asyncio.timeout(seconds):
-            await asyncio.gather(*(one(at, call) for at, call in enumerate((*alone, *later))))
-    except TimeoutError:
-        said[len(alone) + len(later)] = Outcome(
-            state="failed", sentence=f"no answer to the dry run within {seconds:g} s"
-        )
-    told = [said[at] for at in sorted(said)]
-    for state in ("refused", "failed", "untried"):
-        found = [it for it in told if it.state == state]
-        if found:
-            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            return msgspec.structs.replace(found[0], sentence=f"{found[0].sentence}{more}")
-    if told and all(it.state == "unchanged" for it in told) and len(alone) == len(steps):
-        return told[0]
-    rest = len(steps) - len(alone)
-    more = f"; {rest} of {len(steps)} steps depend on the others and cannot be tried first" if rest else ""
-    own = "; ".join(dict.fromkeys(it.sentence for it in told if it.sentence))
-    return Outcome(state="done", sentence=f"{own or 'the cluster would accept it'}{more}")
-
-
-def _is_barred(said: Outcome) -> bool:
-    """Whether an eviction of a drain would be refused also later: not so while a budget or the server's load
-    holds it, nor where the pod is gone by then."""
-    if said.state == "failed":
-        return True
-    status = 0 if said.refusal is None else said.refusal.status
-    return bool(status) and status not in (404, 409, 429) and status < 500
-
-
-async def _tried(call: Call, session: Session, send: Perform) -> Outcome:
-    """What the server says to one call without doing it."""
-    try:
-        answer = await send(session, call, dry_run=True)
-    except NotTried as error:
-        return Outcome(state="untried", sentence=explain(_target(call), error), refusal=error.said)
-    except Refused as error:
-        if call.replaces and error.said.is_taken:
-            return Outcome(state="done", sentence="")
-        return _refused(call, error)
-    except NoConnection as error:
-        return Outcome(state="failed", sentence=error.sentence)
-    return Outcome(state="done", sentence=_told(answer))
-
-
-def _moved_hold(plan: Plan, call: Call, said: Outcome) -> Outcome:
-    """A hold that somebody took between read and write is a newer object: it is read, and told by whom."""
-    is_taken = said.refusal is not None and said.refusal.is_taken
-    if plan.hold is None or not plan.hold.path or call is not plan.calls[0] or not is_taken:
-        return said
-    return msgspec.structs.replace(said, is_moved=True)
-
-
-def _refused(call: Call, error: Refused) -> Outcome:
-    if (call.method == "DELETE" or is_eviction(call)) and error.said.is_gone:
-        return Outcome(state="unchanged", sentence=f"{call.target} is already gone", refusal=error.said)
-    return Outcome(
-        state="refused",
-        sentence=explain(_target(call), error),
-        refusal=error.said,
-        is_moved=error.said.is_changed,
-    )
-
-
-def _target(call: Call) -> str:
-    return call.target or call.path
 
 
 async def carry_out(
@@ -231,6 +91,13 @@ async def carry_out(
 
 
 _LAPSED: Final = "too slow: the Lease of the pool may have expired, so nothing more was sent; try again"
+
+
+@runtime_checkable
+class _Readable(Protocol):
+    """An answer with a body."""
+
+    def json(self) -> Any: ...
 
 
 class _Run:
@@ -277,7 +144,7 @@ class _Run:
         left: list[Outcome] = []
         total = len(self._plan.calls)
         for number, call in enumerate(self._plan.calls, 1):
-            one = await self._noted(_marked(call, self._audit_id), number)
+            one = await self._noted(marked(call, self._audit_id), number)
             if one.state not in ("done", "unchanged"):
                 left.append(one)
         if not left:
@@ -305,7 +172,7 @@ class _Run:
         try:
             one = await self._one(msgspec.structs.replace(call, request_id=entry.server_audit_id))
         except asyncio.CancelledError:
-            told = unknown_sentence(_target(call), "it was interrupted", "nothing was read")
+            told = unknown_sentence(target_of(call), "it was interrupted", "nothing was read")
             with suppress(CockpitError):
                 self._audit.append(self._after(entry, Outcome(state="unknown", sentence=told)))
             raise
@@ -343,14 +210,14 @@ class _Run:
                 with suppress(CockpitError):  # the plan ends here, and was not broken off
                     self._audit.append(self._after(self._entry(call, number, is_sent=False), one))
             else:
-                one = await self._noted(_marked(call, self._audit_id), number)
+                one = await self._noted(marked(call, self._audit_id), number)
             warnings += one.warnings
             if one.state == "unchanged" and is_replaced(self._plan, call):
                 return self._end(msgspec.structs.replace(one, state="refused"), number)
             if one.state == "unchanged":
                 gone += 1
             elif one.state != "done":
-                one = _moved_hold(self._plan, call, one)
+                one = moved_hold(self._plan, call, one)
                 if one.state != "unknown":  # what may still come keeps the pool until its Lease lapses
                     await self._give_back(number)
                 return self._end(msgspec.structs.replace(one, warnings=tuple(warnings)), number)
@@ -391,12 +258,12 @@ class _Run:
                     told = f"{self._done} (it was created by this request)"
                     return Outcome(state="done", sentence=told, warnings=_dropped(call, found.tree))
                 if found.effect is Effect.UNKNOWN:
-                    told = unknown_sentence(_target(call), "the name is taken, perhaps by this", found.why)
+                    told = unknown_sentence(target_of(call), "the name is taken, perhaps by this", found.why)
                     return Outcome(state="unknown", sentence=told, refusal=error.said)
-            return _refused(call, error)
+            return refused_outcome(call, error)
         except NoConnection as error:
             return await self._settled(call, error)
-        more = f" ({told})" if (told := _told(answer)) else ""
+        more = f" ({told})" if (told := sentence_of(answer)) else ""
         return Outcome(
             state="done",
             sentence=f"{self._done}{more}",
@@ -418,10 +285,10 @@ class _Run:
             return Outcome(state="done", sentence=told, warnings=_dropped(call, found.tree))
         is_over = found.is_final or (isinstance(lost, OutcomeUnknown) and lost.is_over)
         if found.effect is Effect.NOT_APPLIED and is_over:
-            told = f"{lost.sentence}; {_target(call)} does not show the change: refresh and retry"
+            told = f"{lost.sentence}; {target_of(call)} does not show the change: refresh and retry"
             return Outcome(state="failed", sentence=told, refusal=said)
         why = found.why or "it does not show the change so far"
-        told = unknown_sentence(_target(call), lost.sentence, why)
+        told = unknown_sentence(target_of(call), lost.sentence, why)
         return Outcome(state="unknown", sentence=told, refusal=said, is_cut=said is None or found.is_cut)
 
     def _entry(self, call: Call, number: int, *, is_sent: bool = True) -> Entry:
@@ -488,11 +355,3 @@ def _has_field(tree: Any, field: str) -> bool:
     if isinstance(tree, dict):
         return field in tree or any(_has_field(one, field) for one in tree.values())
     return isinstance(tree, list) and any(_has_field(one, field) for one in tree)
-
-
-def _told(answer: object) -> str:
-    return answer.sentence if isinstance(answer, _Telling) else ""
-
-
-def _marked(call: Call, audit_id: str) -> Call:
-    return outside_marked(call, audit_id) if call.via else marked(call, audit_id)

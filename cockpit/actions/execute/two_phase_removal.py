@@ -11,11 +11,11 @@ from typing import Protocol
 
 import msgspec
 
-from cockpit.actions.perform import AuditLog, Perform, carry_out
-from cockpit.actions.plan_diff import does_the_same
+from cockpit.actions.execute.execute_plan import AuditLog, carry_out
+from cockpit.actions.execute.replan import TRIES, does_the_same
+from cockpit.actions.execute.send_call import Perform
 from cockpit.actions.planning import Make
 from cockpit.actions.pool_lease import give_up_call
-from cockpit.actions.replan import TRIES
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
 from cockpit.model.plan import Call, Outcome, Plan, PoolLeaseHandle

@@ -12,15 +12,16 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from cockpit.actions.applied_fields import with_appliers
-from cockpit.actions.bulk import Result, Sweep, carry_all, make_sweep, summary, try_all
+from cockpit.actions.execute.bulk_plan import BulkPlan, Result, carry_all, make_bulk_plan, summary, try_all
+from cockpit.actions.execute.dry_run import TRY_SECONDS
+from cockpit.actions.execute.execute_plan import AuditLog
+from cockpit.actions.execute.replan import Differs, carry_replanned, reads_the_same, rehearse_replanned
+from cockpit.actions.execute.replan import changes as changes_of
+from cockpit.actions.execute.send_call import Perform
+from cockpit.actions.execute.two_phase_removal import Back, Settling
 from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.others import with_others, with_others_of
-from cockpit.actions.perform import TRY_SECONDS, AuditLog, Perform
-from cockpit.actions.plan_diff import Differs, reads_the_same
-from cockpit.actions.plan_diff import changes as changes_of
 from cockpit.actions.planning import FreshPlanning, Make, Planning
-from cockpit.actions.replan import carry_replanned, rehearse_replanned
-from cockpit.actions.settle import Back, Settling
 from cockpit.actions.shell import words_line
 from cockpit.actions.target_kinds import KINDS
 from cockpit.actions.verbs.verb import Verb
@@ -139,9 +140,9 @@ async def carry_verb(
     many = await conduct_all(prepared, session, audit, clock, asker=asker, told=told)
     if many is None:
         return None
-    sweep, results = many
-    ended = summary(intent.verb, results, len(sweep.left_out))
-    return Done(ended, results, sweep.left_out)
+    bulk, results = many
+    ended = summary(intent.verb, results, len(bulk.left_out))
+    return Done(ended, results, bulk.left_out)
 
 
 async def carry_plan(
@@ -265,7 +266,7 @@ async def prepare(
     fresh: FreshPlanning,
     *,
     shell: str = "",
-) -> Single | Sweep:
+) -> Single | BulkPlan:
     """The plan for one thing, or one of many under one confirmation.
 
     With `shell`, a line that tells them by another way than their names (an age), they are many even where
@@ -278,10 +279,10 @@ async def prepare(
         again = _weighed(of(things[0]), fresh)
         return Single(await again(), again, _backer(verb, things[0], fresh))
     more = verb.option_words(options)
-    sweep = await make_sweep(
+    bulk = await make_bulk_plan(
         verb, reached, of, planning.store, context=planning.context, more=more, shell=shell
     )
-    return await with_others_of(fresh(), sweep)
+    return await with_others_of(fresh(), bulk)
 
 
 # ---- dry run, question, carrying out
@@ -347,7 +348,7 @@ async def conduct(
 
 
 async def conduct_all(
-    sweep: Sweep,
+    bulk: BulkPlan,
     session: Session,
     audit: Callable[[], AuditLog],
     clock: Clock,
@@ -355,17 +356,17 @@ async def conduct_all(
     asker: Asker,
     perform: Perform | None = None,
     told: Callable[[Result], None] = lambda _result: None,
-) -> tuple[Sweep, tuple[Result, ...]] | None:
+) -> tuple[BulkPlan, tuple[Result, ...]] | None:
     """The same for one verb on many jobs: whom the server would refuse is left out before yes.
 
-    The answer is the sweep as it was confirmed and what became of each of its jobs; None for no.
+    The answer is the bulk plan as it was confirmed and what became of each of its jobs; None for no.
     """
 
-    async def trial() -> Tried[Sweep]:
-        left, verdict = await try_all(sweep, session, perform=perform)
+    async def trial() -> Tried[BulkPlan]:
+        left, verdict = await try_all(bulk, session, perform=perform)
         return Tried(left, left.face, verdict, left_out=left.left_out)
 
-    confirmed = await _answered(asker, sweep.face, (), trial())
+    confirmed = await _answered(asker, bulk.face, (), trial())
     if confirmed is None:
         return None
     return confirmed.what, await carry_all(
