@@ -13,14 +13,13 @@ from cockpit.actions.field_choices import ask_offers, ask_topologies
 from cockpit.actions.forward import find_board, hold_open
 from cockpit.actions.idle_reads import IdleReads, judge_all, read_idle, read_idle_once
 from cockpit.actions.named_objects import refuse_absent
-from cockpit.actions.on_demand_reads import read_on_demand
 from cockpit.actions.owner_reads import read_owner_tree
 from cockpit.actions.scaler_reads import read_scalers
 from cockpit.actions.surroundings import ask_surroundings
-from cockpit.actions.verdict_reads import with_reads
+from cockpit.actions.verdict_reads import read_on_demand, with_reads
 from cockpit.errors import BadInput, BadValue, NoConnection
-from cockpit.kube.contexts import context_names, context_namespaces
 from cockpit.kube.discovery import Served, discover
+from cockpit.kube.kubeconfig import context_names, context_namespaces
 from cockpit.kube.log_fan_in import LogFanIn, read_once
 from cockpit.kube.log_streams import refuse_unsplit
 from cockpit.kube.object_details import detail_of

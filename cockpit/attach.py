@@ -25,8 +25,7 @@ from cockpit.model.record import Kind
 from cockpit.model.trust import Trust
 from cockpit.model.watched import Watched
 from cockpit.pools import registry as pool_owners
-from cockpit.pools.kept_events import kept_events
-from cockpit.pools.sightings import Sightings
+from cockpit.pools.sightings import Sightings, kept_events
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
 from cockpit.supervise import Note, Sleep, Tell, Work, kept_up

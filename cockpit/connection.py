@@ -10,7 +10,6 @@ from cockpit.errors import Refused
 from cockpit.kube.access_reviews import AccessReviews
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.feed import Feed
-from cockpit.kube.proxy import reader
 from cockpit.kube.refusal import refusal_of, refused
 from cockpit.kube.resource import SERVICES
 from cockpit.kube.session import ApiSession, SessionOptions, open_session
@@ -53,3 +52,20 @@ def server_reads(session: ApiSession) -> ServerReads:
         return answer.body
 
     return ServerReads(reader(session), list_services, read_page, session.pulse.returned)
+
+
+LONGEST_SECONDS = 120.0
+"""Callers have shorter timeouts and cancel."""
+
+
+def reader(session: ApiSession) -> Callable[[str, Sequence[tuple[str, str]], int], Awaitable[ApiAnswer]]:
+    """A function that asks a path of the API server: (path, query, most bytes) -> answer of any status.
+    It raises as `Session.request` does: Refused where the guard forbids it, NoConnection without an
+    answer."""
+
+    async def get(path: str, query: Sequence[tuple[str, str]], limit_bytes: int) -> ApiAnswer:
+        return await session.request(
+            "GET", path, query=query, accept="*/*", timeout_seconds=LONGEST_SECONDS, limit_bytes=limit_bytes
+        )
+
+    return get

@@ -11,9 +11,9 @@ from cockpit.errors import BadInput
 from cockpit.fit.pod_sets import pods_asked
 from cockpit.fit.reasons import asked_lines
 from cockpit.gangs import registry
-from cockpit.gangs.attach import attach
 from cockpit.gangs.conflicts import engines_named
 from cockpit.gangs.engine import InstalledEngine, Topologies
+from cockpit.gangs.form_choice import attach
 from cockpit.gangs.manifests import Attached
 from cockpit.jobs.render import advice, queue_of, remarks, render
 from cockpit.jobs.template import Template
@@ -53,7 +53,7 @@ def plan_submit(
     """The plan that creates the object.
 
     `namespace` is used when `values` names none. With a `store`, a name that is taken and a queue that does
-    not exist are told before anything is sent. `engine` (see `cockpit.gangs.attach`) may name its queue or
+    not exist are told before anything is sent. `engine` (`cockpit.gangs.form_choice`) may name its queue or
     scheduler behind a colon. Raises BadInput with one sentence.
     """
     _refuse_unserved(template, lookup, findings)

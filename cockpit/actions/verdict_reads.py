@@ -5,12 +5,12 @@ Each list and each object is read once, and bounded; what may not be read stays 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from cockpit.actions.progress_reads import read_progress
 from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_budgets, ask_surroundings, needs_of
 from cockpit.catalogue import Unwatched
 from cockpit.errors import BadInput, CockpitError, Refused
@@ -18,7 +18,9 @@ from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.gangs import registry
 from cockpit.gangs.manifests import ApiKind
 from cockpit.jobs.owner_chain import owner_record
-from cockpit.jobs.run_log import container_of
+from cockpit.jobs.progress import Patterns, fraction_done
+from cockpit.jobs.run_log import container_of, patterns_for
+from cockpit.jobs.template import Library, load_library
 from cockpit.kube.log_fan_in import read_once
 from cockpit.kube.objects import get_object, list_trees
 from cockpit.kube.resource import NAMESPACES, PODS, Resource
@@ -32,6 +34,7 @@ from cockpit.triage.context import NO_TREES, ClusterView
 from cockpit.triage.engine import decided_by, job_behind
 from cockpit.triage.judgement import is_up
 from cockpit.triage.on_demand import COMPOSED, Need, ObjectsRead
+from cockpit.triage.verdicts import Verdicts
 from cockpit.triage.wanted import wanted_of
 
 MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
@@ -260,3 +263,85 @@ async def last_lines(session: ApiSession, pod: Pod) -> str:
         session, source, tail_lines=TAIL_LINES, limit_bytes=LOG_BYTES, is_previous=is_previous
     )
     return "\n".join(line.text for line in found)
+
+
+# ---- rows in sight
+
+
+async def read_on_demand(
+    session: ApiSession,
+    lookup: Lookup,
+    verdicts: Verdicts,
+    rows: Iterable[tuple[Pod, ...]],
+    now_seconds: float,
+) -> bool:
+    """Read what these rows (the members of each) lack; whether anything new was learnt.
+
+    Raises NoConnection.
+    """
+    known = verdicts.on_demand
+    pods = known.unread(rows)
+    lines = await asyncio.gather(*(_lines(session, pod) for pod in pods))
+    heard = [verdicts.hear(pod, line) for pod, line in zip(pods, lines, strict=True)]
+    needs = known.unread_objects(now_seconds)
+    view = verdicts.view(now_seconds)
+    found = [await objects_for(session, lookup, need, job, view) for need, job in needs]
+    taken = [verdicts.take_objects(need, read) for (need, _), read in zip(needs, found, strict=True)]
+    is_new = any(heard) or any(taken)
+    if not known.needs_budgets(view.store, now_seconds):
+        return is_new
+    return known.take_budgets(await ask_budgets(session), now_seconds) or is_new
+
+
+async def _lines(session: ApiSession, pod: Pod) -> str:
+    """ "" where we may not read them, or the node has them no more."""
+    try:
+        return await last_lines(session, pod)
+    except Refused:
+        return ""
+
+
+# ---- how far a job has come
+
+
+MOST_JOBS: Final = 8
+"""Logs that are read for one answer: of the jobs that hold most GPUs, for their ends free most."""
+PROGRESS_LINES: Final = 60
+PROGRESS_BYTES: Final = 32 << 10
+
+
+async def read_progress(
+    session: ApiSession, view: ClusterView, folders: tuple[Path, ...] = ()
+) -> dict[str, float]:
+    """Done so far (0..1) by the key of the job; those whose logs do not tell it, or may not be read, are not
+    in it. `folders` hold templates besides ours, with patterns of their own. Raises nothing."""
+    running = [(job, pods[0]) for job in view.jobs.jobs.values() if (pods := _telling(job, view))]
+    running.sort(key=lambda pair: (-pair[0].gpus_allocated, pair[0].key))
+    asked = running[:MOST_JOBS]
+    if not asked:
+        return {}
+    library = await asyncio.to_thread(_library, folders)
+    found = await asyncio.gather(*(_of(session, job, pod, library) for job, pod in asked))
+    return {job.key: done for (job, _), done in zip(asked, found, strict=True) if done is not None}
+
+
+def _telling(job: Job, view: ClusterView) -> list[Pod]:
+    """The members that run, the one first that tells of all: a launcher, else the first rank."""
+    if not job.gpus_allocated:
+        return []
+    return [pod for pod in view.jobs.members(job.key) if pod.phase == "Running" and pod.node]
+
+
+async def _of(session: ApiSession, job: Job, pod: Pod, library: Library) -> float | None:
+    patterns = Patterns(patterns_for(job.kind, job.api_version, library.templates.values()))
+    source = LogSource(pod.uid, pod.namespace, pod.name, pod.name, container_of(pod))
+    try:
+        lines = await read_once(session, source, tail_lines=PROGRESS_LINES, limit_bytes=PROGRESS_BYTES)
+    except CockpitError:
+        return None
+    return fraction_done(patterns.read_all(line.text for line in lines))
+
+
+@lru_cache(maxsize=4)
+def _library(folders: tuple[Path, ...]) -> Library:
+    return load_library(folders)

@@ -1,10 +1,12 @@
 """Engine and queue of a form: they follow what the cluster has until a person decides otherwise."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from cockpit.gangs import registry
+from cockpit.errors import BadInput
+from cockpit.gangs import conflicts, registry
 from cockpit.gangs.choose_engine import Detected
+from cockpit.gangs.manifests import Attached
 
 _NONE = registry.NONE.word
 
@@ -54,3 +56,29 @@ def engine_word(engine: str, values: Mapping[str, str], found: Detected) -> tupl
     if (queue and chosen.admits is not None) or (engine == found.engine == _NONE and not queue):
         return "", given
     return engine, given
+
+
+# ---- the manifest
+
+
+def attach(word: str, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
+    """The manifest under the engine; "" leaves it under what its template's own fields say.
+
+    Raises BadInput for an engine that is not known, for `none` where the manifest names one, and for what is
+    known to go wrong.
+    """
+    engine = registry.engine_called(word) if word else registry.NONE
+    if engine is None:
+        raise BadInput(f"engine {word!r} is not one of {', '.join(registry.words())}")
+    made = engine.attach(manifest, queue=queue, scheduler=scheduler)
+    if word == registry.NONE.word:
+        _refuse_named(manifest)
+    for sentence in conflicts.refusals(made.manifest):
+        raise BadInput(f"this cannot work: {sentence}")
+    return made
+
+
+def _refuse_named(manifest: Mapping[str, Any]) -> None:
+    for engine in conflicts.engines_named(manifest):
+        remedy = "leave the queue empty" if engine.admits is not None else "choose another template"
+        raise BadInput(f"engine none, and the manifest names {engine.name}: {remedy}, or choose that engine")

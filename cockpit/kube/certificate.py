@@ -3,9 +3,15 @@
 TLS tells only that a server refused a certificate; which one it was and since when stands in the certificate.
 """
 
+import contextlib
+import os
 import ssl
+import tempfile
 from collections.abc import Iterator
+from contextvars import ContextVar
 from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
 
 import msgspec
 
@@ -60,3 +66,52 @@ def _seconds(tag: int, text: bytes) -> float:
     if tag == _UTC_TIME:
         digits = ("19" if int(digits[:2]) >= 50 else "20") + digits
     return datetime.strptime(digits, "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
+
+
+# ---- keys and certificates as files
+
+
+class SecretFiles:
+    """`with SecretFiles() as files`: what was put is there as long as the block."""
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._folder = ""
+
+    def __enter__(self) -> Self:
+        self._token = _IN_FORCE.set(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _IN_FORCE.reset(self._token)
+        self._stack.close()
+
+    def put(self, content: str | bytes) -> str:
+        """The path under which this process reads the content. Raises OSError."""
+        data = content.encode() if isinstance(content, str) else content
+        handle, path = self._new()
+        with os.fdopen(os.dup(handle), "wb") as file:
+            file.write(data)
+        return path
+
+    def _new(self) -> tuple[int, str]:
+        if hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd"):
+            handle = os.memfd_create("gpu-cockpit", os.MFD_CLOEXEC)
+            path = f"/proc/self/fd/{handle}"
+        else:
+            self._folder = self._folder or self._stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="gpu-cockpit-")
+            )
+            handle, path = tempfile.mkstemp(dir=self._folder)
+        self._stack.callback(os.close, handle)
+        return handle, path
+
+
+_IN_FORCE: ContextVar[SecretFiles] = ContextVar("secret_files")
+
+
+def keep_for_loader(content: str | bytes, *_: Any, **__: Any) -> str:
+    """What stands for the function by which kubernetes.aio's loader makes its temporary files."""
+    return _IN_FORCE.get().put(content)

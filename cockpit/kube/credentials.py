@@ -17,7 +17,7 @@ from typing import Any
 from cockpit.clock import Clock
 from cockpit.errors import LoginExpired, NoConnection
 from cockpit.kube import oidc
-from cockpit.kube.certificate import validity_of
+from cockpit.kube.certificate import SecretFiles, keep_for_loader, validity_of
 from cockpit.kube.exec_plugin import ExecCredential
 from cockpit.kube.kubeconfig import Chosen, choose
 from cockpit.kube.kubernetes_client import (
@@ -30,7 +30,6 @@ from cockpit.kube.kubernetes_client import (
     load_incluster_config,
 )
 from cockpit.kube.logins import Logins, due_seconds_of
-from cockpit.kube.secret_files import SecretFiles, keep_for_loader
 from cockpit.sanitise import clean
 
 kube_config._create_temp_file_with_content = keep_for_loader

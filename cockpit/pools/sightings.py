@@ -3,8 +3,13 @@
 from collections.abc import Iterable
 from typing import Final
 
+from cockpit.model.batch import Batch
+from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools.registry import kept_reasons
 
 _STAYS: Final = ("DaemonSet", "Node")
 
@@ -60,3 +65,22 @@ def keeps_from_idling(pod: Pod) -> bool:
 
 
 NO_SIGHTINGS = Sightings()
+
+
+# ---- events that are kept
+
+
+MOST = 500
+
+
+def kept_events(batch: Batch, truth: StoreReader) -> Batch | None:
+    """Those of a batch of events that are kept, and the oldest that go for them; None: it has none."""
+    reasons = kept_reasons()
+    found = [one for one in batch.changed if one.reason in reasons and one.object_kind != "Pod"]
+    if not found:
+        return None
+    known: dict[str, Event] = {**truth.records(Kind.OWNER_EVENT), **{one.uid: one for one in found}}
+    oldest = sorted(known.values(), key=lambda one: (one.last_seconds or 0.0, one.uid))[:-MOST]
+    going = {one.uid for one in oldest}
+    stays = tuple(one for one in found if one.uid not in going)
+    return Batch(kind=Kind.OWNER_EVENT, changed=stays, removed=tuple(sorted(going)))

@@ -7,9 +7,12 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+import msgspec
+
 from cockpit.clock import Clock
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Gpu
+from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
@@ -23,7 +26,6 @@ from cockpit.telemetry.focus import Focus, Looking, RefreshPace, everything
 from cockpit.telemetry.history import AGAIN_SECONDS, Line, Past
 from cockpit.telemetry.lately import Stretch
 from cockpit.telemetry.nap import Wake, from_now, nap
-from cockpit.telemetry.pod_usage import Beside
 from cockpit.telemetry.source import LAG_SECONDS, MANY_CARDS, TelemetrySource
 from cockpit.telemetry.staleness import FORGET_SECONDS, aged, is_forgotten
 from cockpit.telemetry.uses import MOST_PODS
@@ -412,3 +414,38 @@ class Poller:
         self._sink(Batch(kind=Kind.GPU, changed=shifted(changed, self._shifted_by), status=status))
         self._beside.tell((), (), ())  # their age is unknown
         return pause
+
+
+# ---- usage of pods
+
+
+class Beside:
+    """Hands on what changed since the last round; what a round does not tell of goes."""
+
+    def __init__(self, sink: Callable[[Batch], None]) -> None:
+        self._sink = sink
+        self._details: dict[str, GpuDetail] = {}
+        self._uses: dict[str, PodUse] = {}
+
+    def tell(self, details: Sequence[GpuDetail], uses: Sequence[PodUse], cards: Iterable[Gpu]) -> None:
+        """Second records of the nodes whose page is open, and use of the pods on screen; `cards` are all
+        cards, by which clones of one UUID are told apart."""
+        names = {(card.node, card.uuid.replace(f"@{card.node}", "")): card.uuid for card in cards if details}
+        new: dict[str, GpuDetail] = {}
+        for item in details:
+            uuid = names.get((item.node, item.uuid), item.uuid)
+            new[uuid] = item if uuid == item.uuid else msgspec.structs.replace(item, uuid=uuid)
+        changed = tuple(one for uuid, one in new.items() if self._details.get(uuid) != one)
+        removed = tuple(uuid for uuid in self._details if uuid not in new)
+        self._details = new
+        if changed or removed:
+            self._sink(Batch(kind=Kind.GPU_DETAIL, changed=changed, removed=removed))
+        self._tell_uses(uses)
+
+    def _tell_uses(self, uses: Sequence[PodUse]) -> None:
+        new = {item.uid: item for item in uses}
+        changed = tuple(one for uid, one in new.items() if self._uses.get(uid) != one)
+        removed = tuple(uid for uid in self._uses if uid not in new)
+        self._uses = new
+        if changed or removed:
+            self._sink(Batch(kind=Kind.POD_USE, changed=changed, removed=removed))

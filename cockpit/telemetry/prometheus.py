@@ -4,13 +4,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 from cockpit.daemon_thread import apart
 from cockpit.errors import CockpitError
+from cockpit.model.batch import Phase
+from cockpit.sanitise import clean
 from cockpit.telemetry import rows
-from cockpit.telemetry.faults import Complaint, TelemetryError, Unheard, refused_by_cluster
-from cockpit.telemetry.http_protocol import Http, Query
+from cockpit.telemetry.faults import Complaint, TelemetryError, Throttled, Unheard, refused_by_cluster
+from cockpit.telemetry.http_protocol import Http, HttpAnswer, Query
 from cockpit.telemetry.rows import Found, Row, Unreadable
-from cockpit.telemetry.verdict import refuse_no_data
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -134,3 +137,60 @@ def _first_of(words: Sequence[str]) -> str:
 def _instant(promql: str, at_seconds: float | None) -> Query:
     when = () if at_seconds is None else (("time", f"{at_seconds:.3f}"),)
     return (("query", promql), *when)
+
+
+# ---- whether it may be used
+
+
+_SENTENCE = 160
+_LOOKED_AT_BYTES = 65_536
+
+
+def refuse_no_data(who: str, answer: HttpAnswer) -> None:
+    """Raises TelemetryError for everything but a 200 that may be data. `who` names the server."""
+    status, body = answer.status, answer.body
+    if 300 <= status < 400:
+        raise TelemetryError(
+            f"{who} redirects (HTTP {status}), most likely to a login page; "
+            "set a URL that takes this cluster's credentials.",
+            Phase.NOT_LOGGED_IN,
+        )
+    if status == 401:
+        raise TelemetryError(
+            f"{who} rejects the credentials (HTTP 401); give --prometheus-token-file, or "
+            "--prometheus-username with --prometheus-password-file.",
+            Phase.NOT_LOGGED_IN,
+        )
+    if status == 403:
+        why = said(body) or "these credentials may not read it"
+        raise TelemetryError(
+            f"{who} is denied (HTTP 403): {why.rstrip('.')}; ask for read access to its API, or for `get` on "
+            "services/proxy where it is reached through the API server.",
+            Phase.DENIED,
+        )
+    if status in (429, 503) and answer.retry_after_seconds is not None:
+        what = "throttles us" if status == 429 else "is overloaded or starting"
+        raise Throttled(f"{who} {what} (HTTP {status})", answer.retry_after_seconds)
+    if status == 404:
+        raise TelemetryError(f"{who} was not found (HTTP 404): {said(body) or 'check the URL'}")
+    if status >= 400:
+        raise TelemetryError(f"{who} refuses (HTTP {status}): {said(body) or 'no reason given'}")
+    if status != 200:
+        raise TelemetryError(f"{who} answers HTTP {status} instead of data; check the URL.")
+    if "html" in answer.content_type.lower() or body[:64].lstrip()[:1] == b"<":
+        raise TelemetryError(
+            f"{who} answers with a web page instead of data, most likely a login page; check the URL.",
+            Phase.NOT_LOGGED_IN,
+        )
+
+
+def said(body: bytes | bytearray) -> str:
+    """The server's own words: Prometheus' `error`, the API server's `message`, else nothing."""
+    try:
+        tree: Any = msgspec.json.decode(body[:_LOOKED_AT_BYTES])
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(tree, dict):
+        return ""
+    words = tree.get("error") or tree.get("message") or ""
+    return " ".join(clean(words, _SENTENCE).split()) if isinstance(words, str) else ""

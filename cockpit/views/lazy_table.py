@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
+from operator import is_not
 from typing import Any, Generic, TypeVar
 
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.model.namespaces import Namespaces
-from cockpit.views.name_order import NameOrder
-from cockpit.views.order import RankOrder, Value, sort_rows
+from cockpit.views.order import RankOrder, Value, natural_uncached, sort_rows
 from cockpit.views.view_state import COMPARE, Filter, Measure, Term, ViewState, parse_filter
 
 R = TypeVar("R")
@@ -262,3 +263,74 @@ class View(Generic[R]):
             return rows[::-1] if state.descending else rows
         of = value
         return sort_rows(rows, lambda row: of(row, now_seconds), descending=state.descending)
+
+
+# ---- order of names
+
+
+Item = TypeVar("Item")
+
+
+class NameOrder(Generic[Item]):
+    """Rows of one table in natural order of their names; rows of one name stand in the order given.
+
+    A key stands for one object whose name never changes, and rows come in the order of a table of the store:
+    known ones as before, new ones last. Rows that come otherwise are ordered rightly too, only slower.
+    """
+
+    def __init__(self, key: Callable[[Item], str], name: Callable[[Item], str]) -> None:
+        self._key = key
+        self._name = name
+        self._given: Sequence[Item] = ()
+        self._order: list[int] = []  # indices of `given`, by name
+        self._names: list[str] = []  # in that order
+        self._rows: list[Item] = []
+
+    def sorted(self, rows: list[Item]) -> list[Item]:
+        """The rows by name. Neither the argument nor the answer may be changed afterwards."""
+        if self._is_grown(rows):
+            if len(rows) == len(self._given) and not any(map(is_not, rows, self._given)):
+                return self._rows
+            known = len(self._given)
+        else:
+            known = self._forget_removed(rows)
+        self._merge(rows, known)
+        self._given = rows
+        self._rows = [rows[index] for index in self._order]
+        return self._rows
+
+    def _is_grown(self, rows: list[Item]) -> bool:
+        """True where nothing was removed: every known row has its place, be it as another record."""
+        given, key = self._given, self._key
+        if len(rows) < len(given):
+            return False
+        changed = compress(range(len(given)), map(is_not, given, rows))
+        return all(key(given[index]) == key(rows[index]) for index in changed)
+
+    def _forget_removed(self, rows: list[Item]) -> int:
+        """Take the rows that are gone out of the order; answers with how many stay, the first of `rows`."""
+        key, count = self._key, len(rows)
+        place_of: list[int] = []  # index of `given` -> index of `rows`, -1 where it is gone
+        at = 0
+        for old in self._given:
+            if at < count and (rows[at] is old or key(rows[at]) == key(old)):
+                place_of.append(at)
+                at += 1
+            else:
+                place_of.append(-1)
+        kept = [(place_of[index], name) for index, name in zip(self._order, self._names, strict=True)]
+        self._order = [index for index, _ in kept if index >= 0]
+        self._names = [name for index, name in kept if index >= 0]
+        return at
+
+    def _merge(self, rows: list[Item], known: int) -> None:
+        """Bring the rows from `known` on into the order."""
+        if known == len(rows):
+            return
+        name = self._name
+        names = self._names + [natural_uncached(name(row)) for row in rows[known:]]
+        order = self._order + list(range(known, len(rows)))
+        # A long ordered run and a short tail, compared as plain strings: the sort merges them.
+        by_name = sorted(range(len(names)), key=names.__getitem__)
+        self._names = [names[place] for place in by_name]
+        self._order = [order[place] for place in by_name]

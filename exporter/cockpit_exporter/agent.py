@@ -1,5 +1,7 @@
 """The parts together: threads that read, and what a scrape sees of them."""
 
+import os
+import re
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,7 +12,6 @@ from prometheus_client.metrics_core import Metric
 
 from cockpit_exporter import dcgm_names, exposition
 from cockpit_exporter.attribution import Joined, join
-from cockpit_exporter.cgroups import pod_names, pod_of_process
 from cockpit_exporter.collector import Collector, CollectorPace
 from cockpit_exporter.driver import Nvml
 from cockpit_exporter.kubelet import KEPT_SECONDS, KubeletWatch
@@ -154,3 +155,46 @@ class Agent:
         if self._settings.dcgm_names == "C":
             return dcgm_names.page(self.seen(), "C")
         return exposition.page(self.seen())
+
+
+_POD = re.compile(
+    r"[/-]pod(?P<uid>[0-9a-f]{8}(?P<dash>[-_])[0-9a-f]{4}(?P=dash)[0-9a-f]{4}(?P=dash)[0-9a-f]{4}"
+    r"(?P=dash)[0-9a-f]{12}"
+    r"|[0-9a-f]{32})(?=[/.]|$)",
+    re.MULTILINE,
+)
+"""kubepods-burstable-pod1c2d_....slice (systemd driver) or kubepods/burstable/pod1c2d-... (cgroupfs); pods
+from files have 32 digits."""
+
+MOST_BYTES = 65_536
+
+
+def pod_uid(cgroup: str) -> str:
+    """The UID of the pod that this cgroup file speaks of, "" where it is no pod's. The innermost counts."""
+    found = ""
+    for match in _POD.finditer(cgroup):
+        found = match["uid"].replace("_", "-")
+    return found
+
+
+def pod_of_process(proc: Path) -> Callable[[int], str]:
+    """A function from pid to pod UID; "" where the process is gone or not ours to see."""
+
+    def of(pid: int) -> str:
+        try:
+            with (proc / str(pid) / "cgroup").open("rb") as file:
+                return pod_uid(file.read(MOST_BYTES).decode("utf-8", "replace"))
+        except OSError:
+            return ""
+
+    return of
+
+
+def pod_names(pod_logs: Path) -> dict[str, tuple[str, str]]:
+    """(namespace, name) by UID from the kubelet's log folders namespace_name_uid; empty where unreadable."""
+    try:
+        entries = os.listdir(pod_logs)
+    except OSError:
+        return {}
+    split = (entry.split("_") for entry in entries)
+    return {parts[2]: (parts[0], parts[1]) for parts in split if len(parts) == 3}

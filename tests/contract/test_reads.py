@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from cockpit.connection import reader
 from cockpit.errors import CockpitError, NoConnection, Refused
 from cockpit.kube.logs import follow
 from cockpit.kube.objects import get_object
-from cockpit.kube.proxy import reader
 from cockpit.kube.resource import JOBS, NODES, PODS, Resource
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api

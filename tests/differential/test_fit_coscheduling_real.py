@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cockpit.gangs.coscheduling import API_VERSION, LABEL
-from cockpit.gangs.coscheduling.retry import ANNOTATION
+from cockpit.gangs.coscheduling import ANNOTATION, API_VERSION, LABEL
 from tests.bed import builder, engines
 from tests.bed.api import Api
 from tests.bed.bed import Bed

@@ -4,7 +4,7 @@ import curses
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, TypeVar
 
 from rich.color import ColorSystem
@@ -12,12 +12,15 @@ from rich.console import COLOR_SYSTEMS, RenderableType
 from rich.control import Control
 from textual import events
 from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.color import Color
 from textual.driver import Driver
 from textual.screen import Screen
+from textual.style import Style
+from textual.timer import Timer
 
-from cockpit_widgets.mended_textual import mend_textual
 from cockpit_widgets.shown_cells import Piece, ShownCells
 from cockpit_widgets.stand_ins import terminal_encoding
 from cockpit_widgets.terminal_writer import TerminalWriter
@@ -185,3 +188,24 @@ def erases_in_colour() -> bool:
     except curses.error:
         return False
     return curses.tigetflag("bce") > 0
+
+
+_run = Timer._run
+
+
+def mend_textual() -> None:
+    """Call before the first widget is made; again, it does nothing."""
+    StylesCache.get_inner_outer = staticmethod(backgrounds)  # type: ignore[assignment, method-assign]
+    Timer._run = _surely_run  # type: ignore[assignment, method-assign]
+
+
+@lru_cache(1024)
+def backgrounds(base: Color, background: Color) -> tuple[Style, Style]:
+    """Inside a widget, and around it."""
+    return Style(background=base + background), Style(background=base)
+
+
+async def _surely_run(timer: Timer) -> None:
+    """As it is, but the only round of a timer is not skipped for being late."""
+    timer._skip = timer._skip and timer._repeat != 0
+    await _run(timer)

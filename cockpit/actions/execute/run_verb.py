@@ -5,13 +5,12 @@ dialog stands at once; what the server would refuse is never confirmed.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from cockpit.actions.applied_fields import with_appliers
 from cockpit.actions.execute.bulk_plan import BulkPlan, Result, carry_all, make_bulk_plan, summary, try_all
 from cockpit.actions.execute.dry_run import TRY_SECONDS
 from cockpit.actions.execute.execute_plan import AuditLog
@@ -22,14 +21,17 @@ from cockpit.actions.execute.two_phase_removal import Back, Settling
 from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.others import with_others, with_others_of
 from cockpit.actions.planning import FreshPlanning, Make, Planning
+from cockpit.actions.read import read_tree
 from cockpit.actions.shell import words_line
 from cockpit.actions.target_kinds import KINDS
 from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
-from cockpit.model.plan import DrainOrder, Outcome, Plan, PoolLeaseHandle
+from cockpit.k8s.field_owners import FieldOwners, Path
+from cockpit.model.plan import Call, DrainOrder, Outcome, Plan, PoolLeaseHandle
 from cockpit.model.remembered import Reclaim
 from cockpit.model.session import Session
+from cockpit.sanitise import clean
 
 What = TypeVar("What")
 
@@ -401,3 +403,50 @@ def verdict_words(verdict: Outcome) -> str:
     if verdict.state in ("failed", "untried"):
         return f"could not be tried: {verdict.sentence}"
     return verdict.sentence
+
+
+# ---- whose fields it takes
+
+
+_OURS: Final = "gpu-cockpit"
+_MOST_READS: Final = 16
+_LONGEST_NAME: Final = 60
+
+
+async def with_appliers(planning: Planning, plan: Plan) -> Plan:
+    """The plan, with a warning for each field that it takes from a manager. What may not be read is not
+    told."""
+    warnings: list[str] = []
+    names: list[str] = []
+    for call in [one for one in plan.calls if _is_merge(one)][:_MOST_READS]:
+        try:
+            tree = await read_tree(planning.session, call.path.removesuffix("/scale"), call.target)
+        except CockpitError:
+            continue
+        owners = FieldOwners(tree)
+        for path in _changed(call.body, tree):
+            field = ".".join(map(str, path))
+            for name in (clean(one, _LONGEST_NAME) for one in owners.appliers(path) if one != _OURS):
+                warnings.append(f"{field} is held by {name} (apply): it is taken, or {name} sets it back")
+                names.append(name)
+    if not names:
+        return plan
+    told = tuple(dict.fromkeys((*plan.warnings, *warnings)))
+    return msgspec.structs.replace(plan, warnings=told, typed=plan.typed or names[0])
+
+
+def _is_merge(call: Call) -> bool:
+    return call.method == "PATCH" and isinstance(call.body, dict) and not call.via
+
+
+def _changed(body: Mapping[str, Any], tree: Any, at: Path = ()) -> Iterator[Path]:
+    """The fields of a merge patch whose values differ from those that are there, without the guard."""
+    for key, value in body.items():
+        path = (*at, key)
+        if path in (("metadata", "uid"), ("metadata", "resourceVersion")):
+            continue
+        now = tree.get(key) if isinstance(tree, Mapping) else None
+        if isinstance(value, Mapping):
+            yield from _changed(value, now, path)
+        elif value != now:
+            yield path

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cockpit.errors import BadInput
-from cockpit.gangs.coscheduling.retry import plan_retry_now
 from cockpit.gangs.draft import members_missing
 from cockpit.gangs.engine import (
     ControllerSigns,
@@ -33,12 +32,44 @@ from cockpit.gangs.manifests import (
     set_scheduler,
     templates,
 )
+from cockpit.gangs.sentence import counted
 from cockpit.gangs.standing import NOT_HELD
+from cockpit.gangs.suspend_field import patch_call
 from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup
+from cockpit.model.plan import Plan
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind, Labels
 from cockpit.model.watched import Watched
+
+ANNOTATION = "gpu-cockpit/retried-at"
+_WAITS = ("", "Pending", "PreScheduling", "Scheduling", "Unknown")
+
+
+def plan_retry_now(group: Mapping[str, Any], path: str, at: str) -> Plan:
+    """Touch the PodGroup `group` (its tree); `at` is the time as text, so that each touch is a change.
+
+    Raises BadInput for a group that does not wait.
+    """
+    metadata = group["metadata"]
+    name = f"{metadata.get('namespace', '')}/{metadata['name']}"
+    phase = str((group.get("status") or {}).get("phase") or "")
+    if phase not in _WAITS:
+        raise BadInput(f"PodGroup {name} does not wait (it is {phase}): there is nothing to retry")
+    wanted = (group.get("spec") or {}).get("minMember")
+    return Plan(
+        verb="retry",
+        title=f"Retry podgroup {name}",
+        done=f"Retried podgroup {name}",
+        calls=(patch_call(group, path, f"podgroup {name}", {"metadata": {"annotations": {ANNOTATION: at}}}),),
+        lines=(
+            f"PodGroup {name}: annotation {ANNOTATION} becomes {at}",
+            f"the scheduler tries its {counted(int(wanted), 'pod')} again now, all or none"
+            if isinstance(wanted, int)
+            else "the scheduler tries its pods again now, all or none",
+        ),
+    )
+
 
 GROUP = "scheduling.x-k8s.io"
 API_VERSION = f"{GROUP}/v1alpha1"

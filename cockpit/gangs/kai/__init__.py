@@ -10,16 +10,62 @@ from typing import Any, Final
 from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
 from cockpit.gangs.draft import by_condition, draft
-from cockpit.gangs.engine import ClusterList, ControllerSigns, Engine, Marks, Queues, Scheduling
-from cockpit.gangs.kai.queues import queue_state, read_queue
-from cockpit.gangs.manifests import Attached, copied, label_pods, refuse_without_pods, set_scheduler
-from cockpit.gangs.standing import NOT_HELD
+from cockpit.gangs.engine import ClusterList, ControllerSigns, Engine, Marks, Queue, Queues, Scheduling
+from cockpit.gangs.manifests import Attached, copied, label_pods, mapping, refuse_without_pods, set_scheduler
+from cockpit.gangs.queue_amounts import amounts, identity, shares, whole
+from cockpit.gangs.standing import NOT_HELD, QueueState
 from cockpit.model.finding import Finding
-from cockpit.model.gang import PodGroup
+from cockpit.model.gang import PodGroup, SchedulerQueue
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
 from cockpit.model.sureness import Sureness
 from cockpit.model.watched import Watched
+
+_RESOURCES: Final = {"gpu": ("nvidia.com/gpu", 1.0), "cpu": ("cpu", 1.0), "memory": ("memory", 1e6)}
+_UNBOUND: Final = -1
+_PRIORITY: Final = 100
+"""Of a queue that names none."""
+
+
+def read_queue(tree: Mapping[str, Any]) -> SchedulerQueue:
+    """The record of one Queue."""
+    spec, status = mapping(tree.get("spec")), mapping(tree.get("status"))
+    resources = mapping(spec.get("resources"))
+    allocated = status.get("allocated")
+    priority = whole(spec.get("priority"))
+    weight = mapping(resources.get("gpu")).get("overQuotaWeight")
+    told = [f"priority {_PRIORITY if priority is None else priority}"]
+    told += [f"weight {weight:g}"] if isinstance(weight, int | float) else []
+    return SchedulerQueue(
+        **identity(tree),
+        engine="KAI",
+        cohort=str(spec.get("parentQueue") or ""),
+        strategy=", ".join(told),
+        weight=float(weight) if isinstance(weight, int | float) else None,
+        priority=_PRIORITY if priority is None else priority,
+        shares=shares(
+            deserved=_numbers(resources, "quota"),
+            limit=_numbers(resources, "limit"),
+            used=amounts(allocated) if isinstance(allocated, dict) else None,
+        ),
+    )
+
+
+def _numbers(resources: Mapping[str, Any], field: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for key, (name, unit) in _RESOURCES.items():
+        value = mapping(resources.get(key)).get(field)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value != _UNBOUND:
+            found[name] = value * unit
+    return found
+
+
+def queue_state(queue: Queue) -> QueueState:
+    """Open as long as it exists: KAI closes no queue."""
+    if queue.deleting_seconds is not None:
+        return QueueState("ending", "being deleted, waits until nothing uses it")
+    return QueueState("open", "")
+
 
 _GROUP = "scheduling.run.ai"
 QUEUES: Final = "kaiqueues"

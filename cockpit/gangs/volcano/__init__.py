@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
+from cockpit.errors import BadInput
 from cockpit.gangs import scheduler as sentences
 from cockpit.gangs.draft import by_condition, draft
 from cockpit.gangs.engine import (
@@ -24,6 +25,7 @@ from cockpit.gangs.engine import (
     Marks,
     NewJob,
     OwnJob,
+    Queue,
     Queues,
     Scheduling,
     Suited,
@@ -42,16 +44,110 @@ from cockpit.gangs.manifests import (
     set_scheduler,
     templates,
 )
+from cockpit.gangs.queue_amounts import amounts, identity, shares, whole
 from cockpit.gangs.sentence import counted
-from cockpit.gangs.volcano.plans import JOB_API_VERSION, commands_path, suspend_by_command
-from cockpit.gangs.volcano.queues import queue_state, read_queue
+from cockpit.gangs.standing import QueueState
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
 from cockpit.model.job import JobObject, JobState
+from cockpit.model.plan import Call
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, Labels, condition, label
 from cockpit.model.watched import Watched
+
+_STATES = {
+    "Open": QueueState("open", ""),
+    "Closed": QueueState("closed", "closed: it takes no jobs until it is opened"),
+    "Closing": QueueState("closing", "closing: it takes no jobs, those in it go on"),
+}
+
+
+def read_queue(tree: Mapping[str, Any]) -> SchedulerQueue:
+    """The record of one Queue."""
+    spec, status = mapping(tree.get("spec")), mapping(tree.get("status"))
+    allocated = status.get("allocated")
+    weight, priority = whole(spec.get("weight")), whole(spec.get("priority"))
+    told = [f"weight {weight}"] if weight is not None else []
+    told += [f"priority {priority}"] if priority else []
+    return SchedulerQueue(
+        **identity(tree),
+        engine="Volcano",
+        cohort=str(spec.get("parent") or ""),
+        strategy=", ".join(told),
+        preemption="not reclaimable" if spec.get("reclaimable") is False else "",
+        phase=str(status.get("state") or ""),
+        weight=weight,
+        priority=priority,
+        shares=shares(
+            deserved=amounts(spec.get("deserved")),
+            limit=amounts(spec.get("capability")),
+            used=amounts(allocated) if isinstance(allocated, dict) else None,
+            guaranteed=amounts(mapping(spec.get("guarantee")).get("resource")),
+        ),
+    )
+
+
+def queue_state(queue: Queue) -> QueueState:
+    """Open, closed, closing, or unknown until its controller has looked at it."""
+    if queue.deleting_seconds is not None:
+        return QueueState("ending", "being deleted, waits until nothing uses it")
+    phase = queue.phase if isinstance(queue, SchedulerQueue) else ""
+    why = f"its state is {phase}" if phase else "Volcano has not looked at it yet"
+    return _STATES.get(phase, QueueState("unknown", why))
+
+
+JOB_API_VERSION: Final = "batch.volcano.sh/v1alpha1"
+_COMMAND_API_VERSION: Final = "bus.volcano.sh/v1alpha1"
+_ABORTED: Final = ("Aborted", "Aborting")
+_ENDED: Final = ("Completed", "Failed", "Terminated")
+
+
+def commands_path(namespace: str) -> str:
+    """Where Commands are made."""
+    return f"/apis/{_COMMAND_API_VERSION}/namespaces/{namespace}/commands"
+
+
+def suspend_by_command(job: Mapping[str, Any], suspend: bool) -> SuspendChange:
+    """Suspend (`AbortJob`) or resume (`ResumeJob`) a Volcano Job.
+
+    The Command is named after the version of the job that was read: sent twice, the second is refused.
+    Raises BadInput where the job is so already.
+    """
+    metadata = job["metadata"]
+    name, namespace = metadata["name"], metadata["namespace"]
+    action, verb = ("AbortJob", "suspend") if suspend else ("ResumeJob", "resume")
+    phase = ((job.get("status") or {}).get("state") or {}).get("phase", "")
+    if not suspend and phase not in _ABORTED:
+        raise BadInput(f"job {namespace}/{name} is not suspended (it is {phase or 'new'})")
+    if suspend and phase in (*_ABORTED, *_ENDED):
+        raise BadInput(f"job {namespace}/{name} is {phase} already")
+    owner = {
+        "apiVersion": JOB_API_VERSION,
+        "kind": "Job",
+        "name": name,
+        "uid": metadata["uid"],
+        "controller": True,
+    }
+    version = str(metadata.get("resourceVersion") or "0")
+    body = {
+        "apiVersion": _COMMAND_API_VERSION,
+        "kind": "Command",
+        "metadata": {
+            "name": f"{name}-{verb}-{version}",
+            "namespace": namespace,
+            "ownerReferences": [owner],
+        },
+        "action": action,
+        "target": owner,
+    }
+    path = commands_path(namespace)
+    return SuspendChange(
+        (Call(method="POST", path=path, body=body, target=f"job {namespace}/{name}"),),
+        (f"sends Volcano {action}: its pods {'end' if suspend else 'are recreated'}",),
+        is_destructive=suspend and phase == "Running",
+    )
+
 
 SCHEDULER: Final = "volcano"
 GROUP: Final = "scheduling.volcano.sh"

@@ -6,7 +6,8 @@ reverted); kubernetes/autoscaler cluster-autoscaler/cloudprovider/clusterapi/REA
 annotations: both present means that the autoscaler owns the size).
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -16,14 +17,15 @@ from cockpit.k8s import labels as well_known
 from cockpit.model.node import Node, Taint
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, PoolObject
-from cockpit.model.record import Kind, Labels, condition, label
+from cockpit.model.record import Condition, Kind, Labels, condition, label
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
-from cockpit.pools.cluster_api.failures import of_machines
+from cockpit.pools.failure_classes import classed
 from cockpit.pools.owner import (
     MERGE_PATCH,
     Capability,
+    FailureClass,
     HasMachines,
     MarksMachines,
     MarksNodes,
@@ -363,3 +365,35 @@ def _bounds(found: PoolObject) -> tuple[int | None, int | None]:
 def _whole(labels: Labels, key: str) -> int | None:
     text = label(labels, key)
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+_TELLING = ("InfrastructureReady", "BootstrapReady", "BootstrapConfigReady", "NodeHealthy", "Ready")
+_FAILED = re.compile(r"Fail|Error|Timed?Out|TimeOut", re.IGNORECASE)
+
+
+def of_machines(machines: Iterable[Machine]) -> Iterator[PoolFailure]:
+    """What each says, its own word before that of its infrastructure."""
+    for one in machines:
+        told = next((each for each in one.conditions if _tells(each)), None)
+        if not one.failure and told is None:
+            continue
+        code, said = ("", one.failure) if told is None else (told.reason, told.message)
+        means = classed(code, f"{one.failure} {said}")
+        yield PoolFailure(
+            kind=means.kind,
+            sentence=means.sentence,
+            remedy=means.remedy,
+            source=f"Machine {one.key}",
+            said=one.failure or said,
+            code=code,
+            since_seconds=told.changed_seconds if told is not None else one.created_seconds,
+            machine=one.uid,
+        )
+
+
+def _tells(one: Condition) -> bool:
+    if one.type not in _TELLING or one.status != "False":
+        return False
+    if _FAILED.search(one.reason):
+        return True
+    return classed(one.reason, one.message).kind in (FailureClass.QUOTA, FailureClass.STOCKOUT)

@@ -11,7 +11,7 @@ from typing import Any
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pod import Pod
-from cockpit.model.pool import Machine, PoolObject
+from cockpit.model.pool import Machine, PoolObject, ResourceLimit
 from cockpit.model.record import Kind, Labels, condition, label
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
@@ -28,8 +28,6 @@ from cockpit.pools.karpenter.failures import (
     of_pool,
 )
 from cockpit.pools.karpenter.keepers import KEEP, keepers_of_node, keepers_of_pool, takes_none
-from cockpit.pools.karpenter.limits import gpus_of, limit_words, most_gpus_of, no_room
-from cockpit.pools.karpenter.removal import GOING, coming, going
 from cockpit.pools.keepers import Budgets, Keeper
 from cockpit.pools.owner import (
     HasMachines,
@@ -53,6 +51,51 @@ from cockpit.pools.owner import (
     through,
 )
 from cockpit.pools.patches import patch_rights, scale_calls, spec_calls
+
+GOING = "karpenter.sh/disrupted"
+
+
+def going(node: Node, claim: Machine | None) -> Removal | None:
+    """On its way out: nothing holds it any more."""
+    if claim is not None and claim.deleting_seconds is not None:
+        return Removal(stage=_leaving(claim), since_seconds=claim.deleting_seconds)
+    if any(one.key == GOING for one in node.taints):
+        return Removal(stage="chosen by Karpenter: no new pods, being drained")
+    return None
+
+
+def coming(claim: Machine | None, found: PoolObject | None, now_seconds: float) -> Removal | None:
+    """What is meant to happen to a node that nothing holds, with the time left where that is known."""
+    if claim is None:
+        return None
+    drifted, idle = condition(claim.conditions, "Drifted"), condition(claim.conditions, "Consolidatable")
+    if drifted is not None and drifted.status == "True":
+        stage = "drifted from its NodePool: Karpenter means to replace it"
+        return Removal(stage=stage, since_seconds=drifted.changed_seconds)
+    if idle is not None and idle.status == "True":
+        stage = "idle for consolidateAfter of its NodePool: Karpenter may remove it at any time"
+        return Removal(stage=stage, since_seconds=idle.changed_seconds)
+    after = None if found is None or found.disruption is None else found.disruption.after_seconds
+    quiet = claim.pod_moved_seconds or claim.initialized_seconds
+    if after is None or quiet is None:
+        return None
+    stage = "no pod came or went: Karpenter may remove it once its consolidateAfter has passed"
+    return Removal(stage=stage, since_seconds=quiet, left_seconds=max(0.0, quiet + after - now_seconds))
+
+
+def _leaving(claim: Machine) -> str:
+    """Drained, volumes detached, instance terminating: in this order."""
+    steps = (
+        ("InstanceTerminating", "its instance ends"),
+        ("VolumesDetached", "its volumes are detached; its instance ends next"),
+        ("Drained", "drained; its volumes are being detached"),
+    )
+    for kind, words in steps:
+        found = condition(claim.conditions, kind)
+        if found is not None and found.status == "True":
+            return f"being removed by Karpenter: {words}"
+    return "being removed by Karpenter: its pods are being evicted"
+
 
 GROUP = "karpenter.sh"
 NODE_LABEL = "karpenter.sh/nodepool"
@@ -285,3 +328,55 @@ class Karpenter(
 def _claim_of(node: Node, truth: StoreReader) -> Machine | None:
     claims: Iterable[Machine] = truth.records(Kind.MACHINE).values()
     return next((one for one in claims if one.node == node.name), None)
+
+
+_COUNTS = (
+    "karpenter.k8s.aws/instance-gpu-count",
+    "karpenter.azure.com/sku-gpu-count",
+    "nvidia.com/gpu.count",
+)
+GPUS_NOTE = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
+"""The annotation by which other owners tell it of a pool at zero; some sites put it on NodePools as well."""
+_GPU = "nvidia.com/gpu"
+
+
+def gpus_of(found: PoolObject) -> int | None:
+    """GPUs of each node where its object says so; None where it leaves more than one number, or none."""
+    for key in _COUNTS:
+        said = label(found.template_labels, key)
+        if said:
+            return _whole(said)
+        allowed = {one.values for one in found.requirements if one.key == key and one.operator == "In"}
+        if len(allowed) == 1 and len(values := next(iter(allowed))) == 1:
+            return _whole(values[0])
+    return _whole(label(found.annotations, GPUS_NOTE))
+
+
+def most_gpus_of(found: PoolObject) -> int | None:
+    """GPUs of its largest machine type where its object lists how many they have; None where not."""
+    listed = [one for one in found.requirements if one.key in _COUNTS and one.operator == "In"]
+    return max((_whole(value) or 0 for one in listed for value in one.values), default=None)
+
+
+def no_room(found: PoolObject, nodes: int, gpus: int | None) -> str:
+    """Why so many more nodes would be beyond a limit, "" where they are not, as far as is known."""
+    for one in found.limits:
+        if one.used is None:
+            continue
+        more = nodes * gpus if one.resource == _GPU and gpus else 0
+        if one.used + more > one.most or (not more and one.used >= one.most):
+            return (
+                f"limit {limit_words(one)}: Karpenter adds none beyond it; raise spec.limits of the NodePool"
+            )
+    return ""
+
+
+def limit_words(one: ResourceLimit) -> str:
+    """`nvidia.com/gpu 16 of 32 used`, `cpu 64 of 100 used`, `memory 512 of 1024 GiB used`."""
+    each, unit = {"cpu": (1000, ""), "memory": (1 << 30, " GiB")}.get(one.resource, (1, ""))
+    used = "?" if one.used is None else f"{one.used / each:.4g}"
+    return f"{one.resource} {used} of {one.most / each:.4g}{unit} used"
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else None

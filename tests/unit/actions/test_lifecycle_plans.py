@@ -13,7 +13,7 @@ from cockpit.actions.kubectl import kubectl_lines
 from cockpit.actions.prioritise import plan_prioritise
 from cockpit.actions.suspend import is_through_workload, plan_resume, plan_suspend
 from cockpit.errors import BadInput
-from cockpit.gangs.coscheduling.retry import plan_retry_now
+from cockpit.gangs.coscheduling import plan_retry_now
 from cockpit.gangs.suspend_field import ended_as, is_suspended
 from cockpit.jobs.render import render
 from cockpit.jobs.template import load_library

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cockpit.actions import verdict_reads
-from cockpit.actions.on_demand_reads import read_on_demand
+from cockpit.actions.verdict_reads import read_on_demand
 from cockpit.catalogue import Unwatched
 from cockpit.errors import NoConnection, Refused
 from cockpit.fit.scheduling_context import Budget

@@ -248,7 +248,7 @@ async def test_a_rehearsal_asks_of_the_plan_as_it_is_by_then(name: str) -> None:
 
 
 def test_a_command_of_volcano_is_the_same_whatever_version_names_it() -> None:
-    from cockpit.gangs.volcano.plans import suspend_by_command
+    from cockpit.gangs.volcano import suspend_by_command
 
     def at(version: str, phase: str = "Running") -> Plan:
         metadata = {"name": "v", "namespace": "team-a", "uid": "u", "resourceVersion": version}

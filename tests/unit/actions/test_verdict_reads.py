@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions import progress_reads, verdict_reads
+from cockpit.actions import verdict_reads
 from cockpit.actions.verdict_reads import with_reads
 from cockpit.errors import NoConnection
 from cockpit.jobs.index import JobIndex
@@ -136,8 +136,8 @@ async def test_logs_of_the_jobs_that_hold_most_tell_how_far_they_are(monkeypatch
             raise NoConnection("gone")
         return [LogLine(source, told[source.pod])]
 
-    monkeypatch.setattr(progress_reads, "read_once", read_once)
-    monkeypatch.setattr(progress_reads, "MOST_JOBS", 3)
+    monkeypatch.setattr(verdict_reads, "read_once", read_once)
+    monkeypatch.setattr(verdict_reads, "MOST_JOBS", 3)
     pods = [owned_pod(name, gpus) for name, gpus in (("a", 8), ("b", 4), ("c", 2), ("d", 1))]
     server = Server()
     main = {"name": "main", "resources": {"limits": {"nvidia.com/gpu": "8"}}}
@@ -159,11 +159,11 @@ async def test_patterns_of_own_templates_tell_how_far_a_job_is(
     async def read_once(_session: Any, source: LogSource, **_more: Any) -> list[LogLine]:
         return [LogLine(source, "stride 30 of 40")]
 
-    monkeypatch.setattr(progress_reads, "read_once", read_once)
+    monkeypatch.setattr(verdict_reads, "read_once", read_once)
     view = view_of(owned_pod("a", 8))
     session: Any = Server()
-    assert await progress_reads.read_progress(session, view) == {}
-    found = await progress_reads.read_progress(session, view, (tmp_path,))
+    assert await verdict_reads.read_progress(session, view) == {}
+    found = await verdict_reads.read_progress(session, view, (tmp_path,))
     assert list(found.values()) == [0.75]
 
 

@@ -8,7 +8,7 @@ from cockpit.actions.execute.execute_plan import carry_out
 from cockpit.actions.suspend import plan_resume, plan_suspend
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput
-from cockpit.gangs.volcano.plans import JOB_API_VERSION
+from cockpit.gangs.volcano import JOB_API_VERSION
 from tests.unit.actions.builders import Line, Lines, Server, job, pod, store_of
 
 

@@ -4,8 +4,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from cockpit_exporter.agent import pod_uid
 from cockpit_exporter.attribution import Assignment, Holder, Joined, join, parsed
-from cockpit_exporter.cgroups import pod_uid
 from cockpit_exporter.model import Card, Device, Instance, Process
 from cockpit_exporter.slices import uuids
 from hypothesis import given

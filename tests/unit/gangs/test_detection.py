@@ -7,9 +7,9 @@ import pytest
 from cockpit.actions.submit import Findings, plan_submit
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
-from cockpit.gangs.attach import attach
 from cockpit.gangs.choose_engine import choose_engine
 from cockpit.gangs.engine import InstalledEngine
+from cockpit.gangs.form_choice import attach
 from cockpit.gangs.kueue.topology import binding_words, required_levels, topology_of
 from cockpit.jobs.template import load_library
 from cockpit.model.pod import Pod

@@ -12,7 +12,7 @@ from cockpit.gangs.installed_engines import installed_engines
 from cockpit.gangs.kueue import attach as kueue_attach
 from cockpit.gangs.manifests import Attached, members_of
 from cockpit.gangs.pod_group import estimate_positions, refused_why
-from cockpit.gangs.volcano.plans import suspend_by_command
+from cockpit.gangs.volcano import suspend_by_command
 from cockpit.jobs.index import JobIndex
 from cockpit.jobs.render import render
 from cockpit.jobs.template import load_library

@@ -10,9 +10,9 @@ from cockpit.actions.subjects import subject_named
 from cockpit.commands.get import NEEDS, item
 from cockpit.errors import BadInput
 from cockpit.gangs import kai, registry, volcano
-from cockpit.gangs.kai.queues import read_queue as read_kai
+from cockpit.gangs.kai import read_queue as read_kai
 from cockpit.gangs.queue_line import running, waiting
-from cockpit.gangs.volcano.queues import read_queue as read_volcano
+from cockpit.gangs.volcano import read_queue as read_volcano
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, QueueShare, SchedulerQueue

@@ -13,8 +13,7 @@ import msgspec
 from aiohttp import web
 from google.protobuf.message import Message
 
-from cockpit.kube.decode.envelope import MAGIC
-from cockpit.kube.decode.wire import PROTOBUF
+from cockpit.kube.decode.wire import MAGIC, PROTOBUF
 from cockpit.kube.proto import meta_pb2
 
 CREATED = "2026-11-01T10:00:00Z"

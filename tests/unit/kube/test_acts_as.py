@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from cockpit.clock import ManualClock
+from cockpit.connection import reader
 from cockpit.errors import CockpitError, NoConnection, Refused
 from cockpit.kube.access import can, read_rules
 from cockpit.kube.discovery import discover
 from cockpit.kube.exec import Command, open_exec
 from cockpit.kube.forward import open_tunnel
-from cockpit.kube.proxy import reader
 from cockpit.kube.resource import PODS
 from cockpit.kube.session import ApiSession, SessionOptions, open_session
 from cockpit.kube.transport import headers_for

@@ -7,15 +7,14 @@ from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.kube.decode import envelope
-from cockpit.kube.decode.envelope import MAGIC, opened_in_python
-from cockpit.kube.decode.wire import PROTOBUF_WIRE, UndecodableError
+from cockpit.kube.decode import wire
+from cockpit.kube.decode.wire import MAGIC, PROTOBUF_WIRE, UndecodableError, opened_in_python
 from cockpit.kube.proto import meta_pb2
 
 # What the parser of the trimmed message passes over: contentEncoding = 3 and contentType = 4, both empty.
 TAIL = b"\x1a\x00\x22\x00"
 Opened = Callable[[bytes], tuple[str, bytes] | None]
-both = pytest.mark.parametrize("opened", [opened_in_python, envelope.opened], ids=["python", "in use"])
+both = pytest.mark.parametrize("opened", [opened_in_python, wire.opened], ids=["python", "in use"])
 TYPE_META = meta_pb2.TypeMeta(api_version="v1", kind="Pod")
 
 

@@ -11,7 +11,6 @@ import pytest
 from msgspec import inspect
 
 from cockpit.errors import Refused
-from cockpit.kube.contexts import context_names, context_namespaces
 from cockpit.kube.decode import decoders, shapes
 from cockpit.kube.decode.autoscaler import StatusMapShape
 from cockpit.kube.decode.claims import ClaimShape, SliceShape
@@ -23,6 +22,7 @@ from cockpit.kube.decode.machines import MachineShape
 from cockpit.kube.decode.pools import PoolShape
 from cockpit.kube.decode.volcano import VolcanoJob
 from cockpit.kube.decode.wire import UndecodableError, read_status
+from cockpit.kube.kubeconfig import context_names, context_namespaces
 from cockpit.kube.log_lines import Cutter
 from cockpit.kube.resource import MACHINE_DEPLOYMENTS, MACHINES, NODE_CLAIMS, NODE_POOLS, Resource
 from cockpit.sanitise import clean

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from cockpit.errors import NoConnection
-from cockpit.kube.contexts import context_names
-from cockpit.kube.kubeconfig import choose, files
+from cockpit.kube.kubeconfig import choose, context_names, files
 from tests.unit.kube.builders import kubeconfig
 
 GOOD = """

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from cockpit.connection import reader
 from cockpit.errors import NoConnection, Refused
-from cockpit.kube.proxy import reader
 from cockpit.kube.session import ApiSession
 from tests.unit.kube.builders import FakeServer, reply, stream
 

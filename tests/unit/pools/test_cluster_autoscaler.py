@@ -17,8 +17,8 @@ from cockpit.pools.cluster_autoscaler.groups import groups_of
 from cockpit.pools.cluster_autoscaler.texts import Said, said_by
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
-from cockpit.pools.kept_events import MOST, kept_events
 from cockpit.pools.owner import FailureClass
+from cockpit.pools.sightings import MOST, kept_events
 from cockpit.store.store import Store
 from cockpit.views.pool_json import owner_words
 from tests.unit.pools.builders import BORN, able, deployment, node, store_of

@@ -6,9 +6,9 @@ from cockpit.model.batch import Batch
 from cockpit.model.pool import Machine, MachineStage
 from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth
-from cockpit.pools.growth_log import GrowthLog
 from cockpit.pools.index import pools_of
 from cockpit.pools.sightings import Sightings
+from cockpit.services.pool_watch import GrowthLog
 from cockpit.store.store import Store
 from tests.unit.pools.builders import BORN, POOL_LABEL, deployment, node, store_of
 

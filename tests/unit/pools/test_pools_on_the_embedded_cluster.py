@@ -11,10 +11,9 @@ from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pools_of
-from cockpit.pools.kept_events import kept_events
 from cockpit.pools.ladder import Rung, growth
 from cockpit.pools.owner import FailureClass
-from cockpit.pools.sightings import Sightings
+from cockpit.pools.sightings import Sightings, kept_events
 from cockpit.sim.resources import CONFIG_MAPS
 from cockpit.store.store import Store
 from tests.unit.sim.autoscaler.test_autoscaler_over_time import ESTATE, STATUS, begun

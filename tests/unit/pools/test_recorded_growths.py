@@ -13,10 +13,9 @@ from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.record import Kind
 from cockpit.pools.failures import failures_of
 from cockpit.pools.index import pool_named
-from cockpit.pools.kept_events import kept_events
 from cockpit.pools.ladder import Ladder, Rung, growth
 from cockpit.pools.owner import FailureClass
-from cockpit.pools.sightings import Sightings
+from cockpit.pools.sightings import Sightings, kept_events
 from cockpit.store.store import Store
 from tests.triage.world import streams
 

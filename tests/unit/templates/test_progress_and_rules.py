@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cockpit.actions.smoke import judge
 from cockpit.errors import BadInput
 from cockpit.jobs.progress import Patterns, Progress
 from cockpit.jobs.render import remarks
-from cockpit.jobs.smoke import judge
 from cockpit.jobs.template import load_library, read_template, renamed
 from tests.unit.templates.builders import MANIFEST, text
 

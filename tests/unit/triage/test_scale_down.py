@@ -15,8 +15,8 @@ from cockpit.model.event import Event
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.record import Kind
 from cockpit.pools.index import pools_of
-from cockpit.pools.kept_events import kept_events
 from cockpit.pools.registry import going_taints
+from cockpit.pools.sightings import kept_events
 from cockpit.triage.attention import needs_human
 from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.views.name_order import NameOrder
+from cockpit.views.lazy_table import NameOrder
 from cockpit.views.order import natural
 
 

@@ -5,8 +5,7 @@ import time
 import weakref
 
 import pytest
-from cockpit_widgets.frugal_app import FrugalApp
-from cockpit_widgets.mended_textual import backgrounds
+from cockpit_widgets.frugal_app import FrugalApp, backgrounds
 from textual import _time
 from textual._styles_cache import StylesCache
 from textual.app import ComposeResult
