@@ -9,6 +9,7 @@ from cockpit.actions.demand_reads import read_standing
 from cockpit.actions.enter import enter
 from cockpit.actions.execute.broken_writes import acknowledge, read_left_over
 from cockpit.actions.execute.dry_run import rehearse
+from cockpit.actions.execute.execute_plan import real_perform
 from cockpit.actions.field_choices import ask_offers, ask_topologies
 from cockpit.actions.forward import find_board, hold_open
 from cockpit.actions.idle_reads import IdleReads, judge_all, read_idle, read_idle_once
@@ -253,7 +254,7 @@ class ApiServer:
             session = self._attachment.connected()
         except NoConnection as error:
             return Outcome(state="failed", sentence=error.sentence)
-        return await rehearse(plan, session)
+        return await rehearse(plan, session, perform=real_perform())
 
     async def absent_names(self, plan: Plan, namespace: str) -> dict[str, str]:
         """Queue and priority class of a job that the cluster does not have: a sentence by field."""

@@ -69,7 +69,6 @@ MACHINE_DEPLOYMENTS = Resource(
     "cluster.x-k8s.io", "v1beta1", "machinedeployments", "MachineDeployment", namespaced=True
 )
 MACHINE_SETS = Resource("cluster.x-k8s.io", "v1beta1", "machinesets", "MachineSet", namespaced=True)
-MACHINE_POOLS = Resource("cluster.x-k8s.io", "v1beta1", "machinepools", "MachinePool", namespaced=True)
 MACHINES = Resource("cluster.x-k8s.io", "v1beta1", "machines", "Machine", namespaced=True)
 NODE_CLAIMS = Resource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", namespaced=False)
 NODE_POOLS = Resource("karpenter.sh", "v1", "nodepools", "NodePool", namespaced=False)

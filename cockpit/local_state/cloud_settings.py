@@ -28,7 +28,6 @@ from cockpit.errors import BadInput
 from cockpit.local_state.command_profiles import PROFILES
 from cockpit.model.reach import AwsSite, Commands, Outside
 
-EVERY_POOL: Final = "*"
 _AWS: Final = ("region", "cluster", "profile")
 _LISTS: Final = ("read", "resize", "limit", "follow")
 _PATHS: Final = (

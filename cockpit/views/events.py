@@ -54,12 +54,6 @@ class EventRow:
         place = f"{one.object_namespace}/{one.object_name}" if one.object_namespace else one.object_name
         return f"{one.object_kind} {place}".strip()
 
-    @property
-    def object_key(self) -> str:
-        """`namespace/name` or `name`: what a person types to find the object."""
-        one = self.event
-        return f"{one.object_namespace}/{one.object_name}" if one.object_namespace else one.object_name
-
 
 def is_concern(event: Event, store: StoreReader) -> bool:
     """True for events of nodes, jobs, queues, pools, and of pods that train or ask for GPUs."""

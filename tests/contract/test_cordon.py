@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from cockpit.actions.execute.dry_run import rehearse
-from cockpit.actions.execute.execute_plan import carry_out
+from cockpit.actions.execute.execute_plan import carry_out, real_perform
 from cockpit.actions.execute.replan import rehearse_replanned
 from cockpit.actions.execute.run_verb import Tried, conduct, maker, plan_of, prepare
 from cockpit.actions.planner import NoOptions
@@ -430,4 +430,4 @@ async def test_a_viewer_lacks_the_one_right_that_the_verb_names(
     one, session = await asyncio.to_thread(machine), await connect("viewer", write=True)
     plan = await making(CORDON, one, session)()
     assert list(CORDON.planner.needs(on(table_of(one)), one)) == list(rights_of(plan))
-    assert (await rehearse(plan, session)).state == "refused"
+    assert (await rehearse(plan, session, perform=real_perform())).state == "refused"

@@ -20,6 +20,7 @@ from cockpit.actions import reclaim_job
 from cockpit.actions.clone_retry import clone_form, plan_of_clone
 from cockpit.actions.drain.plan import DrainOptions
 from cockpit.actions.execute.dry_run import rehearse
+from cockpit.actions.execute.execute_plan import real_perform
 from cockpit.actions.execute.replan import TRIES
 from cockpit.actions.form_rights import rights_to_test
 from cockpit.actions.job_size import WorkersOptions
@@ -291,12 +292,14 @@ async def test_a_free_key_works_and_a_crossed_out_one_would_be_refused(
                 plan = await plan_for(verb, there.planning, thing)
             except CockpitError:
                 continue  # it cannot be done to this one, whoever asks
-            outcome = await rehearse(plan, session)
+            outcome = await rehearse(plan, session, perform=real_perform())
             for _ in range(TRIES):  # a controller wrote to it since: it is planned anew, as by a key
                 if not outcome.is_moved:
                     break
                 planning = replace(there.planning, session=session, reads=True)
-                outcome = await rehearse(await plan_for(verb, planning, thing), session)
+                outcome = await rehearse(
+                    await plan_for(verb, planning, thing), session, perform=real_perform()
+                )
             state, refusal = f"{outcome.state}: {outcome.sentence}", outcome.refusal
             is_refused = refusal is not None and refusal.status == 403
             assert is_refused or outcome.state == "done", state

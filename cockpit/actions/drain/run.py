@@ -12,8 +12,8 @@ import msgspec
 
 from cockpit.actions.drain.plan import budget_words
 from cockpit.actions.drain.reads import budgets_in, pods_on
+from cockpit.actions.execute.call_outcome import AT_ONCE, Perform
 from cockpit.actions.execute.execute_plan import READ_ONLY, AuditLog, carry_out
-from cockpit.actions.execute.send_call import AT_ONCE, Perform
 from cockpit.actions.read import read_tree
 from cockpit.clock import Clock
 from cockpit.errors import NoConnection, Refused

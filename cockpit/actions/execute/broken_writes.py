@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, Protocol
 
+from cockpit.actions.execute.call_outcome import AT_ONCE
 from cockpit.actions.execute.execute_plan import AuditLog
 from cockpit.actions.execute.read_back import Effect, Sleep, call_again, read_back
-from cockpit.actions.execute.send_call import AT_ONCE
 from cockpit.clock import Clock
 from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cockpit.actions.execute.call_outcome import AT_ONCE, Perform
+from cockpit.actions.execute.execute_plan import real_perform
 from cockpit.actions.execute.replan import carry_replanned, rehearse_replanned, same_change
-from cockpit.actions.execute.send_call import AT_ONCE, Perform, real_perform
 from cockpit.actions.planning import Make
 from cockpit.actions.shell import words_line
 from cockpit.actions.target_kinds import KINDS

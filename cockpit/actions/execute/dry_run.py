@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from cockpit.actions.execute.send_call import (
+from cockpit.actions.execute.call_outcome import (
     AT_ONCE,
     Perform,
-    real_perform,
     refused_outcome,
     sentence_of,
     target_of,
@@ -24,7 +23,7 @@ TRY_SECONDS = 10.0
 
 
 async def rehearse(
-    plan: Plan, session: Session, *, perform: Perform | None = None, seconds: float = TRY_SECONDS
+    plan: Plan, session: Session, *, perform: Perform, seconds: float = TRY_SECONDS
 ) -> Outcome:
     """Ask the server what it would say (dryRun=All), a few calls at a time, `seconds` at most.
 
@@ -40,7 +39,7 @@ async def rehearse(
 
     async def one(at: int, call: Call) -> None:
         async with slots:
-            one_said = await _tried(call, session, perform or real_perform())
+            one_said = await _tried(call, session, perform)
             said[at] = moved_hold(plan, call, one_said)
         if at >= len(alone) and not _is_barred(said[at]):
             said[at] = Outcome(state="done", sentence="")

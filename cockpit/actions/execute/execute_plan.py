@@ -8,14 +8,16 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, cast, runtime_checkable
 
 import msgspec
 
+from cockpit.actions.execute.call_outcome import Perform, refused_outcome, sentence_of, target_of
 from cockpit.actions.execute.dry_run import moved_hold, rehearse
 from cockpit.actions.execute.read_back import (
     Effect,
     Sleep,
+    marked,
     read_back,
     uid_of,
     unknown_sentence,
@@ -30,21 +32,18 @@ from cockpit.actions.execute.replacement import (
     still_there,
     way_back,
 )
-from cockpit.actions.execute.send_call import (
-    Perform,
-    marked,
-    real_perform,
-    refused_outcome,
-    sentence_of,
-    target_of,
-)
 from cockpit.actions.pool_lease import give_up_call, may_have_lapsed
+from cockpit.actions.refusals import recreated
 from cockpit.clock import Clock
+from cockpit.clouds import sending
+from cockpit.clouds.errors import Moved, OutsideError
 from cockpit.errors import CockpitError, NoConnection, OutcomeUnknown, Refused
+from cockpit.kube import calls
 from cockpit.local_state.audit import Entry, body_digest
 from cockpit.model.plan import Call, Outcome, Plan
 from cockpit.model.refusal import Refusal
 from cockpit.model.session import Session
+from cockpit.pools.failure_classes import classed
 
 READ_ONLY = "read-only: press :write or start with --write"
 
@@ -53,6 +52,47 @@ class AuditLog(ManifestKeeper, Protocol):
     """Where audit lines go (cockpit.local_state.audit.Audit)."""
 
     def append(self, entry: Entry) -> None: ...
+
+
+def real_perform() -> Perform:
+    """How calls are sent where nothing else is handed in: to the API server, or outside where they say so."""
+    kube = cast(Perform, calls.perform)  # every session of the program is one of cockpit.kube
+    outside = outside_perform()
+
+    async def send(session: Session, call: Call, /, *, dry_run: bool = False) -> object:
+        way = outside if call.via else kube
+        return await way(session, call, dry_run=dry_run)
+
+    return send
+
+
+def outside_perform(**ways: Any) -> Perform:
+    """How calls outside the cluster are sent; `ways` as for `cockpit.clouds.sending.send`."""
+
+    async def send(session: Session, call: Call, /, *, dry_run: bool = False) -> object:
+        try:
+            return await sending.send(call, read_only=session.read_only, dry_run=dry_run, **ways)
+        except OutsideError as error:
+            raise _outside_trouble(call, error) from None
+
+    return send
+
+
+def _outside_trouble(call: Call, error: OutsideError) -> Refused | OutcomeUnknown:
+    """What kept a call from being done: a refusal, or it is not known whether it was done.
+
+    Another version is a refusal that a plan is made anew for, as that of the API server.
+    """
+    if error.is_lost:
+        unknown = f"{call.target}: unknown: {error.who}: {error.message}"
+        return OutcomeUnknown(unknown, Refusal(message=error.message))
+    if isinstance(error, Moved):
+        moved = Refusal(status=409, reason="Conflict", message=error.message)
+        return recreated(call.target) if error.is_another else Refused(error.sentence, moved)
+    if error.code == "ReadOnly":
+        return Refused(error.message)
+    told = classed(error.code, error.message, who=error.who)
+    return Refused(told.whole, Refusal(reason=told.kind.value, message=error.message))
 
 
 async def carry_out(
@@ -144,7 +184,7 @@ class _Run:
         left: list[Outcome] = []
         total = len(self._plan.calls)
         for number, call in enumerate(self._plan.calls, 1):
-            one = await self._noted(marked(call, self._audit_id), number)
+            one = await self._noted(_marked(call, self._audit_id), number)
             if one.state not in ("done", "unchanged"):
                 left.append(one)
         if not left:
@@ -210,7 +250,7 @@ class _Run:
                 with suppress(CockpitError):  # the plan ends here, and was not broken off
                     self._audit.append(self._after(self._entry(call, number, is_sent=False), one))
             else:
-                one = await self._noted(marked(call, self._audit_id), number)
+                one = await self._noted(_marked(call, self._audit_id), number)
             warnings += one.warnings
             if one.state == "unchanged" and is_replaced(self._plan, call):
                 return self._end(msgspec.structs.replace(one, state="refused"), number)
@@ -355,3 +395,10 @@ def _has_field(tree: Any, field: str) -> bool:
     if isinstance(tree, dict):
         return field in tree or any(_has_field(one, field) for one in tree.values())
     return isinstance(tree, list) and any(_has_field(one, field) for one in tree)
+
+
+def _marked(call: Call, audit_id: str) -> Call:
+    """The call with the mark by which its object, or a cloud, tells this request from another one."""
+    if not call.via:
+        return marked(call, audit_id)
+    return msgspec.structs.replace(call, body={**call.body, "token": audit_id})

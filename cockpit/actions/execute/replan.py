@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from cockpit.actions.execute.call_outcome import Perform
 from cockpit.actions.execute.dry_run import TRY_SECONDS, rehearse
-from cockpit.actions.execute.execute_plan import carry_out
-from cockpit.actions.execute.send_call import Perform
+from cockpit.actions.execute.execute_plan import carry_out, real_perform
 from cockpit.actions.refusals import recreated
 from cockpit.clock import Clock
 from cockpit.errors import Refused
@@ -194,12 +194,13 @@ async def rehearse_replanned(
     It may be another one by then: who asks shows it. Each dry run takes `seconds` at most. Raises what `make`
     raises.
     """
-    outcome = await rehearse(plan, session, perform=perform, seconds=seconds)
+    send = perform or real_perform()
+    outcome = await rehearse(plan, session, perform=send, seconds=seconds)
     for _ in range(TRIES - 1):
         if make is None or not outcome.is_moved:
             break
         before, plan = plan, await make(reads=True)
         if plan.calls == before.calls:
             break
-        outcome = await rehearse(plan, session, perform=perform, seconds=seconds)
+        outcome = await rehearse(plan, session, perform=send, seconds=seconds)
     return plan, outcome

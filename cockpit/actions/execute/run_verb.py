@@ -12,11 +12,11 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import msgspec
 
 from cockpit.actions.execute.bulk_plan import BulkPlan, Result, carry_all, make_bulk_plan, summary, try_all
+from cockpit.actions.execute.call_outcome import Perform
 from cockpit.actions.execute.dry_run import TRY_SECONDS
 from cockpit.actions.execute.execute_plan import AuditLog
 from cockpit.actions.execute.replan import Differs, carry_replanned, reads_the_same, rehearse_replanned
 from cockpit.actions.execute.replan import changes as changes_of
-from cockpit.actions.execute.send_call import Perform
 from cockpit.actions.execute.two_phase_removal import Back, Settling
 from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.others import with_others, with_others_of

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import msgspec
 
+from cockpit.actions.execute.call_outcome import Perform
 from cockpit.actions.execute.execute_plan import AuditLog, carry_out
 from cockpit.actions.execute.replan import TRIES, does_the_same
-from cockpit.actions.execute.send_call import Perform
 from cockpit.actions.planning import Make
 from cockpit.actions.pool_lease import give_up_call
 from cockpit.clock import Clock

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cockpit.actions.execute.bulk_plan import Result, carry_all, make_bulk_plan, summary, try_all
-from cockpit.actions.execute.send_call import AT_ONCE
+from cockpit.actions.execute.call_outcome import AT_ONCE
 from cockpit.actions.kill import plan_kill
 from cockpit.actions.planning import Make
 from cockpit.actions.verbs.job import KILL

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from cockpit.actions.execute.call_outcome import AT_ONCE
 from cockpit.actions.execute.dry_run import needs_earlier, rehearse
 from cockpit.actions.execute.execute_plan import carry_out
-from cockpit.actions.execute.send_call import AT_ONCE
 from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection, NotTried
 from cockpit.model.plan import Call, Outcome, Plan

@@ -17,8 +17,7 @@ from botocore.exceptions import (
 )
 
 from cockpit.actions.execute.dry_run import rehearse
-from cockpit.actions.execute.execute_plan import carry_out
-from cockpit.actions.execute.send_call import outside_perform
+from cockpit.actions.execute.execute_plan import carry_out, outside_perform
 from cockpit.clock import ManualClock
 from cockpit.clouds.errors import OutsideError
 from cockpit.clouds.reading import Ways
