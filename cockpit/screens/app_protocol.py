@@ -27,7 +27,6 @@ from cockpit.views.view_state import ViewState
 
 if TYPE_CHECKING:
     from cockpit.actions.execute.bulk_plan import Result
-    from cockpit.actions.execute.execute_plan import AuditLog
     from cockpit.actions.planning import FreshPlanning
     from cockpit.actions.verbs.verb import Verb
     from cockpit.api_server import ApiServer

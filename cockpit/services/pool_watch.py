@@ -207,7 +207,7 @@ class GrowthLog:
     date when it began; one that came while we looked began, at the latest, when it was first seen."""
 
     def __init__(self, seen: Sightings) -> None:
-        """`seen` tells when GPUs were there; whoever hears of nodes notes it."""
+        """`seen` tells since when the GPUs of nodes are there."""
         self._seen = seen
         self._begun: dict[str, float] = {}
         self._told: dict[str, float] = {}
@@ -233,7 +233,7 @@ class GrowthLog:
 
 
 def _asked(ladder: Ladder, first_seen: float | None) -> float | None:
-    """When the first of its machines was asked for, None where nobody knows."""
+    """When the first of its machines was asked for, None where it is not known."""
     if ladder.asked_seconds is not None:
         return ladder.asked_seconds
     dated = [one.at(Rung.ACCEPTED) for one in ladder.machines]
