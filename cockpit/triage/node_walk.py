@@ -241,21 +241,26 @@ def _fewer(node: Node, store: StoreReader, promise: GpuPromise, errors: list[Gpu
     said = Evidence(f"Node {node.name}", f"allocatable {node.gpu_resource}", f"{shown} of {expected}")
     lost = expected - shown
     names: dict[str, object] = {"lost": lost, "expected": expected}
-    text = "{lost} of {expected} GPUs are unhealthy"
+    text = f"{{lost}} of {{expected}} GPUs {'is' if lost == 1 else 'are'} unhealthy"
     if errors:
         text += ": " + _error_words(errors)
-    elif which := _lost_cards(node, store, lost):
+    elif which := _lost_cards(node, store, lost, expected):
         names["which"] = which
         text += ": {which}"
     return draft(Cause.GPUS_UNHEALTHY, text, names, said, sureness=Sureness.PROVED)
 
 
-def _lost_cards(node: Node, store: StoreReader, lost: int) -> str:
-    """`GPU 3`, `GPUs 3, 5`: cards that fell silent while others of the node report; "" where that does not
-    tell which are lost."""
+def _lost_cards(node: Node, store: StoreReader, lost: int, expected: int) -> str:
+    """`GPU 3`, `GPUs 3, 5`: cards that fell silent, or have no samples at all, while the others of the node
+    report; "" where that does not tell which are lost."""
     cards = store.gpus_on(node.name)
     silent = [card.index for card in cards if card.duty_ratio is Absent.STALE]
-    if node.gpu_replicas > 1 or node.has_mig or not 0 < len(silent) <= lost or len(silent) == len(cards):
+    if node.gpu_replicas > 1 or node.has_mig or len(silent) == len(cards):
+        return ""
+    indexes = {card.index for card in cards}
+    if not silent and len(indexes) == expected - lost and max(indexes) < expected:
+        silent = sorted(set(range(expected)) - indexes)
+    if not 0 < len(silent) <= lost:
         return ""
     return f"GPU{'s' * (len(silent) > 1)} {', '.join(map(str, silent))}"
 

@@ -93,12 +93,15 @@ def _glyph(card: Gpu) -> str:
     return fmt.bar(card.duty_ratio)
 
 
-def health_cell(cards: Sequence[Gpu]) -> Cell:
-    """The worst last XID of the cards; `ok` only where every card reports one, never from silence."""
+def health_cell(cards: Sequence[Gpu], lost: int = 0) -> Cell:
+    """The worst last XID of the cards, else how many are `lost` (promised and not offered); `ok` only where
+    every card is there and reports one, never from silence."""
     codes = [card.xid for card in cards if card.xid]
     bad = sorted({code for code in codes if xid_class(code).is_bad})
     if bad:
         return Cell(f"× Xid {bad[0]}", "bad")
+    if lost:
+        return Cell(f"× {lost} lost", "bad")
     if codes:
         return Cell(f"▲ Xid {min(codes)}", "warn")
     if not cards or any(card.xid is None for card in cards):

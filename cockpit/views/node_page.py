@@ -202,7 +202,8 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
 def _health(node: Node, store: StoreReader) -> Pair:
     """The worst known values, and values that are not collected: silence is not health."""
     found = [gpus.GpuRow(card, detail=devices.detail_of(card, store)) for card in cards_of(node, store)]
-    health = cards.health_cell([row.card for row in found])
+    lost = sum(row.is_lost for row in gpus.rows_of(node, store))
+    health = cards.health_cell([row.card for row in found], lost)
     text, tone = health.text, health.tone
     memory = [devices.ecc_cell(row.detail) for row in found]
     for worse in ("bad", "warn"):

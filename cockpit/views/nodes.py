@@ -62,6 +62,13 @@ class NodeRow:
         shown = self.node.gpu_capacity
         return self.node.gpus_expected if shown is None else shown
 
+    @property
+    def lost(self) -> int:
+        """Devices that it should offer and does not; 0 where what it offers is not known."""
+        if self.node.gpu_allocatable is None:
+            return 0
+        return max(0, (self.total or 0) - (0 if is_dead(self.node) else self.node.gpu_allocatable))
+
     @cached_property
     def duty(self) -> Reading:
         return cards.fold(physical.whole_cards(self.gpus), cards.duty, cards.mean)
@@ -94,10 +101,8 @@ def _allocated(row: NodeRow, now_seconds: float) -> Cell:
     if node.gpu_allocatable is None:
         return Cell(f"{row.allocated_text}/?", "warn")
     usable = 0 if is_dead(node) else node.gpu_allocatable
-    missing = (row.total or 0) - usable
     return Cell(
-        f"{row.allocated_text}/{usable}" + (f" -{missing}" if missing > 0 else ""),
-        "warn" if missing > 0 else "",
+        f"{row.allocated_text}/{usable}" + (f" -{row.lost}" if row.lost else ""), "warn" if row.lost else ""
     )
 
 
@@ -113,7 +118,7 @@ def _bars(row: NodeRow, now_seconds: float) -> Cell:
 
 
 def _health(row: NodeRow, now_seconds: float) -> Cell:
-    return cards.health_cell(row.gpus) if row.node.has_gpus or row.gpus else fmt.NOTHING
+    return cards.health_cell(row.gpus, row.lost) if row.node.has_gpus or row.gpus else fmt.NOTHING
 
 
 def _only_gpu_nodes(row: NodeRow, cell: Cell) -> Cell:

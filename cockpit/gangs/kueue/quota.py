@@ -84,6 +84,8 @@ def _in_one_flavor(workload: Workload, store: StoreReader, cluster_queue: str, s
     left = max(0, asked - needed)
     if asked and cohort and free > left:
         return _lent_out(asks, store, cohort, names, _Room(free, left, needed))
+    if asked and cohort and left > free:
+        has += f" and may borrow {figure(resource, left - free)}"
     sureness = Sureness.PROVED if asked and free < asked else Sureness.SAID
     return draft(
         Cause.QUOTA_IN_USE,

@@ -127,6 +127,14 @@ def test_in_a_cohort_quota_that_is_unused_and_not_free_is_lent() -> None:
     assert found.why.sureness is Sureness.INFERRED
 
 
+def test_what_may_be_borrowed_is_told_so_that_the_sum_adds_up() -> None:
+    one = workload("train-3", pending(MORE_4), gpus=16)
+    found = verdict(one, store_of(local_queue(), cluster_queue(cohort="site"), one))
+    assert found.why.sentence == (
+        "needs 16 GPUs, quota research/h100 has 4 unused and may borrow 8: 4 more needed"
+    )
+
+
 def test_several_flavors_are_told_with_what_each_lacks() -> None:
     message = MORE_4 + ", insufficient unused quota for nvidia.com/gpu in flavor a100, 2 more needed"
     one = workload("train-3", pending(message), gpus=8)

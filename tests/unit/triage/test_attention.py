@@ -419,7 +419,7 @@ def test_a_sound_card_of_a_sick_node_names_the_node_and_the_sick_one_its_own_err
     view = ClusterView(store=cluster.store, jobs=cluster.index, now_seconds=NOW)
     sound, sick = (explain(Subject("card", "", f"gpu-7/{index}"), view) for index in (0, 1))
     assert sound.cause == sick.cause == "gpus-unhealthy"
-    assert sound.sentence.startswith("node gpu-7: 1 of 8 GPUs are unhealthy")
+    assert sound.sentence.startswith("node gpu-7: 1 of 8 GPUs is unhealthy")
     assert sound.root == Subject("node", "", "gpu-7") and sound.evidence
     assert "Xid 79" in sick.sentence and "node gpu-7" not in sick.sentence and sick.root is None
 
