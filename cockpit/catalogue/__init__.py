@@ -109,13 +109,14 @@ class Wording(msgspec.Struct, frozen=True):
     """One text, and the regular expression that knows it; of a kubelet's texts it sees `Reason: message`.
     `words` is the sentence, with the names of the pattern's groups in braces; for `TextPlace.NODES` what
     comes after "1 node", and `many` what comes after "2 nodes". `is_consequence` marks members that only wait
-    for a sibling."""
+    for a sibling. `permanence` None: as its cause does."""
 
     place: TextPlace
     regex: str
     words: str
     many: str = ""
     is_consequence: bool = False
+    permanence: Permanence | None = None
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -209,7 +210,14 @@ def _rows() -> Iterator[CatalogueRow]:
 
 def _row(cause: Cause, gate: Gate, columns: Mapping[str, Any]) -> CatalogueRow:
     wordings = tuple(
-        Wording(place, texts[0], texts[1], many=texts[-1], is_consequence=name == "consequence")
+        Wording(
+            place,
+            texts[0],
+            texts[1],
+            many=texts[-1],
+            is_consequence=name == "consequence",
+            permanence=_said(*texts[1:]).permanence,
+        )
         for name, some in columns.items()
         if (place := _PLACES.get(name)) is not None
         for texts in some

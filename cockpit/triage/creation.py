@@ -88,7 +88,14 @@ def _of_refusal(event: Event) -> Finding | None:
         words := forbidden_words(found.names.get("what", ""))
     ):
         names["what"] = words
-    return draft(found.cause, found.wording.words, names, *evidence, since_seconds=event.first_seconds)
+    return draft(
+        found.cause,
+        found.wording.words,
+        names,
+        *evidence,
+        permanence=found.wording.permanence,
+        since_seconds=event.first_seconds,
+    )
 
 
 def _quota(names: Mapping[str, str], event: Event) -> Finding:
