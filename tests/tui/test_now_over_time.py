@@ -238,6 +238,7 @@ async def test_since_you_left_is_a_line_that_opens_a_list_and_can_be_dismissed(t
 async def test_the_last_hour_stands_where_there_is_room_and_says_how_long_one_looked(tmp_path: Path) -> None:
     app = RememberingApp(tmp_path)
     async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("backslash")  # the detail of a row comes first, else
         await settle(pilot)
         assert "Now  GPUs wanted" in looking.text(app)
         for _ in range(3):

@@ -249,11 +249,11 @@ async def test_a_reading_that_is_overtaken_is_not_told() -> None:
 async def test_beneath_the_pools_nothing_is_said_of_who_asked() -> None:
     app = HeldApp("alice@bastion")
     async with app.run_test(size=(200, 60)) as pilot:
-        await pilot.press("5")
-        await settle(pilot)
-        await pilot.press("down")
+        await pilot.press("5", "slash", *"b200", "enter")
+        assert isinstance(app.clock, ManualClock)
+        app.clock.advance(REST_SECONDS)
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while "Pool b200" not in looking.text(app):
+            while "─ pool b200 ─" not in looking.text(app):
                 await pilot.pause(0.05)
         drawn = looking.text(app)
         assert "by whom is not known: that is read on the page of the pool" in drawn, drawn

@@ -37,12 +37,12 @@ async def test_each_place_says_what_is_in_sight() -> None:
         assert look_of(app.attachment) == Focus(past=Past(key="fleet/duty", gpu_nodes=gpu_nodes))
         await visit(pilot, "3")
         nodes = look_of(app.attachment).nodes
-        assert nodes[0] == "gpu-a100-00"
+        assert nodes[0] == "gpu-h100-07", "trouble first"
         assert 20 <= len(nodes) < 40
         await visit(pilot, "end")
         assert look_of(app.attachment).nodes != nodes, "other nodes came in sight"
         await visit(pilot, "home", "enter")
-        first = "gpu-a100-00"
+        first = "gpu-h100-07"
         assert look_of(app.attachment) == Focus(nodes=(first,), details=(first,), past=Past(node=first))
         await visit(pilot, "escape", "5", "enter")
         past = look_of(app.attachment).past
@@ -83,7 +83,7 @@ async def test_x_turns_members_into_devices_and_cells_and_back() -> None:
         await visit(pilot, "2", *["down"] * 5, "enter", "x")
         assert "Rank by device" in looking.text(app)
         await visit(pilot, "enter")
-        assert "Devices" in looking.text(app), "a device opens its node"
+        assert "Pods on this node" in looking.text(app), "a device opens its node"
         await visit(pilot, "escape", "x", "x")
         assert "Members by rank" in looking.text(app)
 
@@ -104,5 +104,5 @@ async def test_the_device_under_the_cursor_is_spoken_of() -> None:
     app = ScriptedApp(Estate())
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
-        await visit(pilot, "3", "enter", "down", "down")
+        await visit(pilot, "3", "slash", *"a100-00", "enter", "enter", "down", "down")
         assert "GPU 2: throttled: too hot: the hardware slows it" in looking.flat(app)
