@@ -48,9 +48,6 @@ from cockpit.views.load import load_charts
 from cockpit.views.states import telemetry_trouble, why_empty
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
     from cockpit.screens.problem_detail import ProblemDetail
 
 LOAD_LINES = 36
