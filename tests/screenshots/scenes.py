@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from textual.widgets import Input
 
 from cockpit.attach import Link
+from cockpit.clock import ManualClock
 from cockpit.model.batch import Phase
 from cockpit.model.remembered import LoadSample
+from cockpit.screens.detail_side import REST_SECONDS
 from cockpit.telemetry.history import POINTS
 from tests.tui import looking
 from tests.tui.ask_app import AskApp, AskEstate
@@ -229,6 +231,11 @@ async def draw(scene: Scene) -> str:
         for key in scene.keys:  # a dialog has to be there before the next key chooses in it
             await pilot.press(key)
             await settle(pilot)
+        side = getattr(app.screen, "side", None)
+        if side is not None and side.is_shown and isinstance(app.clock, ManualClock):
+            # the cursor rests where the keys have led
+            app.clock.advance(REST_SECONDS)
+            side.show()
         async with asyncio.timeout(PATIENCE_SECONDS):
             while scene.until not in looking.text(app):
                 await pilot.pause(0.05)
