@@ -347,10 +347,11 @@ async def test_a_dead_proxy_is_named(server: FakeServer, tmp_path: Path, clock: 
 # ---- imports
 
 
-def test_importing_the_room_imports_nothing_heavy() -> None:
+def test_an_attachment_imports_nothing_heavy_before_it_connects() -> None:
     code = (
         "import sys\n"
-        "from cockpit.kube import access, calls, contexts, discovery, feed, logs, objects, proxy, session\n"
+        "from cockpit import attach\n"
+        "from cockpit.kube import logins, resource\n"
         "heavy = {'kubernetes', 'aiohttp', 'requests', 'yaml'} & set(sys.modules)\n"
         "sys.exit(str(heavy) if heavy else 0)\n"
     )
