@@ -26,6 +26,7 @@ from cockpit.kube.logins import Logins
 from cockpit.local_state.audit import Audit
 from cockpit.local_state.config import Settings
 from cockpit.local_state.crashes import Crashes
+from cockpit.local_state.kept_forms import KeptForms
 from cockpit.local_state.state import Choice, Choices
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pod import Pod
@@ -100,6 +101,7 @@ class CockpitApp(AppBase):
         self._rng = rng or random.Random()
         self._states: dict[str, ViewState] = {}
         self._choices = Choices(options.state_folder / "choices.json") if options.state_folder else None
+        self.kept_forms = KeptForms(options.state_folder / "forms.json" if options.state_folder else None)
         self._signal = Signal(self.clock, self._later)
         self.terminal_lock = asyncio.Lock()
         self._logins = options.logins or Logins()

@@ -19,8 +19,9 @@ sentence that names file, line and field. How markers become values is told in
 `cockpit.jobs.placeholders`, lint rules in `cockpit.jobs.lint_rules`, log patterns in `cockpit.jobs.progress`.
 """
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path as FilePath
@@ -223,6 +224,34 @@ def renamed(text: str, source: str, name: str) -> str:
     if read_template(made, source).name != name:
         raise BadInput(f"{source}:{line}: the template's name must be written as `name: NAME`")
     return made
+
+
+def with_defaults(text: str, source: str, name: str, values: Mapping[str, str]) -> str:
+    """The text of a template under another name whose parameters have these defaults, comments and all.
+
+    Raises BadInput as `renamed`, and where a parameter does not stand on one line.
+    """
+    made = renamed(text, source, name)
+    document = parse(made, source)
+    lines = made.split("\n")
+    for at, parameter in enumerate(read_template(made, source).parameters):
+        if parameter.name not in values:
+            continue
+        line = document.lines.get(("parameters", at, "type"), 0)
+        quoted = json.dumps(values[parameter.name], ensure_ascii=False)
+        head, type_, tail = _TYPE.split(_DEFAULT.sub("", lines[line - 1], count=1), maxsplit=1)
+        lines[line - 1] = f"{head}{type_}, default: {quoted}{tail}"
+    made = "\n".join(lines)
+    kept = read_template(made, source)
+    for key, wanted in values.items():
+        one = kept.parameter(key)
+        if one is None or one.default != wanted:
+            raise BadInput(f"{source}: parameter {key} must stand on one line, as {{name: {key}, type: ...}}")
+    return made
+
+
+_TYPE = re.compile(r"(\btype:\s*[a-z-]+)")
+_DEFAULT = re.compile(r""",\s*default:\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,}\n]*)""")
 
 
 def _parameters(document: Document, value: Any) -> tuple[Parameter, ...]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cockpit.api_server import ApiServer
     from cockpit.local_state.audit import Audit
     from cockpit.local_state.history import LocalHistory
+    from cockpit.local_state.kept_forms import KeptForms
     from cockpit.model.job import Job
     from cockpit.services.drains import Drains
     from cockpit.services.pool_changes import PoolChanges
@@ -158,6 +159,10 @@ class Cockpit(Pages, Changes, Protocol):
     @property
     def shrink_at_once(self) -> int | None:
         """Most nodes of a pool to remove without a typed confirmation; None: a tenth of it."""
+
+    @property
+    def kept_forms(self) -> "KeptForms":
+        """What forms were filled in with before."""
 
     def state_of(self, place: str) -> ViewState: ...
     def keep_state(self, place: str, state: ViewState) -> None: ...

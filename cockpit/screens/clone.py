@@ -14,6 +14,8 @@ from cockpit.screens.submit import SubmitScreen
 class CloneScreen(SubmitScreen):
     """The form of the job once more; every leaf that is no field stays as it was."""
 
+    keeps_values = False
+
     def __init__(self, job: Job, template: Template, changed: Mapping[str, str] | None = None) -> None:
         """`changed` are values chosen before."""
         own = {parameter.name: parameter.default or "" for parameter in template.parameters}

@@ -204,6 +204,14 @@ KEYS: tuple[Key, ...] = (
     Key("form.help", "f1", "form_help", "help", "Help of this field, and every key", "Form"),
     Key("form.template", "f2", "template", "template", "Pick another template", "Form"),
     Key("form.preview", "f3", "preview", "preview", "Preview the manifest, or back to the form", "Form"),
+    Key(
+        "form.presets",
+        "f4",
+        "presets",
+        "presets",
+        "Load or keep values: presets, last values, a template",
+        "Form",
+    ),
     Key("help", "question_mark", "help", "help", "This help", "Places"),
     Key("quit", "q", "quit", "quit", "Quit; ctrl+c quits from anywhere", "Places"),
     Key(

@@ -15,6 +15,8 @@ from cockpit.views.fit import fit_on_node
 class SmokeScreen(SubmitScreen):
     """The template of the test, for one node; the Job is taken away when it has ended."""
 
+    keeps_values = False
+
     def __init__(self, node: str, namespace: str) -> None:
         super().__init__(TEMPLATE, {"node": node, "name": name_for(node), "namespace": namespace})
         self._node = node

@@ -32,7 +32,7 @@ from cockpit.mask import FormMask
 from cockpit.model.plan import Outcome, Plan
 from cockpit.model.record import Kind
 from cockpit.screens.form_choices import AFTER, ENGINE, FormChoices, offered_help, offered_values
-from cockpit.screens.form_page import FormPage
+from cockpit.screens.keeping_form import KeepingForm
 from cockpit.screens.keymap import at_once, bindings
 from cockpit.screens.preview import preview_lines
 from cockpit.screens.verb_keys import act_on_plan
@@ -47,7 +47,7 @@ MANY_NODES = 500
 """On more nodes the fit waits for that pause too: it would be felt at every key."""
 
 
-class SubmitScreen(FormPage):
+class SubmitScreen(KeepingForm):
     """New job: pick a template, fill the form, submit."""
 
     DEFAULT_CSS = """
@@ -63,7 +63,7 @@ class SubmitScreen(FormPage):
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("form.submit"),
         *(replace(binding, description="field") for binding in at_once("search")),
-        *at_once("back", "form.template", "form.preview", "form.help"),
+        *at_once("back", "form.presets", "form.template", "form.preview", "form.help"),
         *(replace(binding, show=False) for binding in bindings("filter")),
     ]
 
@@ -258,6 +258,8 @@ class SubmitScreen(FormPage):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The preview is a key only where it does not stand beside the form, `/` where no text is typed."""
+        if action == "presets" and not self.keeps_values:
+            return False
         if action == "filter":
             return isinstance(self.focused, ChoiceField | SwitchField)
         if action == "preview" and not self.is_narrow:
@@ -435,8 +437,19 @@ class SubmitScreen(FormPage):
     def _picked(self, chosen: str | None) -> None:
         if chosen and chosen != self._template_name:
             # what was filled in by itself follows the new template; what a person chose stays
-            own = {name: text for name, text in self._values.items() if text not in self._own(name)}
-            self.app.switch_screen(SubmitScreen(chosen, self._brought | own, brings_input=self.has_input))
+            brought = self._brought | self.own_values()
+            self.app.switch_screen(SubmitScreen(chosen, brought, brings_input=self.has_input))
+
+    def own_values(self) -> dict[str, str]:
+        return {name: text for name, text in self._values.items() if text not in self._own(name)}
+
+    def load_values(self, values: Mapping[str, str]) -> None:
+        self.brings_input = bool(values)
+        for spec in self.form.fields:
+            one = self.template.parameter(spec.id)
+            if spec.id in values or one is not None:
+                default = "" if one is None else (self._own(spec.id)[-1] or one.default or "")
+                self.form.set_value(spec.id, values.get(spec.id, default))
 
     def _own(self, name: str) -> tuple[str, ...]:
         """What stands in a field without a person: the template's own value, what the cluster led to."""
@@ -463,6 +476,8 @@ class SubmitScreen(FormPage):
     def _submitted(self, outcome: Outcome) -> None:
         if not outcome.is_done or self._plan is None or self.app.screen is not self:
             return
+        if self.keeps_values:
+            self.cockpit.kept_forms.keep_last(self.template.name, self.own_values())
         body = self._plan.calls[0].body
         metadata = body["metadata"]
         group = str(body["apiVersion"]).split("/")[0] if "/" in str(body["apiVersion"]) else ""

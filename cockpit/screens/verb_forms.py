@@ -55,7 +55,14 @@ Opener = Callable[[Place, Sequence[Any]], Coroutine[Any, Any, None]]
 
 
 async def _submit(place: Place, _nothing: Sequence[Any]) -> None:
-    place.app.push_screen(SubmitScreen())
+    """The form of a new job, filled with the draft that was left last."""
+    draft = place.cockpit.kept_forms.latest_draft
+    if draft is None:
+        place.app.push_screen(SubmitScreen())
+        return
+    name, kept = draft
+    place.app.push_screen(SubmitScreen(name, kept.draft, brings_input=True))
+    place.say(f"draft of {name}: F4 starts empty")
 
 
 async def _clone(place: Place, jobs: Sequence[Job]) -> None:

@@ -1,4 +1,4 @@
-"""A form with input: no key of the app acts in it, whatever has the focus, and leaving asks."""
+"""A form with input: no key of the app acts in it, whatever has the focus, and leaving loses nothing."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -66,8 +66,6 @@ WAYS = {
     "preview, scrolled": ("f3", "down", "pagedown", "escape"),
     "templates": ("f2", "escape"),
     "a wrong form sent": ("ctrl+s",),
-    "leaving, and not": ("escape", "n"),
-    "leaving, and not, twice": ("escape", "escape"),
 }
 
 
@@ -210,25 +208,18 @@ async def test_help_and_footer_name_no_key_that_does_not_act(size: tuple[int, in
         assert any(hint.startswith("esc ") for hint in looking.footer(app))
 
 
-# ---- leaving asks
+# ---- leaving keeps a draft
 
 
 @EACH_SIZE
-async def test_leaving_a_form_with_input_asks(size: tuple[int, int]) -> None:
-    async with form(size) as (app, pilot, fields):
-        screen = app.screen
+async def test_leaving_a_form_with_input_keeps_a_draft(size: tuple[int, int]) -> None:
+    async with form(size) as (app, pilot, _fields):
         await pilot.press("escape")
         await settle(pilot)
-        assert isinstance(app.screen, ConfirmDialog) and "its input will be lost" in looking.text(app)
-        await pilot.press("enter")
-        await settle(pilot)
-        assert isinstance(app.screen, ConfirmDialog), "enter sends a form: it does not throw one away"
-        await pilot.press("n")
-        await settle(pilot)
-        assert app.screen is screen and name_in(fields) == "my-job"
-        await pilot.press("escape", "y")
-        await settle(pilot)
         assert isinstance(app.screen, PLACES["jobs"])
+        await pilot.press("N")
+        await settle(pilot)
+        assert name_in(app.screen.query_one("#fields", Form)) == "my-job"
 
 
 @EACH_SIZE
@@ -269,7 +260,7 @@ async def test_what_was_typed_goes_along_to_another_template_and_counts_there(si
         fields = app.screen.query_one("#fields", Form)
         assert name_in(fields) == "my-job"
         await send(app, pilot, "escape")
-        assert isinstance(app.screen, ConfirmDialog)
+        assert app.kept_forms.of("job").draft["name"] == "my-job"
 
 
 @EACH_SIZE

@@ -1,0 +1,92 @@
+"""What forms were filled in with, by template: drafts, the values submitted last, presets."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from cockpit.local_state.paths import write_private
+from cockpit.mask import mask_text
+
+_LARGEST_BYTES: Final = 256 * 1024
+_MOST_TEMPLATES: Final = 50
+_MOST_PRESETS: Final = 50
+Texts = dict[str, str]
+
+
+class FormValues(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Values by parameter; `presets` by their names."""
+
+    draft: Texts = {}
+    last: Texts = {}
+    presets: dict[str, Texts] = {}
+
+
+class KeptForms:
+    """The file of filled-in values, without secrets: a value that holds one is kept with its mark.
+
+    Without a path, values are kept until the end of the run. A file that cannot be read is left out, with a
+    sentence in `note`.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.note = ""
+        self._by_template: dict[str, FormValues] = {}
+        if path is None:
+            return
+        try:
+            raw = path.read_bytes()
+            if len(raw) > _LARGEST_BYTES:
+                self.note = f"{path} is larger than {_LARGEST_BYTES} bytes: its saved values are ignored"
+                return
+            self._by_template = msgspec.json.decode(raw, type=dict[str, FormValues])
+        except FileNotFoundError:
+            return
+        except (OSError, msgspec.DecodeError, ValueError, RecursionError):
+            self.note = f"{path} cannot be read: its saved values are ignored"
+
+    def of(self, template: str) -> FormValues:
+        """What is kept for a template; empty where nothing is."""
+        return self._by_template.get(template, FormValues())
+
+    @property
+    def latest_draft(self) -> tuple[str, FormValues] | None:
+        """(template, its values) of the draft that was left last; None where there is none."""
+        newest_first = reversed(self._by_template.items())
+        return next(((name, kept) for name, kept in newest_first if kept.draft), None)
+
+    def keep_draft(self, template: str, values: Mapping[str, str]) -> None:
+        """Keep what was typed; {} drops the draft."""
+        kept = self.of(template)
+        self._put(template, msgspec.structs.replace(kept, draft=_masked(values)))
+
+    def keep_last(self, template: str, values: Mapping[str, str]) -> None:
+        """Keep what was submitted; the draft is done with."""
+        self._put(template, msgspec.structs.replace(self.of(template), last=_masked(values), draft={}))
+
+    def keep_preset(self, template: str, name: str, values: Mapping[str, str]) -> None:
+        """Keep values under a name; the oldest preset goes where there are too many."""
+        presets = {**self.of(template).presets, name: _masked(values)}
+        while len(presets) > _MOST_PRESETS:
+            presets.pop(next(iter(presets)))
+        self._put(template, msgspec.structs.replace(self.of(template), presets=presets))
+
+    def _put(self, template: str, kept: FormValues) -> None:
+        if kept == self.of(template):
+            return
+        self._by_template.pop(template, None)
+        self._by_template[template] = kept
+        while len(self._by_template) > _MOST_TEMPLATES:
+            self._by_template.pop(next(iter(self._by_template)))
+        if self._path is None:
+            return
+        try:
+            write_private(self._path, msgspec.json.encode(self._by_template).decode() + "\n")
+        except OSError as error:
+            self.note = f"{self._path} cannot be written: {error.strerror}; values are not saved"
+
+
+def _masked(values: Mapping[str, str]) -> Texts:
+    return {name: mask_text(text) for name, text in values.items()}
