@@ -369,6 +369,31 @@ def _finished_of_its_name(job: Job, store: StoreReader) -> Workload | None:
     )
 
 
+ADMITTED_SECONDS = 60.0
+"""By then the engine has resumed a job that it admitted, and the job's controller has made its pods."""
+
+
+def admitted(walk: Walk) -> Finding:
+    """Why a job that may run has no pods: for a minute after its engine admitted it they are on their way."""
+    job, object_ = walk.job, walk.object_
+    workload = registry.workload_of(job, walk.store)
+    moved = (
+        max((item.changed_seconds or 0.0 for item in workload.conditions), default=0.0) if workload else None
+    )
+    if workload is None or walk.is_older(moved, ADMITTED_SECONDS):
+        queue = None if object_ is None else admitted_by(object_.labels)
+        if queue is None or not isinstance(object_, JobObject) or not object_.is_suspended:
+            return not_made(walk)
+        said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "spec.suspend", "true")
+        names: dict[str, object] = {"engine": queue.name}
+        signs = registry.engine_named(queue.name).controller.pods
+        if (down := controllers.not_up(signs, walk)) is not None:
+            return joined(down, "{engine} admitted it and does not resume it: ", engine=queue.name)
+        text = "{engine} admitted it and has not resumed it"
+        return draft(Cause.NOT_TAKEN_BY_QUEUE, text, names, said, since_seconds=moved)
+    return Finding(cause="", sentence="admitted: its pods are about to be made")
+
+
 def suspended(walk: Walk) -> Finding:
     """Suspended, and no engine says that it holds it."""
     job, store, object_ = walk.job, walk.store, walk.object_

@@ -39,7 +39,7 @@ def judge(walk: Walk) -> Finding | None:
     if not walk.pods and job.state not in (JobState.SUSPENDED, JobState.QUEUED) and (found := _unseen(walk)):
         return found
     if job.state == JobState.STARTING and not walk.pods:
-        return Finding(cause="", sentence="admitted: its pods are about to be made")
+        return creation.admitted(walk)
     if job.state in (JobState.SUSPENDED, JobState.QUEUED) and not walk.pods:
         return creation.suspended(walk)
     if not walk.pods:
