@@ -84,7 +84,7 @@ IDLE_JOB = ("2", "slash", *"asr-large", "enter", "R")
 IDLE_JOBS = ("5", "R", *"job", "enter")
 DRAIN = ("3", "slash", *"h100-00", "enter", "D", *"now", "enter")
 GROWS = ("5", "slash", *"b200", "enter", "enter")
-FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
+FORM = ("2", "N", *"llama-sft", "tab", *"hub/train:1.4", "pagedown", "pagedown", "4", "tab", "8")
 
 SCENES = (
     Scene("now", ("1",), hour=True),
@@ -168,7 +168,7 @@ SCENES = (
     Scene("filter", ("2", "slash", *"state:queued")),
     Scene("filter-mistake", ("2", "slash", *"gpus>many"), SMALL),
     Scene("submit", FORM, write=True, until="server: the cluster would accept it", app=OfferingApp),
-    Scene("submit-80x24", FORM, SMALL, write=True, until="1/3", app=OfferingApp),
+    Scene("submit-80x24", FORM, SMALL, write=True, until="4 x 8 GPUs = 32", app=OfferingApp),
     Scene("queues-engines", ("4",), until="not installed", app=OfferingApp),
     Scene("unlock", ("2", "colon", *"write", "enter")),
     Scene("kill", ("2", "end", "K"), write=True),
