@@ -30,6 +30,15 @@ class TextEntry:
     """Mixin of the widgets that a person types into: a screen knows them without importing them all."""
 
 
+def joined_lines(text: str) -> tuple[str, int]:
+    """Pasted text as one line, and how many lines it had: continued lines of a shell (a backslash at their
+    end) and any others are joined by a space, empty ones are left out."""
+    lines = [line.strip() for line in text.splitlines()]
+    parts = [line[:-1].rstrip() if line.endswith("\\") else line for line in lines]
+    kept = [part for part in parts if part]
+    return " ".join(kept), len(kept)
+
+
 class LineInput(Input, TextEntry):
     """An `Input` that edits in the order in which keys were pressed.
 
@@ -50,3 +59,12 @@ class LineInput(Input, TextEntry):
             event.stop()
             event.prevent_default()
             edit(self)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Join several lines, and say so: Textual's own field takes the first and drops the rest."""
+        event.stop()
+        event.prevent_default()
+        text, count = joined_lines(event.text)
+        self.replace(text, *self.selection)
+        if count > 1:
+            self.app.notify(f"{count} pasted lines joined into one")
