@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cockpit_widgets import ConfirmDialog
-from cockpit_widgets.calm_theme import CALM_DARK
 from cockpit_widgets.text import plain
 from textual.actions import ActionParseResult, parse
 from textual.binding import Binding, BindingType
@@ -117,8 +116,7 @@ class CockpitApp(AppBase):
     # ---- start and end
 
     def on_mount(self) -> None:
-        self.register_theme(CALM_DARK)
-        self.theme = self.options.settings.theme or CALM_DARK.name
+        self.take_theme(self._choices, self.options.settings.theme)
         for told, is_away in ((self.app_suspend_signal, True), (self.app_resume_signal, False)):
             told.subscribe(self, partial(self._step_away, is_away), immediate=True)
         self.push_screen(NowScreen())

@@ -138,7 +138,17 @@ _PRICES: Final = ("currency", "billed", "machines")
 _PRICE: Final = ("hourly", "spot", "billed")
 _BILLED: Final = {"second": 1.0, "minute": 60.0}
 THEMES: Final = (
-    *("calm-dark", "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light", "catppuccin-frappe"),
+    *(
+        "dark",
+        "light",
+        "colour-blind",
+        "mono",
+        "ansi-dark",
+        "ansi-light",
+        "atom-one-dark",
+        "atom-one-light",
+        "catppuccin-frappe",
+    ),
     *("catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula", "flexoki", "gruvbox"),
     *("monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon", "solarized-dark"),
     *("solarized-light", "textual-dark", "textual-light", "tokyo-night"),

@@ -1,4 +1,4 @@
-"""Small choices that stay between starts: sort, filter and folded detail of each screen."""
+"""Small choices that stay between starts: sort, filter and folded detail of each screen, the theme."""
 
 from pathlib import Path
 
@@ -11,13 +11,14 @@ _MOST_SCREENS = 200
 
 
 class Choice(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a person likes one table."""
+    """How a person likes one table, or the app."""
 
     sort: str = ""
     descending: bool = False
     filter: str = ""
     namespace: str = ""
     is_detail_folded: bool = False
+    theme: str = ""  # of the whole app
 
 
 class Choices:

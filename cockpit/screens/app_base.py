@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, ClassVar
 
+from cockpit_widgets.calm_themes import CALM, DARK
 from cockpit_widgets.frugal_app import FrugalApp
 from cockpit_widgets.text import fit
 from rich.segment import Segment
@@ -27,11 +28,20 @@ from textual.worker import Worker, WorkerFailed, WorkType
 
 from cockpit.clock import Clock
 from cockpit.gc_tuning import ClosedPages
+from cockpit.local_state.state import Choice, Choices
 from cockpit.screens.toasts import Toasts
 from cockpit.screens.typed_ahead import TypedAhead
 from cockpit.supervise import Work, kept_up
 
 Note = Callable[[BaseException, str], str]
+
+
+_APP = "app"
+"""What the choices of the whole app are kept under."""
+
+
+def _keep(choices: Choices, theme: str) -> None:
+    choices.keep(_APP, Choice(theme=theme))
 
 
 class AppBase(FrugalApp[int]):
@@ -59,6 +69,15 @@ class AppBase(FrugalApp[int]):
     def on_mount(self) -> None:
         self.screen_change_signal.subscribe(self, lambda _: self._page_changed(), immediate=True)
         self._typed_ahead.follow()
+
+    def take_theme(self, choices: Choices | None, configured: str) -> None:
+        """Use the theme that was chosen last, else the configured one, else ours; keep what is chosen."""
+        for theme in CALM.values():
+            self.register_theme(theme)
+        chosen = choices.of(_APP).theme if choices else ""
+        self.theme = chosen if chosen in self.available_themes else configured or DARK.name
+        if choices:
+            self.theme_changed_signal.subscribe(self, lambda theme: _keep(choices, theme.name))
 
     def _page_changed(self) -> None:
         self._typed_ahead.follow()

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from cockpit_widgets import ChoiceDialog, ConfirmDialog
+from cockpit_widgets.calm_themes import CALM
 from cockpit_widgets.glyphs import BARRED_GLYPH
 from cockpit_widgets.marking_dialog import MarkingDialog
 from cockpit_widgets.types import ChoiceItem
@@ -83,6 +84,8 @@ async def open_palette(app: App[Any]) -> None:
         await _unlock(app)
     elif what == "read-only":
         cockpit_of(app).lock()
+    elif what == "theme":
+        app.theme = rest
     elif what == "kind":
         kinds = cockpit_of(app).api.kinds()
         app.push_screen(KindScreen(next(kind for kind in kinds if _kind_value(kind) == chosen)))
@@ -103,6 +106,7 @@ def _items(app: App[Any]) -> list[ChoiceItem]:
     return [
         lock,
         *_verbs(app.screen),
+        *(ChoiceItem(f"theme {name}", f"theme {name}", "colours") for name in _themes(app)),
         *(
             ChoiceItem(_kind_value(kind), kind.plural, _kind_note(kind))
             for kind in cockpit_of(app).api.kinds()
@@ -112,6 +116,11 @@ def _items(app: App[Any]) -> list[ChoiceItem]:
             cluster.store.records(Kind.NODE).values(),
         ),
     ]
+
+
+def _themes(app: App[Any]) -> list[str]:
+    """Ours first, then Textual's; not the one in force."""
+    return [name for name in (*CALM, *sorted(app.available_themes.keys() - CALM.keys())) if name != app.theme]
 
 
 def _kind_value(kind: ObjectKind) -> str:

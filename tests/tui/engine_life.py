@@ -4,13 +4,13 @@ The same on the real bed (a terminal in tmux, the truth from kubectl: `test_engi
 `test_kueue_topology_real`) and on the embedded cluster (`test_engines_on_the_embedded_cluster`).
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from cockpit.gangs.coscheduling import API_VERSION, LABEL, SCHEDULER
 from tests.tui.engine_ground import Ground
 from tests.tui.engine_ways import Way
+from tests.tui.form_keys import fill, jump
 from tests.tui.on_the_bed import until
 from tests.tui.seat import Seat
 
@@ -55,49 +55,18 @@ def left(ground: Ground, kinds: str, prefix: str) -> list[str]:
 # ---- by keys
 
 
-def fields(screen: str) -> dict[str, bool]:
-    """Labels of the form's fields in their order, as they stand on the screen: whether each is a choice."""
-    found = {}
-    for line in screen.splitlines()[1:]:
-        match = re.match(r" {0,3}([A-Z][A-Za-z ]*?(?: \([A-Za-z]+\))?)(?: \*)? {2,}(◂?)", line)
-        if match is not None:
-            found[match.group(1)] = bool(match.group(2))
-    return found
-
-
-def whole_form(terminal: Seat, wanted: Iterable[str]) -> dict[str, bool]:
-    """Its fields, once all wanted ones are there and a second look finds the same: a terminal is also read
-    while it is drawn, with some rows of the form before."""
-    seen: dict[str, bool] = {}
-
-    def look() -> dict[str, bool] | None:
-        nonlocal seen
-        before, seen = seen, fields(terminal.screen())
-        return seen if seen == before and seen.keys() >= set(wanted) else None
-
-    return until(f"the form has the fields {list(wanted)}", look)
-
-
-def fill(terminal: Seat, wanted: Mapping[str, str], queue: str) -> None:
-    """From the first field on: each wanted one takes its text in place of what it holds.
+def fill_in(terminal: Seat, wanted: Mapping[str, str], queue: str) -> None:
+    """Each wanted field takes its text in place of what it holds.
 
     Where the namespace has a queue, an engine is chosen once the form has found it: what it filled in by
-    itself before, it would fill in anew.
+    itself before, it would fill in anew. The one queue of the namespace is filled in by the form.
     """
-    shown = whole_form(terminal, wanted)
-    order = list(shown)
-    for at, label in enumerate(order[: 1 + max(order.index(label) for label in wanted)]):
-        if at:
-            terminal.keys("Tab")
-        if label in wanted:
-            if label == "Engine" and queue:
-                terminal.until_line((queue,), "Queue")
-            if label == "Queue":  # the namespace has this one alone: the form fills it in
-                terminal.until_line((wanted[label],), "Queue")
-                continue
-            if not shown[label]:
-                terminal.keys("C-u")
-            terminal.type(wanted[label])
+    for label, text in wanted.items():
+        if label == "Queue" or (label == "Engine" and queue):
+            jump(terminal, "Queue")
+            terminal.until_line((queue,), "Queue")
+        if label != "Queue":
+            fill(terminal, {label: text})
 
 
 def open_form(terminal: Seat, way: Way) -> None:
@@ -121,7 +90,7 @@ def submit(
     open_form(terminal, way)
     values = {"Name": name, "Namespace": NAMESPACE, "Image": "example/train:1"}
     sizes = {f"{way.workers}": str(workers), "GPUs each": str(GPUS_EACH)}
-    fill(terminal, {**values, **sizes, **way.values}, ground.queue)
+    fill_in(terminal, {**values, **sizes, **way.values}, ground.queue)
     terminal.until("server: the cluster would accept it", f"{workers * GPUS_EACH} GPUs in total")
     for said in (*way.says, *foresight):
         terminal.until_body(said)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.demo_leftovers import Leftovers
+from tests.tui.form_keys import fill
 from tests.tui.on_the_bed import quits, until
 from tests.tui.terminal import Terminal
 
@@ -38,11 +39,7 @@ def submit(terminal: Terminal, name: str) -> None:
     terminal.until(without=("type to search",))
     terminal.keys("Enter")
     terminal.until("new job", "Name *", without=("esc leave",))
-    terminal.type(name)
-    for text in ("default", None, None, None, None, "local/shell", COMMAND):
-        terminal.keys("Tab")
-        if text is not None:
-            terminal.type(text)
+    fill(terminal, {"Name": name, "Namespace": "default", "Image": "local/shell", "Command": COMMAND})
     terminal.keys("C-s")
     terminal.until(f"Submit job default/{name}")
     terminal.keys("y")

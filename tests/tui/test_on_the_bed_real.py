@@ -10,6 +10,7 @@ from tests.bed import machine_objects
 from tests.bed.bed import Bed
 from tests.bed.estate import Estate
 from tests.bed.fixtures import bed_full
+from tests.tui.form_keys import fill
 from tests.tui.on_the_bed import until
 from tests.tui.terminal import Terminal, line_with
 
@@ -77,13 +78,8 @@ def submit(terminal: Terminal, name: str, foresight: str = "fits now") -> None:
     terminal.until("State", "Why")
     terminal.keys("N")
     terminal.until("Name *", "Image *")
-    terminal.type(name)
-    for text in ("team-a", "main", None, "4", "2", "example/train:1"):
-        terminal.keys("Tab")
-        if text in ("4", "2"):
-            terminal.keys("C-u")
-        if text is not None:
-            terminal.type(text)
+    fill(terminal, {"Name": name, "Namespace": "team-a", "Queue": "main"})
+    fill(terminal, {"Workers (pods)": "4", "GPUs each": "2", "Image": "example/train:1"})
     seen = terminal.until("server: the cluster would accept it", "4 worker pods x 2 GPUs", "8 GPUs in total")
     assert foresight in seen
     terminal.keys("C-s")

@@ -14,6 +14,7 @@ from cockpit.jobs.template import load_library
 from cockpit.sim import training_env
 from cockpit.sim.scenarios.loading import shipped
 from tests.tui.demo_leftovers import Leftovers
+from tests.tui.form_keys import fill
 from tests.tui.on_the_bed import quits, until
 from tests.tui.terminal import Terminal
 
@@ -67,16 +68,8 @@ def submit(terminal: Terminal, template: str, values: Mapping[str, str], sees: s
     terminal.until(without=("type to search",))
     terminal.keys("Enter")
     terminal.until(f"new {template} ", "Name *", without=("esc leave",))
-    given = {**FORM, **values}
-    for one in load_library().named(template).parameters:
-        text = given.pop(one.name, "")
-        if text == "Right":
-            terminal.keys(text)
-        elif text:
-            terminal.type(text)
-        if not given:
-            break
-        terminal.keys("Tab", *(("Tab",) if one.name == "command" else ()))  # the engine stands behind it
+    titles = {one.name: one.title for one in load_library().named(template).parameters}
+    fill(terminal, {titles[name]: text for name, text in {**FORM, **values}.items()})
     terminal.keys("C-s")
     terminal.until(f"Submit {sees} vision/{values['name']}", seconds=SECONDS)
     terminal.keys("y")

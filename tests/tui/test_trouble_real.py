@@ -249,8 +249,6 @@ def test_a_wrong_value_is_told_beside_the_form(fleet: Bed, opened: Opened) -> No
     terminal.keys("C-s")
     terminal.until("'Foo_Bar' is not a valid name", without=("y or enter",))
     terminal.keys("Escape")
-    terminal.until("Leave this form?")
-    terminal.keys("y")
     terminal.until("team-a/only-team-a", without=("Image *",))
     quits(terminal)
 

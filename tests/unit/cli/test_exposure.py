@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cockpit_widgets.calm_theme import CALM_DARK
+from cockpit_widgets.calm_themes import CALM
 from textual.theme import BUILTIN_THEMES
 
 from cockpit.attach import AttachOptions
@@ -78,12 +78,12 @@ def test_an_unknown_theme_is_a_sentence_with_the_nearest() -> None:
     assert raised.value.sentence == (
         "config.toml:2: theme: there is no theme 'textual-drak'; did you mean textual-dark?"
     )
-    with pytest.raises(BadInput, match="there is no theme 'zzz'; there are calm-dark, ansi-dark"):
+    with pytest.raises(BadInput, match="there is no theme 'zzz'; there are dark, light"):
         read_settings('theme = "zzz"', "config.toml", Path("/"))
 
 
 def test_the_themes_are_those_that_the_screens_have() -> None:
-    assert sorted(THEMES) == sorted({*BUILTIN_THEMES, CALM_DARK.name})
+    assert sorted(THEMES) == sorted({*BUILTIN_THEMES, *CALM})
 
 
 def test_the_demo_refuses_a_configuration_that_every_command_refuses(

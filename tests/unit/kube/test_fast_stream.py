@@ -133,7 +133,7 @@ async def test_aiohttps_way_and_ours_are_one(
     wire: Wire, session: ApiSession, monkeypatch: pytest.MonkeyPatch, is_taken: bool
 ) -> None:
     if not is_taken:
-        monkeypatch.setattr(fast_stream, "take_streams", lambda _connector: False)
+        monkeypatch.setattr("cockpit.kube.session.take_streams", lambda _connector: False)
 
     async def script(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + chunk(b"a") + chunk(b"b") + END)

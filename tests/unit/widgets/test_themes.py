@@ -1,7 +1,7 @@
 """Every widget under every kind of theme: dark, light, the terminal's own sixteen colours, and none."""
 
 import pytest
-from cockpit_widgets.calm_theme import CALM_DARK
+from cockpit_widgets.calm_themes import CALM, MONO
 from cockpit_widgets.dialogs import HelpText
 from cockpit_widgets.flow_text import Paragraphs
 from cockpit_widgets.form import Form
@@ -27,6 +27,8 @@ from cockpit_widgets.types import (
     Tone,
 )
 from rich.color import ColorType
+from rich.style import Style
+from textual.color import Color
 from textual.widget import Widget
 
 from tests.unit.widgets.builders import Host, assert_sound, lines_of, rows
@@ -89,16 +91,50 @@ async def test_a_terminal_of_sixteen_colours_is_given_no_others(theme: str) -> N
                     assert all(color is None or color.type is not ColorType.TRUECOLOR for color in colors)
 
 
-async def test_the_calm_theme_tells_all_tones_apart() -> None:
+@pytest.mark.parametrize("name", [name for name in CALM if name != MONO.name])
+async def test_a_calm_theme_tells_all_tones_apart(name: str) -> None:
     line = StatusLine([StatusSegment(tone or "plain", tone) for tone in TONES])
     app = Host(line)
     async with app.run_test(size=(120, 5)) as pilot:
-        app.register_theme(CALM_DARK)
-        app.theme = CALM_DARK.name
+        app.register_theme(CALM[name])
+        app.theme = name
         await pilot.pause()
         styles = {segment.text: segment.style for segment in lines_of(line)[0] if segment.text.isalpha()}
         assert len(styles) == len(TONES)
         assert len({str(style) for style in styles.values()}) == len(TONES)
+
+
+def _luminance(colour: Color) -> float:
+    parts = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
+    ]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def _contrast(style: Style) -> float:
+    """The ratio of WCAG 2.2, *contrast ratio*: 1 to 21."""
+    both = sorted(_luminance(Color.from_rich_color(colour)) for colour in (style.color, style.bgcolor))
+    return (both[1] + 0.05) / (both[0] + 0.05)
+
+
+@pytest.mark.parametrize("name", list(CALM))
+async def test_every_text_of_a_calm_theme_can_be_read(name: str) -> None:
+    """At least 4.5 to 1 (WCAG 2.2, 1.4.3) on every ground in use: line, cursor, hit, focus."""
+    app = Host(*_widgets(), css=CSS)
+    faint: set[tuple[str, str, float]] = set()
+    async with app.run_test(size=(120, 80)) as pilot:
+        app.register_theme(CALM[name])
+        app.theme = name
+        for widget in _drawn(app):
+            if widget.focusable:
+                widget.focus()
+            await pilot.pause()
+            for strip in lines_of(widget):
+                for segment in strip:
+                    is_text = any(char.isalnum() for char in segment.text)
+                    if is_text and segment.style is not None and _contrast(segment.style) < 4.5:
+                        faint.add((type(widget).__name__, segment.text, round(_contrast(segment.style), 2)))
+    assert not faint
 
 
 async def test_without_colours_the_cursor_the_mark_and_the_bad_still_show(
