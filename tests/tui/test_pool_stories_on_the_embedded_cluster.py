@@ -14,8 +14,10 @@ import pytest
 from textual.pilot import Pilot
 
 from cockpit.app import AppOptions, CockpitApp
+from cockpit.local_state.state import Choice, Choices
 from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth
+from cockpit.screens.pages import PLACES
 from cockpit.sim.scenarios.loading import parse
 from cockpit.views import format as fmt
 from tests.tui.looking import lines
@@ -55,6 +57,13 @@ class Watched:
         return line_of(rows, name)
 
 
+def fold_details(state_folder: Path) -> None:
+    """The detail beside the rows is folded away on every place: a row is read in its full width."""
+    choices = Choices(state_folder / "choices.json")
+    for place in PLACES:
+        assert choices.keep(place, Choice(is_detail_folded=True))
+
+
 def line_of(screen: str, name: str, words: str = "") -> str:
     named = re.compile(rf"[ /▌]{re.escape(name)} ")
     found = [line for line in screen.splitlines() if named.search(line) and words in line]
@@ -70,6 +79,7 @@ async def played(
     seen."""
     scenario = parse(text or (SHIPPED / f"{story}.yaml").read_text(), story)
     async with ground(folder / "cluster", scenario, speed) as here:
+        fold_details(folder / "state")
         options = AppOptions(here.options, state_folder=folder / "state")
         if grown is not None:
             former = CockpitApp(options, clock=OurClock(here.clock), rng=random.Random(1))
