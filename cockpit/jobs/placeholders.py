@@ -26,6 +26,9 @@ Two more stand beside other keys of a mapping, because they name keys:
 | `$keyed: {parameter: VALUE}` | the parameter's value as key of VALUE; nothing where either is empty |
 | `$pairs: name`, `$pairs: [a, b]` | KEY=VALUE pairs of a parameter; a key that stands there is refused |
 
+A list of which every item vanished is left out itself, and so is a mapping with `$keyed` or `$pairs` that
+has no entry; what stands empty in the template stays.
+
 There is nothing else: no loops, no expressions, no text substitution. Values are set into the parsed tree.
 The check of a template is `cockpit.jobs.marker_check`.
 """
@@ -112,7 +115,8 @@ def is_given(names: Any, values: Values) -> bool:
 
 def _fill(value: Any, values: Values) -> Any:
     if isinstance(value, list):
-        return _list(value, values)
+        items = _list(value, values)
+        return items if items or not value else _DROPPED
     if not isinstance(value, dict):
         return value
     marker = marker_of(value)
@@ -128,7 +132,7 @@ def _fill(value: Any, values: Values) -> Any:
         for pair in _parts(values.get(name)):
             if isinstance(pair, KeyValue):
                 _put(made, pair.key, pair.value, name)
-    return made
+    return made if made or not any(key in value for key in BESIDE) else _DROPPED
 
 
 def _put(made: dict[str, Any], key: str, value: Any, name: str) -> None:

@@ -421,7 +421,7 @@ def test_cards_follow_the_priority_where_no_model_is_chosen() -> None:
 
     def model(**more: str) -> str | None:
         tree = render(TEMPLATES["mpijob"], {**base, **more})
-        selector = tree["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["nodeSelector"]
+        selector = tree["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"].get("nodeSelector", {})
         found: str | None = selector.get("nvidia.com/gpu.product")
         return found
 

@@ -1,6 +1,7 @@
 """Values set into the parsed tree: typed, bounded, never text that could break out."""
 
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,6 +30,17 @@ def test_values_keep_their_types_and_empty_ones_vanish() -> None:
     without = render(small(), {"name": "llm"})["spec"]["template"]["spec"]["containers"][0]
     assert "command" not in without
     assert without["args"] == ["-np", "2"]
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda template: template.name)
+def test_what_was_left_empty_is_no_field_of_the_manifest(template: Template) -> None:
+    def empty(tree: Any) -> Iterator[str]:
+        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            if isinstance(value, dict | list):
+                yield from empty(value) if value else (str(key),)
+
+    meant = {"emptyDir", "metadata", "ssh", "svc"}  # written so in a template, or a mapping of plain fields
+    assert set(empty(render(template, sample_values(template)))) <= meant
 
 
 def test_rendering_leaves_the_template_alone() -> None:
