@@ -31,6 +31,7 @@ def rows(app: ScriptedApp) -> list[str]:
 async def test_it_is_told_until_a_person_knows_of_it(tmp_path: Path) -> None:
     app = ScriptedApp(Estate(), state_folder=tmp_path)
     async with app.run_test(size=(160, 45)) as pilot:
+        await pilot.press("backslash")  # the row has the whole width
         await settle(pilot)
         known = app.cluster.verdicts.on_demand
         known.take_left_over((WRITE,), ())

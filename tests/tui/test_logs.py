@@ -90,7 +90,7 @@ async def test_search_goes_to_a_hit_and_f_follows_again() -> None:
     async with app.run_test(size=(140, 20)) as pilot:
         await shown(app, pilot, *TO_LOGS, has="step 1590/5005")
         seen = await shown(app, pilot, "ctrl+f", *"nccl warn", "enter", has="paused, f follows")
-        assert "local link error" in seen.splitlines()[2]
+        assert "local link error" in seen.splitlines()[3], "the first line below the header"
         await shown(app, pilot, "f", has="following", without="f follows")
         await shown(app, pilot, "ctrl+f", has="following")
         await pilot.press("ctrl+f", *"never said", "enter")

@@ -256,6 +256,7 @@ async def test_the_last_hour_stands_where_there_is_room_and_says_how_long_one_lo
     later = RememberingApp(tmp_path)
     later.pass_time(780)
     async with later.run_test(size=SIZE) as pilot:
+        await pilot.press("backslash")
         await settle(pilot)
         await later.round(pilot)
         assert "Last 13 min" in looking.text(later), "the history remembers"

@@ -66,6 +66,9 @@ async def test_each_queue_is_told_apart_at_every_size(size: tuple[int, int]) -> 
         assert "0.5/1.5" in line(app, "kai:default")
         assert "/gpu-lq" in looking.text(app), "Kueue's stand beside them"
         if size[0] == 200:
+            assert "0B used, limit 64Gi" in looking.text(app), "the detail of the first queue stands beside"
+            await pilot.press("backslash")
+            await settle(pilot)
             assert "root" in line(app, "volcano:default") and "research" in line(app, "kai:default")
             assert "priority 100" in line(app, "kai:default")
 
@@ -95,8 +98,9 @@ async def test_stop_is_not_offered_and_the_key_says_why() -> None:
         assert isinstance(app.screen, QueuesScreen), "nothing opens"
         (remark,) = (note.message for note in app._notifications)
         assert remark.startswith("queue volcano:shut: Volcano's queues are not stopped or resumed here")
-        await pilot.press("home", "down")
+        await pilot.press("home")
         await settle(pilot)
+        await onto(app, pilot, ":gpu-lq")
         assert app.screen.check_action("verb", ("P",)) is True, "Kueue's queue has the key"
 
 
