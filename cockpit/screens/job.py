@@ -29,7 +29,8 @@ from cockpit.views.run_curves import SHORT_LINES as SHORT_CURVES
 from cockpit.views.states import job_cell, why_empty
 from cockpit.views.view_state import ViewState
 
-SHORT_LINES = 30
+SHORT_LINES, CURVED_LINES = 30, 43
+"""Of a terminal that has no place for the events unasked; where curves are drawn it takes more."""
 FACTS_RATIO = 0.45
 MEMBERS_LEAST, CHROME_LINES = 4, 4
 """Lines of the members' table at the least; header, tabs, its title, and footer."""
@@ -46,9 +47,9 @@ class JobScreen(TablePlace):
     JobScreen.ranks #table { display: none; }
     JobScreen #events-panel { height: 30%; min-height: 5; }
     JobScreen.curved #events-panel { height: 12%; }
-    JobScreen.short #events-panel { display: none; }
-    JobScreen.short.eventful #events-panel { display: block; height: 1fr; }
-    JobScreen.short.eventful #members { display: none; }
+    JobScreen.crowded #events-panel { display: none; }
+    JobScreen.crowded.eventful #events-panel { display: block; height: 1fr; }
+    JobScreen.crowded.eventful #members { display: none; }
     """
     kinds = ("job", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -94,6 +95,11 @@ class JobScreen(TablePlace):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < SHORT_LINES, "short")
+        self._crowd()
+
+    def _crowd(self) -> None:
+        least = CURVED_LINES if self.has_class("curved") else SHORT_LINES
+        self.set_class(self.size.height < least, "crowded")
 
     def _room(self, members: int, said: Sequence[Pair], *, is_drawn: bool) -> None:
         """In a low terminal few members leave lines of their table to the facts, a grid keeps its own."""
@@ -234,6 +240,7 @@ class JobScreen(TablePlace):
         self.query_one("#run", Panel).set_class(not (run.curves.is_drawn or said), "none")
         self._name_panels(job)
         self.set_class(run.curves.is_drawn, "curved")
+        self._crowd()
         self._room(len(members), said, is_drawn=run.curves.is_drawn)
         events = self.query_one("#events", ResourceTable)
         events.hold_top(True)

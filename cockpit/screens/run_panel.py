@@ -8,7 +8,7 @@ from cockpit_widgets.types import Line, Pair
 
 from cockpit.views.run_curves import MIDDLE_LINES, SHORT_LINES, TALL_LINES, RunCurves, curve_lines
 
-MIDDLE_HEIGHT, TALL_HEIGHT = 30, 45
+MIDDLE_HEIGHT, TALL_HEIGHT = 38, 48
 """Of the terminal, from which on charts take the place of lines, and more of it."""
 MOST_SAID_SHORT, MOST_SAID = 2, 8
 """Lines about ranks, in a low terminal and else."""

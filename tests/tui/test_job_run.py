@@ -97,6 +97,15 @@ async def test_a_training_shows_its_curves_its_end_its_start_and_the_slow_rank()
         await until(app, lambda text: "◣ slow" in text)
 
 
+@pytest.mark.parametrize("height", [24, 30, 38, 42, 43, 48])
+async def test_few_members_stand_whole_below_the_curves_at_every_height(height: int) -> None:
+    app = TrainingApp(Estate())
+    async with app.run_test(size=(160, height)) as pilot:
+        seen = await shown(app, pilot, *TO_JOB, has="slower")
+        assert "1.12s +23%" in seen and all(f"llm-7b-sft-worker-{rank} " in seen for rank in range(3))
+        await shown(app, pilot, "e", has="Quota reserved in ClusterQueue research")
+
+
 async def test_a_run_is_read_on_where_it_was_left() -> None:
     app = TrainingApp(Estate())
     async with app.run_test(size=(160, 45)) as pilot:
