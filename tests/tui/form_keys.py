@@ -16,13 +16,14 @@ class Hand(Protocol):
 
 
 def jump(terminal: Hand, label: str) -> None:
-    """To the field of that label, whatever section it stands in."""
+    """To the field of that label, whatever section it stands in; a unit in brackets is not its name."""
+    name = label.partition(" (")[0]
     terminal.keys("C-f")
     terminal.until("Jump to a field")
-    terminal.type(label)
-    terminal.until("Jump to a field", f"▌ {label}")
+    terminal.type(name)
+    terminal.until("Jump to a field", f"▌ {name}")
     terminal.keys("Enter")
-    terminal.until(label, without=("Jump to a field",))
+    terminal.until(name, without=("Jump to a field",))
 
 
 def fill(terminal: Hand, values: Mapping[str, str]) -> None:
