@@ -85,6 +85,9 @@ def test_a_broken_kubeconfig_is_one_sentence(fleet: Bed, tmp_path: Path, name: s
     assert done.stderr.count("\n") == 1, done.stderr
 
 
+SUBMIT = ("job", "submit", "mpijob", "--image", "i:1", "--dry-run")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "part"),
     [
@@ -106,8 +109,8 @@ def test_a_broken_kubeconfig_is_one_sentence(fleet: Bed, tmp_path: Path, name: s
         (("get", "secrets"), 2, "invalid choice: 'secrets'"),
         (("template", "show", "nope"), 2, "there is no template 'nope'; known templates: "),
         (("job", "submit", "nope", "--dry-run"), 2, "there is no template 'nope'; known templates: "),
-        (("job", "submit", "mpijob", "--name", "Foo", "--dry-run"), 2, "name: 'Foo' is not a valid name"),
-        (("job", "submit", "mpijob", "--workers", "zero", "--name", "a", "--dry-run"), 2, "workers: 'zero'"),
+        ((*SUBMIT, "--name", "Foo"), 2, "name: 'Foo' is not a valid name"),
+        ((*SUBMIT, "--name", "a", "--workers", "zero"), 2, "workers: 'zero'"),
         (("job", "submit", "mpijob", "--set", "colour=red", "--dry-run"), 2, "colour"),
         (("job", "kill", "nothing-there", "--dry-run"), 2, "there is no job 'nothing-there'"),
         (("pool", "scale", "h100", "--to", "many", "--dry-run"), 2, "'many' is not a whole number"),
@@ -146,9 +149,9 @@ def visits(terminal: Terminal, wanted: dict[str, str]) -> None:
         terminal.keys(key)
         terminal.until_body(sentence)
     terminal.keys("?")
-    terminal.until("Places")
+    terminal.until("Places", "up/down scroll")
     terminal.keys("Escape")
-    terminal.until(without=("╭",))
+    terminal.until(without=("up/down scroll",))
 
 
 @pytest.mark.parametrize("case", ["nope", "expired", "unreachable", "broken"])
