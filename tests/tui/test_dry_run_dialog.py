@@ -9,7 +9,7 @@ from cockpit_widgets import ConfirmDialog
 from cockpit.model.job import JobState
 from cockpit.screens.table_place import TablePlace
 from tests.tui.deck import ScriptedApp, settle, until
-from tests.tui.looking import flat
+from tests.tui.looking import flat, lines
 from tests.tui.test_job_life import done, jobs, named, on, shown
 
 SIZES = ((80, 24), (200, 60))
@@ -26,8 +26,10 @@ def stands(app: ScriptedApp) -> bool:
 
 
 def text_of(app: ScriptedApp) -> str:
-    """What the dialog says, on one line and without its frame."""
-    return " ".join(flat(app).replace("│", " ").split())
+    """What the dialog says, on one line, without its frame and what lies beside it."""
+    box = app.screen.children[0].region
+    inside = [line[box.x : box.right] for line in lines(app)[box.y : box.bottom]]
+    return " ".join(" ".join(inside).replace("│", " ").split())
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -194,7 +194,7 @@ async def clone(keys: Keys) -> None:
 
 
 async def submit(keys: Keys) -> None:
-    await keys.press("N", *"made", *("tab",) * 6, *"r.example/hvd:1", "ctrl+s")
+    await keys.press("N", *"made", "ctrl+f", *"Image", "enter", *"r.example/hvd:1", "ctrl+s")
 
 
 async def prune(keys: Keys) -> None:

@@ -29,7 +29,7 @@ SIZES = pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=lambda size: 
 BURSTS = (
     "3y",
     "5S",
-    "5S16\r",
+    "5/a100\rS16\r",
     "2/sweep\rr",
     "2N" + "my-job\tresearch",
     ":nodes\ry",
@@ -228,7 +228,7 @@ async def test_no_may_be_typed_ahead(tmp_path: Path, no: str) -> None:
 
 async def test_the_number_of_a_form_may_be_typed_ahead_and_not_the_yes_to_its_plan() -> None:
     async with opened() as (app, pilot):
-        burst(app, "5S16\ry")
+        burst(app, "5/a100\rS16\ry")
         await shown(app, pilot)
         await at_rest(app, pilot)
         assert "Grow pool a100 from 13 to 16" in flat(app) and IGNORED in flat(app)
