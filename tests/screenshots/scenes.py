@@ -72,7 +72,8 @@ def nothing() -> None:
 
 
 UNREACHABLE = "The API server at https://10.20.0.7:6443 does not answer within 10 s; check the network."
-GROW = ("5", "S", "ctrl+u", "1", "6", "ctrl+s")
+A100 = ("5", "slash", *"a100", "enter")
+GROW = (*A100, "S", "ctrl+u", "1", "6", "ctrl+s")
 ASK = ("5", "slash", *"spot", "enter", "S", "ctrl+u", "3", "ctrl+s")
 JOB = ("2", "down", "down", "down", "down", "down", "enter")
 CROWD = ("2", "slash", *"llm-512", "enter", "enter")
@@ -81,7 +82,7 @@ WHY_GANG = ("2", "slash", *"llm-left", "enter", "w")
 WHY_POD = ("7", "slash", *"sweep-13-0", "enter", "w")
 FLEET = ("8", "down")
 IDLE_JOB = ("2", "slash", *"asr-large", "enter", "R")
-IDLE_JOBS = ("5", "R", *"job", "enter")
+IDLE_JOBS = (*A100, "R", *"job", "enter")
 DRAIN = ("3", "slash", *"h100-00", "enter", "D", *"now", "enter")
 GROWS = ("5", "slash", *"b200", "enter", "enter")
 FORM = ("2", "N", *"llama-sft", "tab", *"hub/train:1.4", "pagedown", "pagedown", "4", "tab", "8")
@@ -182,17 +183,19 @@ SCENES = (
     Scene("drain", DRAIN, (160, 45), write=True, until="the cluster would accept it"),
     Scene("drain-80x24", DRAIN, SMALL, write=True, until="the cluster would accept it"),
     Scene("drain-choice", DRAIN[:-4], MIDDLE, write=True, until="drain after its jobs"),
-    Scene("scale", ("5", "S", "ctrl+u", "1", "6"), write=True),
+    Scene("scale", (*A100, "S", "ctrl+u", "1", "6"), write=True),
     Scene("scale-plan", GROW, MIDDLE, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
     Scene("ask-plan", ASK, (160, 45), estate=AskEstate, app=AskApp, write=True, until="accept it"),
     Scene("scale-plan-80x24", GROW, SMALL, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
-    Scene("reclaim", ("5", "R"), (160, 45), estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
-    Scene("reclaim-80x24", ("5", "R"), SMALL, estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
+    Scene("reclaim", (*A100, "R"), (160, 45), estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
+    Scene(
+        "reclaim-80x24", (*A100, "R"), SMALL, estate=IdleEstate, app=IdleApp, write=True, until="accept it"
+    ),
     Scene("reclaim-job", IDLE_JOB, (160, 45), app=JudgedJobApp, write=True, until="accept it"),
     Scene("reclaim-job-80x24", IDLE_JOB, SMALL, app=JudgedJobApp, write=True, until="accept it"),
     Scene("reclaim-jobs", IDLE_JOBS, WIDE, app=JudgedJobApp, write=True, until="accept it"),
     Scene("reclaim-jobs-80x24", IDLE_JOBS, SMALL, app=JudgedJobApp, write=True, until="accept it"),
-    Scene("limit", ("5", "M", "ctrl+u", "2", "0"), write=True),
+    Scene("limit", (*A100, "M", "ctrl+u", "2", "0"), write=True),
 )
 
 

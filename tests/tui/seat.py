@@ -8,6 +8,10 @@ PATIENCE_SECONDS = 60.0
 LOOK_SECONDS = 0.1
 
 
+FRAME = " │"
+"""What stands beside a line of a panel."""
+
+
 class Seat(ABC):
     """Keys in, a screen out. Keys have tmux's names (Enter, Tab, C-s, Escape, or a character)."""
 
@@ -57,7 +61,8 @@ class Seat(ABC):
         deadline = time.monotonic() + seconds
         while True:
             seen = self.screen()
-            body = " ".join(" ".join(seen.splitlines()[1:]).split())
+            lines = (line.strip(FRAME) for line in seen.splitlines()[1:])
+            body = " ".join(" ".join(lines).split())
             if sentence in body and not any(text in seen for text in without):
                 return
             assert time.monotonic() < deadline, f"not within {seconds:g} s: {sentence!r}\n{seen}"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.bed.distro import ensure_program
+from tests.tui.folded import fold_details
 from tests.tui.seat import Seat, line_with
 
 __all__ = ["Terminal", "line_with"]
@@ -43,6 +44,7 @@ class Terminal(Seat):
             "TEXTUAL_ANIMATIONS": "none",
         }
         self._code_file.unlink(missing_ok=True)
+        fold_details(self.folder / "state" / "gpu-cockpit")
         words = ["env", *(f"{name}={value}" for name, value in settings.items()), *command]
         width, height = self.size
         self._tmux(

@@ -101,9 +101,7 @@ def test_a_gang_from_the_form_to_running_and_killed(estate: Bed, terminal: Termi
     terminal.until("◌ queued", missing, "0/8 allocated")
     assert bound_pods(estate, "second") == []
     terminal.keys("2")
-    terminal.until("team-a/first", "team-a/second", without=("Members by rank",))
-    terminal.type("\\")  # a row in its full width
-    seen = terminal.until("team-a/first", "team-a/second", "queued", without=("╮╭",))
+    seen = terminal.until("team-a/first", "team-a/second", without=("Members by rank",))
     assert "queued" in line_with(seen, "team-a/second") and "0/8" in line_with(seen, "team-a/second")
     assert "running" in line_with(seen, "team-a/first") and "8/8" in line_with(seen, "team-a/first")
 

@@ -53,7 +53,7 @@ def test_without_a_prometheus_the_rows_come_and_the_reason_is_noted(bare: Bed, t
 def test_without_a_prometheus_the_screen_says_what_to_set(bare: Bed, opened: Opened) -> None:
     terminal = opened(bare.kubeconfig)
     sentence = "No Prometheus found: no Service of this cluster is named or labelled like one"
-    terminal.until("2 nodes", f"Fleet by duty: {sentence}")
+    terminal.until("2 nodes", "Fleet by duty", sentence)
     terminal.keys("3")
     terminal.until("gpu-000", "GPU model")
     terminal.keys("Enter")
@@ -66,7 +66,7 @@ def test_without_a_prometheus_the_screen_says_what_to_set(bare: Bed, opened: Ope
 
 
 def rows_of_pods(screen: str) -> list[str]:
-    words = [line.lstrip(" ▌").split() for line in screen.splitlines()]
+    words = [line.lstrip(" ▌│").split() for line in screen.splitlines()]
     return sorted(one[0] for one in words if one and one[0].startswith("team-a/"))
 
 

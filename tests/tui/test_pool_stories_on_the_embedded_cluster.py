@@ -14,12 +14,11 @@ import pytest
 from textual.pilot import Pilot
 
 from cockpit.app import AppOptions, CockpitApp
-from cockpit.local_state.state import Choice, Choices
 from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth
-from cockpit.screens.pages import PLACES
 from cockpit.sim.scenarios.loading import parse
 from cockpit.views import format as fmt
+from tests.tui.folded import fold_details
 from tests.tui.looking import lines
 from tests.tui.stepped import START, Ground, OurClock, ground, knows_all, until
 
@@ -55,13 +54,6 @@ class Watched:
         """The row of that name in a place, whatever is told beneath the rows."""
         rows, _, _ = (await self.seen(place)).partition("\n Pool ")
         return line_of(rows, name)
-
-
-def fold_details(state_folder: Path) -> None:
-    """The detail beside the rows is folded away on every place: a row is read in its full width."""
-    choices = Choices(state_folder / "choices.json")
-    for place in PLACES:
-        assert choices.keep(place, Choice(is_detail_folded=True))
 
 
 def line_of(screen: str, name: str, words: str = "") -> str:

@@ -195,7 +195,7 @@ def test_the_page_of_a_pool_that_grows_and_the_form_of_its_size(size: tuple[int,
     with scripted("--place", "pools", "--write", "--growing", size=size) as terminal:
         terminal.shows("h100", "b200", "enter open")
         terminal.press("/", *"b200", "enter")
-        terminal.until(lambda seen: "b200" in seen and "h100" not in seen, "only the pool that grows")
+        terminal.until(lambda seen: "▌ b200" in seen and "▌ h100" not in seen, "the pool that grows")
         terminal.press("enter")
         lines = terminal.shows(" prod-eu · pool b200", "accepted 14:05:41", "HPA", "S scale")
         assert len(lines) == size[1]

@@ -17,6 +17,7 @@ from cockpit.kube.resource import EVENTS, JOBS
 from cockpit.mask import HIDDEN
 from tests.reliability.figures import Tell
 from tests.tui.embedded import embedded
+from tests.tui.folded import fold_details
 from tests.tui.on_the_bed import Headless, Shell, until
 from tests.tui.test_life_on_the_embedded_cluster import Cluster
 from tests.unit.kube.test_mask import CANARY, canary_manifest
@@ -83,6 +84,7 @@ def command_lines() -> list[str]:
 async def test_no_screen_shows_a_canary_and_the_clone_keeps_its_values(
     cluster: Cluster, tmp_path: Path, figure: Tell
 ) -> None:
+    fold_details(tmp_path)
     options = AttachOptions(kubeconfig=str(cluster.kubeconfig), write=True)
     app = CockpitApp(AppOptions(options, first_place="jobs", state_folder=tmp_path))
     seen: list[str] = []

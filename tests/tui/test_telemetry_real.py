@@ -44,7 +44,7 @@ def devices(lines: list[str]) -> dict[int, tuple[str, ...]]:
     """Index -> words of the rows of a node page: model, duty, memory, temperature, power, clock, ..."""
     found = {}
     for line in lines:
-        words = line.lstrip(" ▌").split()
+        words = line.lstrip(" ▌│").split()
         if len(words) > 6 and words[0].isdecimal() and words[1].startswith("H100"):
             # The line of the last minutes is drawn, not written.
             found[int(words[0])] = tuple(word for word in words[1:] if not set(word) <= _DRAWN)
@@ -122,7 +122,7 @@ async def leave_node(app: Headless) -> None:
 
 
 def rows_of_nodes(lines: list[str]) -> list[str]:
-    words = [line.lstrip(" ▌").split() for line in lines]
+    words = [line.lstrip(" ▌│").split() for line in lines]
     return [one[0] for one in words if one and one[0].startswith(("gpu-", "mute-"))]
 
 
@@ -349,7 +349,7 @@ async def test_without_prometheus_numbers_grow_old_and_come_back(fleet: Bed, tru
             await app.until("old numbers are stale", like(stale))
             await app.press("1")
             seen = await app.until_text(
-                "GPUs allocated", "duty stale", "Fleet by duty: Prometheus at monitoring"
+                "GPUs allocated", "duty stale", "Fleet by duty", "Prometheus at monitoring"
             )
             assert "GPUs busy" not in seen
             assert " 0 low duty " not in seen
@@ -366,11 +366,11 @@ def test_a_prometheus_that_hangs_is_told_on_the_screen(fleet: Bed, truth: Exposi
         fleet.signal("prometheus", SIGSTOP)
         try:
             # asked every 30 s, given up after 20
-            wanted = ("gpus backing off, last update", "Fleet by duty: Prometheus at monitoring/prometheus")
+            wanted = ("gpus backing off, last update", "Prometheus at monitoring/prometheus")
             terminal.until(*wanted, seconds=120.0)
         finally:
             fleet.signal("prometheus", SIGCONT)
-        terminal.until("live · ro", "GPUs busy", without=("backing off", "Fleet by duty: "))
+        terminal.until("live · ro", "GPUs busy", without=("backing off", "Prometheus at "))
         # and the numbers behind it are those of now
         truth.tell(tick=5)
         name = cards_of(truth, f"{NARROW}-worker-0")[0]["node"]

@@ -177,7 +177,7 @@ def test_a_cluster_that_cannot_be_used_is_told_in_place(
 def test_a_user_without_rights_reads_verb_and_resource_in_place(fleet: Bed, opened: Opened) -> None:
     terminal = opened(fleet.kubeconfig, "--context", "nobody")
     terminal.until(
-        "nodes denied · ro", "only namespace default", "Fleet by duty: You cannot list or watch nodes"
+        "nodes denied · ro", "only namespace default", "Fleet by duty", "You cannot list or watch nodes"
     )
     said = {
         "2": "pods in default",
