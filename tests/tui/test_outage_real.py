@@ -57,7 +57,7 @@ def test_without_a_prometheus_the_screen_says_what_to_set(bare: Bed, opened: Ope
     terminal.keys("3")
     terminal.until("gpu-000", "GPU model")
     terminal.keys("Enter")
-    seen = terminal.until("Devices", "telemetry", sentence, "duty n/c")
+    seen = terminal.until("Throttle", "telemetry", sentence, "duty n/c")
     assert "0%" not in seen
     quits(terminal)
 

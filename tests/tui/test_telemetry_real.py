@@ -113,12 +113,12 @@ async def open_node(app: Headless, name: str) -> None:
     await app.press("3", "slash", *name, "enter")
     await app.until(f"one row: {name}", lambda lines: True if rows_of_nodes(lines) == [name] else None)
     await app.press("enter")
-    await app.until_text("Devices", name)
+    await app.until_text("Pods on this node", name)
 
 
 async def leave_node(app: Headless) -> None:
     await app.press("escape")
-    await app.until_text("GPU model", without=("Devices",))
+    await app.until_text("GPU model", without=("Pods on this node",))
 
 
 def rows_of_nodes(lines: list[str]) -> list[str]:
@@ -142,11 +142,11 @@ async def test_every_gpu_on_the_node_pages_reads_what_its_exporter_said(
             name = f"gpu-{number:03d}"
             await app.press("enter")
             wanted = {one["gpu"]: readings(one) for one in every.values() if one["node"] == name}
-            await app.until_text("Devices", f"{name}", "Pods on this node")
+            await app.until_text(f"{name}", "Pods on this node")
             await app.until(f"the readings of {name}: {wanted}", like(wanted))
             seen += len(wanted)
             await app.press("escape")
-            await app.until_text("GPU model", without=("Devices",))
+            await app.until_text("GPU model", without=("Pods on this node",))
             await app.press("down")
     assert seen == NODES * GPUS_EACH
 
