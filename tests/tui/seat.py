@@ -12,6 +12,13 @@ FRAME = " │"
 """What stands beside a line of a panel."""
 
 
+def bodies(screen: str) -> list[str]:
+    """Texts as one line each: all of the screen below the header, and what stands in its right panel."""
+    lines = screen.splitlines()[1:]
+    beside = [line.rpartition("││")[2] for line in lines if "││" in line]
+    return [" ".join(" ".join(line.strip(FRAME) for line in part).split()) for part in (lines, beside)]
+
+
 class Seat(ABC):
     """Keys in, a screen out. Keys have tmux's names (Enter, Tab, C-s, Escape, or a character)."""
 
@@ -61,9 +68,7 @@ class Seat(ABC):
         deadline = time.monotonic() + seconds
         while True:
             seen = self.screen()
-            lines = (line.strip(FRAME) for line in seen.splitlines()[1:])
-            body = " ".join(" ".join(lines).split())
-            if sentence in body and not any(text in seen for text in without):
+            if any(sentence in body for body in bodies(seen)) and not any(text in seen for text in without):
                 return
             assert time.monotonic() < deadline, f"not within {seconds:g} s: {sentence!r}\n{seen}"
             time.sleep(LOOK_SECONDS)
