@@ -265,7 +265,7 @@ async def test_a_gpu_that_stops_reporting_reads_stale_and_comes_back(fleet: Bed,
         await app.press("slash", "escape", "1")
         seen = await app.until_text(f"node {held['node']}", f"node {free['node']}")
         for one in (held, free):
-            assert "1 GPU stopped reporting" in line_with(seen, f"node {one['node']}"), seen
+            assert line_with(seen, f"node {one['node']}", "1 GPU stopped reporting"), seen
         # the held one is neither busy nor idle, and its owner is still known
         assert header_number(app.lines()[0], "GPUs busy") == busy - 1
         assert "1 allocated, duty n/c" in app.lines()[0]
