@@ -191,7 +191,7 @@ def test_a_pool_grows_by_key_and_command_and_gives_back_what_idles(
     grows_from_why(terminal)
     until("the size is told", lambda: ground.deployment()["spec"]["replicas"] == 2 or None, SECONDS)
     terminal.keys("Escape")
-    terminal.until("· jobs ·")
+    terminal.until("State", without=("It would start if",))
     terminal.keys("5")
     terminal.until("Owner", POOL)
     terminal.find(POOL)

@@ -205,7 +205,7 @@ def test_a_pool_of_a_stated_size_grows_for_a_job_and_shrinks_when_it_idles(
     assert ground.api.get(f"{POOLS}/steady/scale")["spec"]["replicas"] == 2
 
     terminal.keys("Escape")
-    terminal.until("· jobs ·")
+    terminal.until("State", without=("It would start if",))
     open_pool(terminal, "steady")
     truth = {"asked": ladders.asked(ground.api, tmp_path, f"{POOLS}/steady/scale")}
     born = climbs(terminal, ground, second, truth)
@@ -314,7 +314,7 @@ def test_a_pool_at_zero_grows_for_a_job_and_goes_back_to_zero(
     terminal.keys("w")
     terminal.until("It would start if", "grow pool cold by 1 node, to 1")
     terminal.keys("Escape")
-    terminal.until("· jobs ·")
+    terminal.until("State", without=("It would start if",))
     open_pool(terminal, "cold")
     terminal.until("expected wait unknown")
     terminal.keys("S")

@@ -11,7 +11,7 @@ from cockpit.jobs.render import sample_values
 from cockpit.jobs.template import Template, load_library
 from cockpit.kube.resource import NAMESPACES, Resource
 from cockpit.sim.port import Tree
-from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS
+from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS, SERVICE_ACCOUNTS
 from cockpit.sim.server.assembly import assemble
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.request import Request
@@ -20,7 +20,7 @@ from tests.bed.bed import Bed
 from tests.bed.manifests import document
 from tests.bed.modules import module_folder
 from tests.bed.setup import apply_all, wait_established
-from tests.unit.templates.filled import everything
+from tests.unit.templates.filled import GOOD, everything
 
 pytestmark = pytest.mark.real
 
@@ -40,6 +40,12 @@ KINDS = (
     ),
 )
 SPACE: Tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "templates"}}
+ACCOUNT: Tree = {
+    "apiVersion": "v1",
+    "kind": "ServiceAccount",
+    "metadata": {"name": GOOD["object-name"], "namespace": "templates"},
+}
+"""Of the filled templates. The bed's server runs without the admission that looks it up."""
 STRICT = (("dryRun", "All"), ("fieldValidation", "Strict"))
 
 
@@ -73,6 +79,7 @@ def embedded(definitions: list[Tree]) -> Operations:
     for one in definitions:
         operations.create(Request(resource=CUSTOM_RESOURCE_DEFINITIONS, verb="create"), one)
     operations.create(Request(resource=NAMESPACES, verb="create"), SPACE)
+    operations.create(Request(SERVICE_ACCOUNTS, namespace="templates", verb="create"), ACCOUNT)
     return operations
 
 
