@@ -10,7 +10,7 @@ from typing import Any
 from cockpit.errors import BadInput
 from cockpit.gangs.engine import Queue, SuspendChange
 from cockpit.gangs.kueue.standing import gang_state
-from cockpit.gangs.kueue.texts import FINISHED_WORDS
+from cockpit.gangs.kueue.texts import kueue_words
 from cockpit.gangs.sentence import counted, freed, listed
 from cockpit.gangs.standing import GangState
 from cockpit.k8s.gpu_resources import gpus_asked
@@ -56,8 +56,9 @@ def suspend_workload(workload: Workload, suspend: bool, version: str) -> Suspend
 
 def _finished(workload: Workload) -> str:
     mark = condition(workload.conditions, "Finished")
-    if mark is not None and mark.reason in FINISHED_WORDS:  # it has not run
-        return f"job {workload.job_key}: {FINISHED_WORDS[mark.reason]}: it never starts; clone or recreate it"
+    words = kueue_words().finished.get(mark.reason) if mark is not None else None
+    if words is not None:  # it has not run
+        return f"job {workload.job_key}: {words}: it never starts; clone or recreate it"
     return f"job {workload.job_key} has finished; it can be neither suspended nor resumed"
 
 

@@ -23,7 +23,7 @@ def queue_state(queue: LocalQueue | ClusterQueue) -> QueueState:
         return QueueState("unknown", "Kueue has not looked at it yet")
     if active.status == "True":
         return QueueState("active", "")
-    words = texts.INACTIVE_WORDS.get(active.reason)
+    words = texts.kueue_words().inactive.get(active.reason)
     if active.reason == "Stopped":
         return QueueState("stopped", "stopped")
     if words is None:

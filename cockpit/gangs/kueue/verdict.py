@@ -91,7 +91,7 @@ def finished_early(workload: Workload) -> Finding | None:
     mark = condition(workload.conditions, "Finished")
     if mark is None or mark.status != "True":
         return None
-    words = texts.FINISHED_WORDS.get(mark.reason, texts.FINISHED_BEFORE)
+    words = texts.kueue_words().finished.get(mark.reason, texts.FINISHED_BEFORE)
     facts = (("reason", mark.reason), ("workload", workload.key))
     return Finding(
         cause=Cause.DECLARED_FINISHED,
@@ -133,7 +133,9 @@ def _deactivated(workload: Workload) -> Finding:
         return _rejected(rejected[0].name, rejected[0].message)
     if reason == "DeactivatedDueToAdmissionCheck":
         return Finding(cause=Cause.ADMISSION_CHECK, sentence="an admission check rejected it")
-    cause, words = texts.DEACTIVATED_WORDS.get(reason, (Cause.SWITCHED_OFF, texts.DEACTIVATED_BY_PERSON))
+    cause, words = texts.kueue_words().deactivated.get(
+        reason, (Cause.SWITCHED_OFF, texts.DEACTIVATED_BY_PERSON)
+    )
     return Finding(cause=cause, sentence=words)
 
 
@@ -153,7 +155,7 @@ def _evicted(workload: Workload, store: StoreReader) -> Finding:
     if evicted is None:
         return Finding(sentence=_TAKEN_OFF, sureness=Sureness.UNKNOWN)
     past = _past(evicted, store)
-    cause, words = texts.EVICTED_WORDS.get(evicted.reason, ("", ""))
+    cause, words = texts.kueue_words().evicted.get(evicted.reason, ("", ""))
     if past is not None and (past.facts or not words):
         return past
     if words:

@@ -44,7 +44,7 @@ def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> Fi
     reserved = condition(workload.conditions, "QuotaReserved")
     is_gated = reserved is None or reserved.reason == "AdmissionGated"
     if workload.gated_by and is_gated:
-        return draft(Cause.ADMISSION_GATED, texts.GATED, {"holder": workload.gated_by})
+        return draft(Cause.ADMISSION_GATED, texts.kueue_words().gated, {"holder": workload.gated_by})
     if reserved is None or is_unheard(workload):
         return _by_others(workload, store, cluster_queue, reserved)
     own = _as_told(workload, store, cluster_queue, reserved)
@@ -80,7 +80,7 @@ def _from_table(workload: Workload, cluster_queue: str, reserved: Condition) -> 
         "selector": ", ".join(dict.fromkeys(selectors)),
         "level": levels[0] if levels else "as asked for",
     }
-    for text in texts.QUEUED_TEXTS:
+    for text in texts.kueue_words().queued:
         found = text.found(reserved.message)
         if found is not None:
             said = {key: value.strip() for key, value in found.groupdict().items() if value}
@@ -91,10 +91,10 @@ def _from_table(workload: Workload, cluster_queue: str, reserved: Condition) -> 
             made = draft(text.id, words, used, permanence=text.permanence)
             return replace(made, facts=tuple({**dict(made.facts), **said}.items()))
     if reserved.message.strip():
-        cause, _ = texts.REASON_WORDS.get(reserved.reason, ("", ""))
+        cause, _ = texts.kueue_words().reason.get(reserved.reason, ("", ""))
         sureness = Sureness.SAID if cause else Sureness.UNKNOWN
         return Finding(cause=cause, sentence=one_line(reserved.message), sureness=sureness)
-    cause, words = texts.REASON_WORDS.get(reserved.reason, ("", reserved.reason))
+    cause, words = texts.kueue_words().reason.get(reserved.reason, ("", reserved.reason))
     if not words:
         return _unseen(workload, cluster_queue)
     sureness = Sureness.SAID if cause else Sureness.UNKNOWN
@@ -160,7 +160,7 @@ def _behind_head(workload: Workload, store: StoreReader, cluster_queue: str) -> 
     reserved = condition(head.conditions, "QuotaReserved")
     of_head = _UNHEARD
     if head.gated_by and (reserved is None or reserved.reason == "AdmissionGated"):
-        of_head = draft(Cause.ADMISSION_GATED, texts.GATED, {"holder": head.gated_by})
+        of_head = draft(Cause.ADMISSION_GATED, texts.kueue_words().gated, {"holder": head.gated_by})
     elif reserved is not None:
         of_head = _as_told(head, store, cluster_queue_name(head, store), reserved)
     return draft(
@@ -196,7 +196,7 @@ def _until_ready(store: StoreReader) -> Finding:
     table: Mapping[str, Workload] = store.records(Kind.WORKLOAD)
     late = [table[uid] for uid in lines_of(store).late if not table[uid].is_finished]
     if not late:
-        _, words = texts.REASON_WORDS["WaitingForPodsReady"]
+        _, words = texts.kueue_words().reason["WaitingForPodsReady"]
         return Finding(cause=Cause.OTHERS_NOT_READY, sentence=words)
     first = min(late, key=lambda one: (one.created_seconds or 0.0, one.key))
     text = "waits until the pods of {other} are ready: nothing is admitted before"
