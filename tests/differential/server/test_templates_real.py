@@ -79,7 +79,7 @@ def embedded(definitions: list[Tree]) -> Operations:
     for one in definitions:
         operations.create(Request(resource=CUSTOM_RESOURCE_DEFINITIONS, verb="create"), one)
     operations.create(Request(resource=NAMESPACES, verb="create"), SPACE)
-    operations.create(Request(SERVICE_ACCOUNTS, namespace="templates", verb="create"), ACCOUNT)
+    operations.create(Request(resource=SERVICE_ACCOUNTS, namespace="templates", verb="create"), ACCOUNT)
     return operations
 
 
