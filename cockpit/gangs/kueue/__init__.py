@@ -26,7 +26,6 @@ from cockpit.gangs.kueue import (
     offers,
     outlook,
     plans,
-    quarrel,
     queues,
     standing,
     topology,
@@ -95,7 +94,7 @@ KUEUE: Final = Engine(
         admission=verdict.verdict,
         is_in_line=standing.is_in_line,
         finished_early=verdict.finished_early,
-        quarrel=quarrel.quarrel,
+        quarrel=verdict.quarrel,
         queue_named=attach.queue_of,
     ),
     line=QueueOrder(

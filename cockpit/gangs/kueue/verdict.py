@@ -18,12 +18,15 @@ from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
 from cockpit.gangs.standing import NOT_HELD, GangStanding, GangState
 from cockpit.model.finding import Evidence, Finding, Permanence
 from cockpit.model.gang import AdmissionCheck, Workload
-from cockpit.model.record import Condition, condition
+from cockpit.model.job import JobObject
+from cockpit.model.record import Condition, Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 
 _TAKEN_OFF = "is being taken off by Kueue"
 _CHECK_ORDER = ("Rejected", "Retry", "Pending")
+QUARREL_SECONDS = 5.0
+"""After this no controller has a reason to touch the launcher of a failed job once more."""
 
 
 def verdict(
@@ -263,3 +266,24 @@ def _past(evicted: Condition, store: StoreReader) -> Finding | None:
         if other.owner is not None:
             return draft(Cause.PREEMPTED, "preempted by {preemptor}", {"preemptor": other.job_key})
     return Finding(cause=Cause.PREEMPTED, sentence="preempted by a job that goes first")
+
+
+def quarrel(job: JobObject, workload: Workload, store: StoreReader) -> str:
+    """How Kueue and mpi-operator undo each other's work on the launcher of a failed MPIJob, and the remedy; ""
+    where they do not.
+
+    After a worker was evicted mpi-operator fails the MPIJob and resumes its launcher; Kueue, for which it has
+    finished, suspends it again: hundreds of launcher pods within minutes. Seen with mpi-operator 0.6 and 0.8
+    under Kueue 0.15 and 0.19. It shows in the launcher's Job: its Suspended still changes when all is over.
+    """
+    failed = condition(job.conditions, "Failed")
+    is_over = workload.is_finished and failed is not None and failed.status == "True"
+    if not is_over or failed is None or failed.changed_seconds is None or job.kind != "MPIJob":
+        return ""
+    launcher: JobObject | None = store.by_key(Kind.JOB, f"{job.key}-launcher")
+    flipped = None if launcher is None else condition(launcher.conditions, "Suspended")
+    if flipped is None or flipped.changed_seconds is None:
+        return ""
+    if flipped.changed_seconds - failed.changed_seconds < QUARREL_SECONDS:
+        return ""
+    return "Kueue and mpi-operator fight over its launcher: kill the job"
