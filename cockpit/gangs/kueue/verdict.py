@@ -269,8 +269,7 @@ def _past(evicted: Condition, store: StoreReader) -> Finding | None:
 
 
 def quarrel(job: JobObject, workload: Workload, store: StoreReader) -> str:
-    """How Kueue and mpi-operator undo each other's work on the launcher of a failed MPIJob, and the remedy; ""
-    where they do not.
+    """How Kueue and mpi-operator fight over the launcher of a failed MPIJob, and the remedy; "" without one.
 
     After a worker was evicted mpi-operator fails the MPIJob and resumes its launcher; Kueue, for which it has
     finished, suspends it again: hundreds of launcher pods within minutes. Seen with mpi-operator 0.6 and 0.8

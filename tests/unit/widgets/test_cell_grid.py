@@ -1,7 +1,7 @@
 """A grid of cells: each stands somewhere once, the cursor reaches it, and only changed rows are drawn."""
 
 from cockpit_widgets import CellGrid
-from cockpit_widgets.cell_layout import BLOCK, per_row, plan_cells
+from cockpit_widgets.cell_grid import BLOCK, per_row, plan_cells
 from cockpit_widgets.types import GridCell
 from hypothesis import given, settings
 from hypothesis import strategies as st
