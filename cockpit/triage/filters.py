@@ -29,32 +29,40 @@ _OF_OTHERS = ("selector", "offers", "taints")
 """Filters that take out nodes which are not for such pods."""
 
 
-def blockers(shape: Shape, context: Context, *, is_too_large: bool = False) -> Iterator[Finding]:
+def blockers(
+    shape: Shape, context: Context, *, is_too_large: bool = False, most: int = MOST_MENDED
+) -> Iterator[Finding]:
     """What the nodes say of the shape, then what they would say were that mended, and so on. `is_too_large`:
     the shape is of one that no node is large enough for, with fewer GPUs."""
-    for _ in range(MOST_MENDED):
-        sifted = context.sifted(shape)
-        found = shortage.computed(sifted, context)
-        if found is None:
-            return
-        if not (is_too_large and found.cause in _OF_ROOM):  # of fewer GPUs than it asks for
-            yield found
-        is_too_large |= found.cause == Cause.GPUS_SHORT
-        mended = mended_by(sifted, found)
-        if mended is None:
-            return
-        shape = mended
+    sifted = context.sifted(shape)
+    found = shortage.computed(sifted, context) if most else None
+    if found is None:
+        return
+    if not (is_too_large and found.cause in _OF_ROOM):  # of fewer GPUs than it asks for
+        yield found
+    yield from behind(found, sifted, context, is_too_large=is_too_large, most=most - 1)
+
+
+def behind(
+    found: Finding, sifted: Sifted, context: Context, *, is_too_large: bool = False, most: int = MOST_MENDED
+) -> Iterator[Finding]:
+    """What the nodes would say were that mended; of nodes in a state that passes, what none of them has."""
+    mended = mended_by(sifted, found)
+    if mended is None:
+        if shortage.is_of_state(found, sifted) and not _may_come(sifted.shape, context):
+            yield from shortage.beyond_nodes(sifted, context)
+        return
+    is_too_large |= found.cause == Cause.GPUS_SHORT
+    yield from blockers(mended, context, is_too_large=is_too_large, most=most)
 
 
 def of_pods(shape: Shape, count: int, context: Context) -> Iterator[Finding]:
     """What the nodes say of so many pods of the shape together: each may find a node, all of them never."""
     for found in blockers(shape, context):
-        may_come = False
-        if found.cause in (Cause.SELECTOR, Cause.RESOURCE_NOT_OFFERED):
-            # of what a pool that may grow would bring nobody can say that it is never there
-            pools = serving(shape, context.store, context.now_seconds, context.around) or ()
-            may_come = any(one.may_grow for one in pools)
-        yield replace(found, permanence=Permanence.PASSES) if may_come else found
+        is_absent = found.cause in (Cause.SELECTOR, Cause.RESOURCE_NOT_OFFERED)
+        yield (
+            replace(found, permanence=Permanence.PASSES) if is_absent and _may_come(shape, context) else found
+        )
     every: Collection[Node] = context.store.records(Kind.NODE).values()
     dropped = context.sifted(shape).dropped
     others = {look.node.name for step in _OF_OTHERS for look in dropped.get(step, ())}
@@ -66,6 +74,13 @@ def of_pods(shape: Shape, count: int, context: Context) -> Iterator[Finding]:
         words += "that suit it have {offered}" if 0 < len(nodes) < len(every) else "have {offered}"
         names = {"asked": asked, "offered": offered}
         yield draft(Cause.GPUS_SHORT, words, names, sureness=Sureness.INFERRED)
+
+
+def _may_come(shape: Shape, context: Context) -> bool:
+    """Whether a pool that may grow would serve such a pod: of what it brings nobody can say that it is never
+    there."""
+    pools = serving(shape, context.store, context.now_seconds, context.around) or ()
+    return any(one.may_grow for one in pools)
 
 
 def mended_by(sifted: Sifted, found: Finding) -> Shape | None:
@@ -85,6 +100,9 @@ def mended_by(sifted: Sifted, found: Finding) -> Shape | None:
             changed = replace(shape, near=(), keeps_away=())
         case Cause.TOPOLOGY_SPREAD:
             changed = replace(shape, spreads=())
+        case Cause.RESOURCE_NOT_OFFERED | Cause.OTHER_GPU_UNIT:
+            kept = tuple(pair for pair in shape.requests if pair[0] != found.fact("resource"))
+            changed = replace(shape, requests=kept)
         case Cause.OTHER_RESOURCE_SHORT:
             kept = tuple(pair for pair in shape.requests if pair[0] == sifted.resource)
             changed = replace(shape, requests=kept)

@@ -71,11 +71,11 @@ def _blockers(pod: Pod, context: Context) -> list[Finding]:
     return _parted(pod, text, said, context)
 
 
-def _of_nodes(shape: Shape, context: Context, *, is_too_large: bool = False) -> list[Finding]:
+def _of_nodes(shape: Shape, context: Context) -> list[Finding]:
     """What the nodes would say, had the scheduler come to them."""
     if context.now_seconds is None or not context.knows_nodes:
         return []
-    return list(filters.blockers(shape, context, is_too_large=is_too_large))
+    return list(filters.blockers(shape, context))
 
 
 def _unheard(pod: Pod, message: str, context: Context) -> list[Finding]:
@@ -252,11 +252,9 @@ def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Co
     if Cause.VOLUME_ELSEWHERE in told:
         return [claims.elsewhere(pod, context, said, sifted), *_without_claims(pod, context)]
     found = shortage.verdict(pod, sifted, context, word)
-    mended = filters.mended_by(sifted, found)
-    if mended is None:
+    if context.now_seconds is None or not context.knows_nodes:
         return [found]
-    is_too_large = found.cause == Cause.GPUS_SHORT
-    return [found, *_of_nodes(mended, context, is_too_large=is_too_large)]
+    return [found, *filters.behind(found, sifted, context)]
 
 
 def _without_claims(pod: Pod, context: Context) -> list[Finding]:

@@ -1,7 +1,7 @@
 """No room: shortage is not fragmentation, GPUs of pods that are terminating are not in use, and other pods
 keep it off nodes by affinity."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from cockpit.catalogue import Cause, Permanence
 from cockpit.fit.inter_pod_affinity import concerns
@@ -34,21 +34,9 @@ def of_others(sifted: Sifted, context: Context) -> Finding:
     each = asked[resource]
     largest = max(amount(room.look.node, resource) for room in rooms)
     best = max(rooms, key=lambda room: (room.left(resource), room.name))
-    names: dict[str, object] = {"asked": amount_words(resource, each), "node": best.name}
     if largest < each:
-        names = {"asked": amount_words(resource, each)}
-        if not largest and (unknown := _offered_by_nobody(context, resource)):
-            return unknown
-        if not largest:
-            return tell(Cause.OTHER_RESOURCE_SHORT, names)
-        names["largest"] = amount_words(resource, largest)
-        tail = f"; short of {', '.join(others)}, too" if others else ""
-        return draft(
-            Cause.OTHER_RESOURCE_SHORT,
-            "needs {asked} on one node, no node has more than {largest}" + tail,
-            names,
-            permanence=Permanence.NEVER,
-        )
+        return _beyond_nodes(context, resource, each, largest, others)
+    names: dict[str, object] = {"asked": amount_words(resource, each), "node": best.name}
     names["free"] = amount_words(resource, best.left(resource))
     text = "needs {asked} on one node: best node {node} has {free} free"
     hog = _hog(context, rooms, resource)
@@ -60,6 +48,36 @@ def of_others(sifted: Sifted, context: Context) -> Finding:
         names |= {"hog": hog.name, "held": amount_words(resource, held), "node": hog.node}
         root = Subject("pod", hog.namespace, hog.name)
     return draft(Cause.OTHER_RESOURCE_SHORT, text, names, root=root)
+
+
+def others_beyond_nodes(sifted: Sifted, context: Context) -> Iterator[Finding]:
+    """Each resource besides GPUs of which no node that suits the pod has enough, whatever state it is in."""
+    out = ("selector", "offers")
+    nodes = [one.look.node for one in sifted.looks.values() if one.step not in out]
+    if not all(node.allocatable for node in nodes):  # what such a node offers is not known
+        return
+    for resource, each in sifted.shape.requests:
+        largest = max((amount(node, resource) for node in nodes), default=each)
+        if largest < each and resource != sifted.resource:
+            yield _beyond_nodes(context, resource, each, largest)
+
+
+def _beyond_nodes(
+    context: Context, resource: str, each: int, largest: int, others: Sequence[str] = ()
+) -> Finding:
+    names: dict[str, object] = {"asked": amount_words(resource, each)}
+    if not largest and (unknown := _offered_by_nobody(context, resource)):
+        return unknown
+    if not largest:
+        return tell(Cause.OTHER_RESOURCE_SHORT, names)
+    names["largest"] = amount_words(resource, largest)
+    tail = f"; short of {', '.join(others)}, too" if others else ""
+    return draft(
+        Cause.OTHER_RESOURCE_SHORT,
+        "needs {asked} on one node, no node has more than {largest}" + tail,
+        names,
+        permanence=Permanence.NEVER,
+    )
 
 
 def _offered_by_nobody(context: Context, resource: str) -> Finding | None:

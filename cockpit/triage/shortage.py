@@ -2,7 +2,7 @@
 fits* is not *no room now*, and GPUs of pods that are terminating are not in use."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -21,7 +21,14 @@ from cockpit.pools.stage import takes_away
 from cockpit.triage import autoscaling, claims
 from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted, amount
-from cockpit.triage.room import amount_words, of_company, of_gpus, of_others, too_few_seats
+from cockpit.triage.room import (
+    amount_words,
+    of_company,
+    of_gpus,
+    of_others,
+    others_beyond_nodes,
+    too_few_seats,
+)
 from cockpit.triage.roots import pool_of
 
 _CAUSES = {
@@ -73,10 +80,10 @@ def verdict(pod: Pod, sifted: Sifted, context: Context, word: SchedulerWord) -> 
 def _of_nodes(pod: Pod, sifted: Sifted, context: Context, word: SchedulerWord) -> Finding:
     said, told = word.said, word.causes
     never = _never(sifted)
-    if never is not None and (not told or Cause.GPUS_SHORT in told):
+    if never is not None and (Cause.GPUS_SHORT in told or _is_unheard(Cause.GPUS_SHORT, told, sifted)):
         return replace(
             never,
-            sureness=Sureness.PROVED if told else Sureness.INFERRED,
+            sureness=Sureness.PROVED if Cause.GPUS_SHORT in told else Sureness.INFERRED,
             evidence=(said,),
             funnel=sifted.funnel,
             since_seconds=said.since_seconds,
@@ -91,7 +98,7 @@ def _of_nodes(pod: Pod, sifted: Sifted, context: Context, word: SchedulerWord) -
         since = said.since_seconds
         return replace(few, evidence=(said,), funnel=sifted.funnel, since_seconds=since, also=also)
     made = _MADE[computed](sifted, context)
-    sureness = Sureness.PROVED if told else Sureness.INFERRED
+    sureness = Sureness.INFERRED if _is_unheard(computed, told, sifted) else Sureness.PROVED
     also = tuple(dict.fromkeys((*made.also, *further(sifted, made.cause), *sorted(_besides(told, sifted)))))
     also = tuple(one for one in also if one != made.cause)
     found = replace(
@@ -103,6 +110,22 @@ def _of_nodes(pod: Pod, sifted: Sifted, context: Context, word: SchedulerWord) -
         also=also,
     )
     return _preempting(pod, found, word.preemption)
+
+
+def is_of_state(found: Finding, sifted: Sifted) -> bool:
+    """Whether that is told of what passes of the nodes themselves: not ready, cordoned, full of pods."""
+    return sifted.stopped in ("ready", "cordoned", "pods") and found.cause == _CAUSES[sifted.stopped]
+
+
+def beyond_nodes(sifted: Sifted, context: Context) -> Iterator[Finding]:
+    """What no node that suits the pod ever has, in whatever state it is: more GPUs than any of them, more of
+    another resource, or one that none of them offers."""
+    never = _never(sifted)
+    if never is not None:
+        yield replace(never, sureness=Sureness.INFERRED, funnel=sifted.funnel)
+    if sifted.stopped not in ("selector", "offers"):
+        for found in others_beyond_nodes(sifted, context):
+            yield replace(found, sureness=Sureness.INFERRED, funnel=sifted.funnel)
 
 
 def _never(sifted: Sifted) -> Finding | None:
@@ -133,12 +156,29 @@ def _besides(told: frozenset[str], sifted: Sifted) -> frozenset[str]:
 def _agrees(computed: str, told: frozenset[str], sifted: Sifted) -> bool:
     """Whether what was computed is among what the scheduler said. Nodes without a GPU are told as short of
     it."""
-    if not told or computed in told:
+    if computed in told or not told:
+        return True
+    if computed in (Cause.SELECTOR, Cause.RESOURCE_NOT_OFFERED) and _is_unheard(computed, told, sifted):
         return True
     if computed == Cause.RESOURCE_NOT_OFFERED:
         return Cause.GPUS_SHORT in told
     # the scheduler stops at a node's first filter, and names a node's own taints as taints
     return computed == Cause.NODES_NOT_READY and bool(told & {Cause.TAINT, Cause.NODES_NOT_READY})
+
+
+_STATES = frozenset({"ready", "cordoned", "taints"})
+_BEFORE: Mapping[str, frozenset[str]] = {
+    Cause.SELECTOR: _STATES,
+    **dict.fromkeys((Cause.RESOURCE_NOT_OFFERED, Cause.GPUS_SHORT), _STATES | {"selector", "ports"}),
+}
+"""Filters that the scheduler passes a node through before the one of that cause."""
+
+
+def _is_unheard(cause: str, told: frozenset[str], sifted: Sifted) -> bool:
+    """Whether the scheduler came to the filter of that cause on no node: it stops at a node's first one."""
+    before = _BEFORE.get(cause, frozenset())
+    is_before = told <= {_CAUSES[step] for step in before}
+    return not told or (is_before and all(before & steps for steps in sifted.kept_by))
 
 
 def further(sifted: Sifted, cause: str) -> list[str]:

@@ -87,7 +87,7 @@ SECONDS = (
         "taint",
         Lasts.UNTIL_MENDED,
         Change(taints=("team=night:NoSchedule",)),
-        ("taint", "selector", "cordoned"),
+        ("taint",),
     ),
     Second(
         "claim-missing",
