@@ -1,5 +1,6 @@
 """Offers where a second wall stands behind the first: they go through both, or say what comes next."""
 
+import copy
 import random
 from collections.abc import Iterator
 
@@ -110,3 +111,32 @@ def test_what_starts_starts(pairs: list[tuple[str, Case]]) -> None:
         if started >= PLAYED:
             break
     assert started >= PLAYED
+
+
+@pytest.mark.parametrize(
+    ("strategy", "most"),
+    [
+        ({}, "48"),
+        ({"rollingUpdate": {"maxUnavailable": 1}}, "32"),
+        ({"rollingUpdate": {"maxUnavailable": "50%"}}, "32"),
+        ({"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}, "48"),
+        ({"type": "Recreate"}, "32"),
+    ],
+)
+def test_a_quota_is_raised_for_the_pod_that_a_rollout_has_besides(
+    pairs: list[tuple[str, Case]], strategy: dict[str, object], most: str
+) -> None:
+    name = "namespace-quota-used-up-quota-of-a-replica-set-1+taint"
+    case = next(case for _, case in pairs if case.name == name)
+    objects = copy.deepcopy(dict(case.objects))
+    objects["deployments.apps"][0]["spec"]["strategy"] = strategy
+    view = view_of(msgspec.structs.replace(case, objects=objects))
+    raised = [one.words for one in changes_for(explain(case.file.subject, view), view) if one.is_checked]
+    assert [words.partition(" GiB of memory")[0].rpartition(" ")[2] for words in raised] == [most]
+
+
+def test_a_pod_of_a_rollout_has_a_seat_beside_the_old_ones(pairs: list[tuple[str, Case]]) -> None:
+    """The offer of the rollout is done: old pods stay until a new one is there."""
+    name = "namespace-quota-used-up-quota-of-a-replica-set-1+taint"
+    (play,) = played_embedded([case for _, case in pairs if case.name == name], "taint")
+    assert play.is_started, play.line()

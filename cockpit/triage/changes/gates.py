@@ -15,6 +15,7 @@ from cockpit.gangs import registry
 from cockpit.gangs.draft import tell
 from cockpit.gangs.offers import QueueCase
 from cockpit.gangs.wording import short
+from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
@@ -23,6 +24,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage import filters
 from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, store_after, turn_of
+from cockpit.triage.changes.job_edits import needs_spare, own_pods, with_spare
 from cockpit.triage.changes.offer import FREE, ChangeOffer, ChangeOffers, Desk, amount_text, made
 from cockpit.triage.changes.refusal_offers import lacks
 from cockpit.triage.context import ClusterView, Context, Tree, Trees, tree_in, trees_in
@@ -104,7 +106,7 @@ def left_after(desk: Desk, offer: ChangeOffer, waiting: WaitingPods) -> Iterator
     turn = turn_of(desk, offer.then, is_last=desk.is_anew or offer.is_anew)
     yield from _at_queue(desk, offer, turn, seen, trees)
     rivals = (*waiting.parts(offer.then.without), *turn.rivals)
-    yield from _at_placement(desk, replace(offer.then, parts=turn.parts, rivals=rivals), seen)
+    yield from _at_placement(desk, offer, replace(offer.then, parts=turn.parts, rivals=rivals), seen)
 
 
 def still_told(desk: Desk, offer: ChangeOffer | None = None) -> Iterator[Finding]:
@@ -154,13 +156,22 @@ def _at_creation(desk: Desk, offer: ChangeOffer, trees: Trees) -> Iterator[Findi
     for name in sorted({str(one.get("schedulerName") or "") for one in specs}):
         if not is_there and name and name not in (*DEFAULT_SCHEDULERS, *registry.schedulers()):
             yield tell(Cause.NO_SUCH_SCHEDULER, {"name": name})
-    job = desk.wanted.job
-    if job is None or job.pod_uids:
+    job, parts = desk.wanted.job, offer.then.parts
+    rolled = _rolled_out(desk, offer)
+    if rolled is not None:
+        parts = with_spare(planned_gang(rolled, space), desk)
+    elif job is None or job.pod_uids:
         return
-    for lack in lacks(trees.get(("ResourceQuota", space), ()), offer.then.parts) or ():
+    for lack in lacks(trees.get(("ResourceQuota", space), ()), parts) or ():
         what = resource_word(lack.resource, lack.asked)
         names = {"quota": lack.quota, "asked": lack.asked, "what": what, "left": lack.left}
         yield tell(Cause.NAMESPACE_QUOTA_USED_UP, names, says="left")
+
+
+def _rolled_out(desk: Desk, offer: ChangeOffer) -> Tree | None:
+    """The object as it would be, where its old pods stay until a new one beside them is available."""
+    tree = offer.tree or (desk.wanted.tree if desk.is_anew else None)
+    return tree if tree is not None and needs_spare(tree) else None
 
 
 # ---- its engine lets it in
@@ -236,9 +247,15 @@ def _shortage(lack: Shortage, turn: QueueTurn) -> Finding:
 # ---- the scheduler finds a seat for each pod
 
 
-def _at_placement(desk: Desk, then: WhatIf, seen: StoreReader) -> Iterator[Finding]:
+def _at_placement(desk: Desk, offer: ChangeOffer, then: WhatIf, seen: StoreReader) -> Iterator[Finding]:
     if then.starts(desk.view.store, desk.answer):
-        return
+        if _rolled_out(desk, offer) is None:
+            return
+        spare = tuple(replace(one, count=1) for one in then.parts[:1])
+        then = replace(then, parts=spare, without=then.without - own_pods(desk))
+        seen = store_after(desk.view.store, then)
+        if then.starts(desk.view.store):
+            return
     context = Context(
         store=seen, now_seconds=desk.view.now_seconds, around=then.around, trees=desk.view.trees
     )

@@ -3,7 +3,7 @@ be, and the command that makes it so. Templates of pods may not be changed while
 recreated."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -75,6 +75,27 @@ def authored(tree: Tree, job: Job | None, view: ClusterView) -> Tree:
     if workload is None:
         return as_written(tree)
     return as_written(tree, view.tree("Workload", workload.namespace, workload.name))
+
+
+def needs_spare(tree: Tree) -> bool:
+    """Whether another template is rolled out only with one pod more than are wanted: that of a Deployment of
+    which none may be missing (deployment/rolling.go; 25% may be where nothing is written)."""
+    spec = tree.get("spec") or {}
+    strategy = spec.get("strategy") or {}
+    if tree.get("kind") != "Deployment" or strategy.get("type") == "Recreate":
+        return False
+    most = str((strategy.get("rollingUpdate") or {}).get("maxUnavailable", "25%"))
+    share = int(most.removesuffix("%")) if most.removesuffix("%").isdigit() else 0
+    return not (share * int(spec.get("replicas", 1)) // 100 if most.endswith("%") else share)
+
+
+def with_spare(parts: Sequence[Part], desk: Desk) -> tuple[Part, ...]:
+    """What has yet to be made of a Deployment that is rolled out, where these are all of its pods."""
+    job = desk.wanted.job
+    members = () if job is None else desk.view.jobs.members(job.key)
+    there = sum(not one.is_finished for one in members)
+    first, *others = parts
+    return (replace(first, count=first.count + 1 - there), *others)
 
 
 def edit_command(tree: Tree, operations: Operations, name: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from cockpit.fit.remedies import with_gpus
 from cockpit.fit.shape import Part
 from cockpit.gangs import registry
 from cockpit.gangs.wording import short
+from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.k8s.json_patch import Operation, pointed
 from cockpit.k8s.kubectl import applied, json_patch, merge_patch
@@ -21,9 +22,11 @@ from cockpit.triage.changes.job_edits import (
     fewer_gpus,
     field_removed,
     in_each,
+    needs_spare,
     other_request,
     other_resource,
     own_object,
+    with_spare,
 )
 from cockpit.triage.changes.offer import (
     FREE,
@@ -31,11 +34,13 @@ from cockpit.triage.changes.offer import (
     OTHERS,
     OWN_LINE,
     OWN_SIZE,
+    ChangeOffer,
     ChangeOffers,
     Desk,
     amount_text,
     made,
 )
+from cockpit.triage.context import Tree
 
 _LONGEST_NAME: Final = 40
 """Leaves room for what controllers put behind it: 63 in all."""
@@ -317,13 +322,24 @@ def _amounts(lines: Any) -> dict[str, tuple[str, int]]:
 
 
 def namespace_quota(desk: Desk, blocker: Finding) -> ChangeOffers:
-    """More of every line of a quota that is short, or where it is one, less of what is asked for."""
-    space = desk.wanted.namespace
-    quotas = desk.view.trees.get(("ResourceQuota", space), ())
-    short_of = lacks(quotas, desk.wanted.parts)
+    """More of every line of a quota that is short, or where it is one, less of what is asked for; for what is
+    rolled out with other lines as well also as much as its further pod asks for."""
+    parts, tree = desk.wanted.parts, desk.wanted.tree
+    quotas = desk.view.trees.get(("ResourceQuota", desk.wanted.namespace), ())
+    short_of = lacks(quotas, parts)
     if not short_of or len({one.quota for one in short_of}) != 1:
         return
-    lack = short_of[0]
+    yield _more(desk, quotas, short_of)
+    if tree is not None and needs_spare(tree) and len(desk.blockers) > 1:
+        rolled = lacks(quotas, with_spare(planned_gang(tree, desk.wanted.namespace), desk))
+        if rolled and {one.quota for one in rolled} == {one.quota for one in short_of}:
+            yield _more(desk, quotas, rolled, spare=1)
+    if len(short_of) == 1:
+        yield from _less(desk, quotas, short_of[0])
+
+
+def _more(desk: Desk, quotas: Sequence[Tree], short_of: Sequence[Lack], *, spare: int = 0) -> ChangeOffer:
+    space, lack = desk.wanted.namespace, short_of[0]
     needed = {one.line: one.hard + one.asked - one.left for one in short_of}
     hard = {one.line: f"{needed[one.line]}{'m' * (one.resource == 'cpu')}" for one in short_of}
     words = " and ".join(
@@ -333,17 +349,15 @@ def namespace_quota(desk: Desk, blocker: Finding) -> ChangeOffers:
     tree = next(one for one in quotas if one["metadata"]["name"] == lack.quota)
     spec = {**tree["spec"], "hard": {**tree["spec"]["hard"], **hard}}
     more = sum(one.asked - one.left if is_gpu_resource(one.resource) else 1 for one in short_of)
-    yield made(
+    return made(
         desk,
-        MONEY + more,
+        MONEY + more + spare,
         "raise_quota",
         f"raise quota {short(lack.quota)} of {short(space)} {words}",
         merge_patch(("resourcequota", lack.quota, "-n", space), {"spec": {"hard": hard}}),
         target=Subject("quota", space, lack.quota),
         trees=({**tree, "kind": "ResourceQuota", "spec": spec},),
     )
-    if len(short_of) == 1:
-        yield from _less(desk, quotas, lack)
 
 
 def _whole_amount(resource: str, amount: int) -> str:

@@ -285,11 +285,14 @@ def _routes(desk: Desk, most: int, steps: int) -> list[Route]:
     found: list[Route] = [(one,) for one in _that_start(offers, desk, most)]
     if found or steps == 1:
         return found
-    for first in _firsts(desk, offers)[:_MOST_FIRST]:
-        kinds = {route[0].change.kind for route in found}
+    firsts = _firsts(desk, offers)
+    tried = tuple(dict.fromkeys(one.change.kind for one in firsts))[:_MOST_FIRST]
+    for first in [one for one in firsts if one.change.kind in tried][: _MOST_FIRST + 1]:
+        if first.change.kind in {route[0].change.kind for route in found}:
+            continue
         for rest in _routes(after(desk, first), 2, steps - 1):
             is_lost = first.tree is None and first.change.kind in _ON_ITS_OBJECTS
-            if first.change.kind not in kinds and not (is_lost and any(one.is_anew for one in rest)):
+            if not (is_lost and any(one.is_anew for one in rest)):
                 found.append(_raised_last(desk, (first, *rest)))
     return found
 
