@@ -18,7 +18,7 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.local_state.kept_manifests import keep_manifest
-from cockpit.local_state.line_file import LockedFile
+from cockpit.local_state.line_file import LockedFile, Stamp
 from cockpit.local_state.paths import state_folder
 from cockpit.local_state.process import process_here
 from cockpit.mask import mask_text
@@ -206,13 +206,24 @@ class Audit:
         """Keep the manifest of what is about to be deleted. Raises BadInput when that cannot be."""
         keep_manifest(self.path.parent, audit_id, manifest)
 
+    def stamp(self) -> Stamp:
+        """Another one once the log has changed: inode, size and time of change of each of its files. Raises
+        BadInput where they cannot be read."""
+        try:
+            return self._file.stamp()
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: OSError) -> BadInput:
+        return BadInput(f"the audit file {self.path} cannot be read: {error.strerror}")
+
     def lines(self) -> Iterator[Entry | DamagedLine]:
         """Every line, oldest first, those of the older files included. Raises BadInput where it cannot be
         read."""
         try:
             segments = self._file.segments()
         except OSError as error:
-            raise BadInput(f"the audit file {self.path} cannot be read: {error.strerror}") from None
+            raise self._unreadable(error) from None
         for path, text in segments:
             yield from read_lines(str(path), text)
 

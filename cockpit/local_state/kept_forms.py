@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from cockpit.local_state.paths import write_private
+from cockpit.local_state.state import keep_json, kept_json
 from cockpit.mask import mask_text
 
 _LARGEST_BYTES: Final = 256 * 1024
@@ -34,18 +34,9 @@ class KeptForms:
         self._path = path
         self.note = ""
         self._by_template: dict[str, FormValues] = {}
-        if path is None:
-            return
-        try:
-            raw = path.read_bytes()
-            if len(raw) > _LARGEST_BYTES:
-                self.note = f"{path} is larger than {_LARGEST_BYTES} bytes: its saved values are ignored"
-                return
-            self._by_template = msgspec.json.decode(raw, type=dict[str, FormValues])
-        except FileNotFoundError:
-            return
-        except (OSError, msgspec.DecodeError, ValueError, RecursionError):
-            self.note = f"{path} cannot be read: its saved values are ignored"
+        if path is not None:
+            kept, self.note = kept_json(path, _LARGEST_BYTES, dict[str, FormValues], "saved values")
+            self._by_template = kept or {}
 
     def of(self, template: str) -> FormValues:
         """What is kept for a template; empty where nothing is."""
@@ -80,12 +71,8 @@ class KeptForms:
         self._by_template[template] = kept
         while len(self._by_template) > _MOST_TEMPLATES:
             self._by_template.pop(next(iter(self._by_template)))
-        if self._path is None:
-            return
-        try:
-            write_private(self._path, msgspec.json.encode(self._by_template).decode() + "\n")
-        except OSError as error:
-            self.note = f"{self._path} cannot be written: {error.strerror}; values are not saved"
+        if self._path is not None and (note := keep_json(self._path, self._by_template, "values")):
+            self.note = note
 
 
 def _masked(values: Mapping[str, str]) -> Texts:

@@ -20,6 +20,8 @@ _PAUSE_SECONDS: Final = 0.005
 _TAIL_BYTES: Final = 1 << 16
 _APPEND: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 _READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+Stamp = tuple[tuple[str, int, int, int], ...]
+"""Of each segment its name, inode, size in bytes, and time of change in nanoseconds."""
 
 
 class LockedFile:
@@ -53,6 +55,15 @@ class LockedFile:
             with os.fdopen(handle, "rb") as file:
                 found.append((path, file.read()))
         return found
+
+    def stamp(self) -> Stamp:
+        """What is another one after every change. Raises OSError."""
+        found = []
+        for path in (*self._older(), self.path):
+            with contextlib.suppress(FileNotFoundError):
+                seen = os.stat(path)
+                found.append((path.name, seen.st_ino, seen.st_size, seen.st_mtime_ns))
+        return tuple(found)
 
     def _older(self) -> list[Path]:
         prefix = f"{self.path.name}."

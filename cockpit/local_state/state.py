@@ -1,6 +1,7 @@
 """Small choices that stay between starts: sort, filter and folded detail of each screen, the theme."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -21,23 +22,37 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     theme: str = ""  # of the whole app
 
 
+def kept_json(path: Path, largest_bytes: int, type_: Any, what: str) -> tuple[Any, str]:
+    """What a kept file holds, as `type_`, None where there is none or it cannot be read; and a sentence where
+    its `what` ("saved choices") are therefore ignored."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(largest_bytes + 1)
+        if len(raw) > largest_bytes:
+            return None, f"{path} is larger than {largest_bytes} bytes: its {what} are ignored"
+        return msgspec.json.decode(raw, type=type_), ""
+    except FileNotFoundError:
+        return None, ""
+    except (OSError, msgspec.DecodeError, ValueError, RecursionError):
+        return None, f"{path} cannot be read: its {what} are ignored"
+
+
+def keep_json(path: Path, tree: Any, what: str) -> str:
+    """Replace a kept file whole; a sentence where it cannot be written, "" where it was."""
+    try:
+        write_private(path, msgspec.json.encode(tree).decode() + "\n")
+    except OSError as error:
+        return f"{path} cannot be written: {error.strerror}; {what} are not saved"
+    return ""
+
+
 class Choices:
     """The file of choices. A file that cannot be read is left out, with a sentence in `note`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.note = ""
-        self._by_screen: dict[str, Choice] = {}
-        try:
-            raw = path.read_bytes()
-            if len(raw) > _LARGEST_BYTES:
-                self.note = f"{path} is larger than {_LARGEST_BYTES} bytes: its saved choices are ignored"
-                return
-            self._by_screen = msgspec.json.decode(raw, type=dict[str, Choice])
-        except FileNotFoundError:
-            return
-        except (OSError, msgspec.DecodeError, ValueError, RecursionError):
-            self.note = f"{path} cannot be read: its saved choices are ignored"
+        kept, self.note = kept_json(path, _LARGEST_BYTES, dict[str, Choice], "saved choices")
+        self._by_screen: dict[str, Choice] = kept or {}
 
     def of(self, screen: str) -> Choice:
         """The choice for that screen; an empty one where there is none."""
@@ -53,9 +68,6 @@ class Choices:
         if screen not in self._by_screen and len(self._by_screen) >= _MOST_SCREENS:
             self._by_screen.pop(next(iter(self._by_screen)))
         self._by_screen[screen] = choice
-        try:
-            write_private(self._path, msgspec.json.encode(self._by_screen).decode() + "\n")
-        except OSError as error:
-            self.note = f"{self._path} cannot be written: {error.strerror}; choices are not saved"
-            return False
-        return True
+        if note := keep_json(self._path, self._by_screen, "choices"):
+            self.note = note
+        return not note

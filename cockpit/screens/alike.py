@@ -23,6 +23,7 @@ class AlikeScreen(TablePlace):
     ]
     kinds = ("job", "node", "pod")
     place = "alike"
+    noun = "objects"
     said_column = "sentence"
 
     def __init__(self, key: str, title: str) -> None:

@@ -2,69 +2,58 @@
 
 import asyncio
 import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import ClassVar, Final
 
-from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
-from textual.worker import WorkType
 
 from cockpit.actions.offered import intended
 from cockpit.errors import CockpitError
 from cockpit.local_state.audit import actions_of
+from cockpit.local_state.line_file import Stamp
 from cockpit.model.audit_action import AuditAction
 from cockpit.model.finding import Change
 from cockpit.model.plan import Outcome
 from cockpit.screens.keymap import EVERYWHERE, bindings
-from cockpit.screens.table_place import TablePlace
+from cockpit.screens.read_place import ReadPlace
 from cockpit.screens.text import TextScreen
 from cockpit.screens.verb_keys import act
 from cockpit.views import audit_page as view
+from cockpit.views.lazy_table import LazyTable
 
 MOST_ACTIONS: Final = 2_000
-READ_SECONDS: Final = 5.0
 
 
-class AuditScreen(TablePlace):
+class AuditScreen(ReadPlace):
     """Actions of this host in every context; the newest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("open", "undo", "filter", "sort", "back", "help", "reverse", *EVERYWHERE)
     ]
     place = "audit"
+    noun = "actions"
+    read_seconds = 5.0
+    reading = "reading the audit log ..."
     said_column = "sentence"
 
     def __init__(self) -> None:
         super().__init__()
-        self._actions: tuple[AuditAction, ...] = ()
-        self._said = "reading the audit log ..."
+        self._actions: Sequence[AuditAction] = ()
+        self._stamp: Stamp | None = None  # of what `_actions` were read from
 
-    def on_mount(self) -> None:
-        self._ask()
-        self.set_interval(READ_SECONDS, self._ask)
+    async def read(self) -> None:
+        audit = self.cockpit.audit()
+        stamp = await asyncio.to_thread(audit.stamp)
+        if stamp != self._stamp:
+            self._actions = await asyncio.to_thread(lambda: actions_of(audit.entries())[-MOST_ACTIONS:])
+            self._stamp = stamp
 
-    def _ask(self) -> None:
-        if self.is_current:
-            work: WorkType[None] = self._renew
-            self.run_worker(work, name="yaml", group="audit", exclusive=True)
+    def read_rows(self) -> LazyTable[AuditAction]:
+        return view.table(self._actions, self.state, self.cockpit.clock.now(), self.memory)
 
-    async def _renew(self) -> None:
-        try:
-            audit = self.cockpit.audit()
-            found = await asyncio.to_thread(lambda: actions_of(audit.entries())[-MOST_ACTIONS:])
-            self._actions = tuple(found)
-            self._said = "Nothing was changed from this host."
-        except CockpitError as error:
-            self._said = error.sentence
-        self.show()
-
-    def source(self) -> tuple[TableSource, str]:
-        source = view.table(self._actions, self.state, self.cockpit.clock.now(), self.memory)
-        self.say_problem(source.problem)
-        return source, self._said
-
-    def holds_top(self) -> bool:
-        return False
+    def none_at_all(self) -> str:
+        return "Nothing was changed from this host."
 
     def said(self, key: str) -> str:
         action = self._action(key)
@@ -103,7 +92,7 @@ class AuditScreen(TablePlace):
 
     def acted(self, outcome: Outcome) -> None:
         super().acted(outcome)
-        self._ask()
+        self.read_now()
 
 
 class ActionScreen(TextScreen):

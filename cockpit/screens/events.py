@@ -22,6 +22,7 @@ class EventsScreen(TablePlace):
         *bindings("mark", *EVERYWHERE),
     ]
     place = "events"
+    noun = "events of GPUs, jobs or nodes"
     said_column = "message"
     has_detail = True
 
@@ -29,13 +30,7 @@ class EventsScreen(TablePlace):
         store = self.cockpit.cluster.store
         source = view.table(store, self.state, self.cockpit.clock.cluster_now(), self.memory)
         self.say_problem(source.problem)
-        return source, why_empty(
-            "events of GPUs, jobs or nodes",
-            store.status(Kind.EVENT),
-            total=source.total,
-            filter_text=self.state.filter,
-            within=self.state.namespaces,
-        )
+        return source, why_empty(self.noun, store.status(Kind.EVENT), within=self.state.namespaces)
 
     @property
     def why_kinds(self) -> tuple[str, ...]:

@@ -148,6 +148,10 @@ class JobScreen(TablePlace):
         found = self.cockpit.cluster.store.get(Kind.POD, job_grid.pod_uid(self.row_key))
         return found if isinstance(found, Pod) else None
 
+    @property
+    def noun(self) -> str:
+        return "GPUs of this job" if self.has_class("devices") else "members"
+
     def source(self) -> tuple[TableSource, str]:
         cluster = self.cockpit.cluster
         members = cluster.jobs.members(self._key)
@@ -162,18 +166,14 @@ class JobScreen(TablePlace):
             computes=self._run.run.lens.computes,
         )
         self.say_problem(source.problem)
-        return source, why_empty(
-            "members", cluster.store.status(Kind.POD), total=source.total, filter_text=self.state.filter
-        )
+        return source, why_empty(self.noun, cluster.store.status(Kind.POD))
 
     def _devices(self, members: Iterable[Pod]) -> tuple[TableSource, str]:
         """Rank by device instead of members."""
         store = self.cockpit.cluster.store
         source = job_grid.table(members, store, self.state, self.cockpit.clock.cluster_now())
         self.say_problem(source.problem)
-        return source, why_empty(
-            "GPUs of this job", store.status(Kind.POD), total=source.total, filter_text=self.state.filter
-        )
+        return source, why_empty(self.noun, store.status(Kind.POD))
 
     def action_next_view(self) -> None:
         """Members as cells, as lines, then each of their GPUs as a line; the title says which."""

@@ -36,15 +36,8 @@ class JobsScreen(TablePlace):
             self.memory,
             explain=cluster.verdicts.of,
         )
-        empty = why_empty(
-            "jobs",
-            cluster.store.status(Kind.POD),
-            total=source.total,
-            filter_text=self.state.filter,
-            within=self.state.namespaces,
-        )
         self.say_problem(source.problem)
-        return source, empty
+        return source, why_empty("jobs", cluster.store.status(Kind.POD), within=self.state.namespaces)
 
     def row(self, kind: str, key: str) -> Job | None:
         return self.cockpit.cluster.jobs.job(key) if kind == "job" else None

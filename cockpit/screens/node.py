@@ -35,6 +35,7 @@ class NodeScreen(TablePlace):
         *bindings("reverse", "mark", *EVERYWHERE),
     ]
     place = "node"
+    noun = "GPUs on this node"
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -60,9 +61,7 @@ class NodeScreen(TablePlace):
             self.node, store, self.state, self.cockpit.clock.cluster_now(), trends.card
         )
         self.say_problem(source.problem)
-        return source, why_empty(
-            "GPUs on this node", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter
-        )
+        return source, why_empty(self.noun, store.status(Kind.NODE))
 
     def project(self) -> None:
         store, now_seconds = self.cockpit.cluster.store, self.cockpit.clock.cluster_now()

@@ -38,9 +38,7 @@ class NodesScreen(TablePlace):
             store, self.state, self.cockpit.clock.cluster_now(), self.memory, nodes=self.rows()
         )
         self.say_problem(source.problem)
-        return source, why_empty(
-            "nodes", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter
-        )
+        return source, why_empty("nodes", store.status(Kind.NODE))
 
     def look(self) -> Focus:
         """The nodes on screen before all others."""

@@ -29,13 +29,7 @@ class PodsScreen(TablePlace):
         store = self.cockpit.cluster.store
         source = view.table(store, self.state, self.cockpit.clock.cluster_now(), self.memory)
         self.say_problem(source.problem)
-        return source, why_empty(
-            "pods",
-            store.status(Kind.POD),
-            total=source.total,
-            filter_text=self.state.filter,
-            within=self.state.namespaces,
-        )
+        return source, why_empty("pods", store.status(Kind.POD), within=self.state.namespaces)
 
     def said(self, key: str) -> str:
         pod = self._pod(key)

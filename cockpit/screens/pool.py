@@ -86,6 +86,7 @@ class PoolScreen(NodesScreen):
         *bindings("mark", *EVERYWHERE[3:]),
     ]
     place = "pool"
+    noun = "nodes"
     has_detail = False
 
     def __init__(self, key: str) -> None:

@@ -70,9 +70,7 @@ class PoolsScreen(TablePlace):
         beside = view.PoolsBeside(cluster.trends, self._demand, self.cockpit.prices)
         source = view.table(pools, self.state, now, self.memory, beside)
         self.say_problem(source.problem)
-        return source, why_empty(
-            "pools", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter
-        )
+        return source, why_empty("pools", store.status(Kind.NODE))
 
     def row(self, kind: str, key: str) -> Pool | None:
         return self._pools.find(self.cockpit.cluster.store, key) if kind == "pool" else None

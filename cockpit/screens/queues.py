@@ -63,13 +63,7 @@ class QueuesScreen(TablePlace):
         store = self.cockpit.cluster.store
         source = view.table(store, self.state, self.cockpit.clock.cluster_now(), self.memory)
         self.say_problem(source.problem)
-        return source, why_empty(
-            "queues",
-            store.status(Kind.LOCAL_QUEUE),
-            total=source.total,
-            filter_text=self.state.filter,
-            within=self.state.namespaces,
-        )
+        return source, why_empty("queues", store.status(Kind.LOCAL_QUEUE), within=self.state.namespaces)
 
     def detail(self, key: str) -> Detail | None:
         cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
@@ -99,6 +93,7 @@ class QueueScreen(TablePlace):
         *bindings("reverse", "mark", "mark.all", *EVERYWHERE[2:]),
     ]
     place = "queue"
+    noun = "jobs waiting in this queue"
     said_column = "why"
 
     def __init__(self, key: str) -> None:
@@ -126,12 +121,7 @@ class QueueScreen(TablePlace):
             store, row or view.QueueRow(None, None), self.state, self.cockpit.clock.cluster_now()
         )
         self.say_problem(source.problem)
-        return source, why_empty(
-            "jobs waiting in this queue",
-            store.status(self._line_kind(row)),
-            total=source.total,
-            filter_text=self.state.filter,
-        )
+        return source, why_empty(self.noun, store.status(self._line_kind(row)))
 
     def _line_kind(self, row: view.QueueRow | None) -> str:
         """The kind of what stands in the queue."""

@@ -22,6 +22,7 @@ class SinceLeftScreen(TablePlace):
         *bindings("open", "why", "logs", "filter", "sort", "back", "help", "reverse", *EVERYWHERE[2:])
     ]
     place = "since-left"
+    noun = "changes since you left"
     said_column = "words"
 
     @property

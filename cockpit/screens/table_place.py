@@ -17,6 +17,7 @@ from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.views.detail import Detail
 from cockpit.views.lazy_table import Memory
+from cockpit.views.states import none_matches
 
 _LIST_SHARE = 0.5
 """A list with its detail below takes this share of the height at most."""
@@ -70,7 +71,7 @@ class TablePlace(Place):
         self.set_sort("", descending=False)
 
     def source(self) -> tuple[TableSource, str]:
-        """The rows now, and one sentence that is shown when there are none."""
+        """The rows now, and one sentence for when there are none, not even behind the filter."""
         raise TypeError(f"{type(self).__name__} gives no rows")
 
     def row(self, kind: str, key: str) -> Any | None:
@@ -80,6 +81,11 @@ class TablePlace(Place):
     def thing(self, kind: str) -> Any | None:
         key = self.table.cursor_key
         return None if key is None else self.row(kind, key)
+
+    @property
+    def noun(self) -> str:
+        """What its rows are called together."""
+        return self.place
 
     @property
     def marked_count(self) -> int:
@@ -130,13 +136,19 @@ class TablePlace(Place):
         source, empty = self.source()
         table = self.table
         table.hold_top(self.holds_top())
-        table.set_placeholder(self.cockpit.cluster.trouble or empty)
+        table.set_placeholder(self._hidden(source) or self.cockpit.cluster.trouble or empty)
         table.set_sort(self.state.sort, self.state.descending)
         table.set_source(source)
         if self.has_detail:
             self.side.show()
             self._frame_list(source)
         self._say()
+
+    def _hidden(self, source: TableSource) -> str:
+        """A sentence where the filter hides every row, "" where it does not."""
+        total = getattr(source, "total", 0)
+        is_hidden = total and not len(source)
+        return none_matches(self.noun, total, self.state.filter) if is_hidden else ""
 
     def _frame_list(self, source: TableSource) -> None:
         """The list is a panel where others stand beside it, or where panels have borders; below it the detail

@@ -164,13 +164,9 @@ def why_empty(
     what: str,
     status: StreamStatus | None,
     *,
-    total: int = 0,
-    filter_text: str = "",
     within: Namespaces = EVERY,
 ) -> str:
-    """The sentence that stands where rows would stand: why the table `what` ("jobs") is empty."""
-    if total and filter_text:
-        return none_matches(what, total, filter_text)
+    """The sentence that stands where rows would stand: why there are none of `what` ("jobs")."""
     if status is None or status.phase is Phase.CONNECTING:
         return f"Connecting: {what} are not listed yet."
     if status.phase is Phase.LISTING:
