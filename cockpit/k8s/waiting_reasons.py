@@ -17,15 +17,11 @@ class Severity(enum.Enum):
 
 
 class WaitingReason(NamedTuple):
-    """`words` go on about a pod ("worker-0: cannot pull its image"), `remedy` is a separate sentence.
-
-    `is_about_image` tells that the name of the image says more than the kubelet's message.
-    """
+    """`words` go on about a pod ("worker-0: cannot pull its image"), `remedy` is a separate sentence."""
 
     words: str
     severity: Severity
     remedy: str = ""
-    is_about_image: bool = False
 
 
 CRASHING = "CrashLoopBackOff"
@@ -33,28 +29,25 @@ START_FAILED = frozenset(("StartError", "ContainerCannotRun"))
 """Reasons of a container that ended before its program began; the message tells why."""
 
 _PULL = WaitingReason(
-    "cannot pull its image", Severity.STUCK, "Check the image's name and tag, and the pull secret.", True
+    "cannot pull its image", Severity.STUCK, "Check the image's name and tag, and the pull secret."
 )
 _REASONS = {
     "ErrImagePull": _PULL,
     "ImagePullBackOff": _PULL,
     "ImageInspectError": WaitingReason(
-        "cannot inspect its image", Severity.RETRIED, "Check the container runtime of the node.", True
+        "cannot inspect its image", Severity.RETRIED, "Check the container runtime of the node."
     ),
-    "InvalidImageName": WaitingReason(
-        "image name is not valid", Severity.STUCK, "Correct the image's name.", True
-    ),
+    "InvalidImageName": WaitingReason("image name is not valid", Severity.STUCK, "Correct the image's name."),
     "ErrImageNeverPull": WaitingReason(
         "image is not on the node and may not be pulled",
         Severity.STUCK,
         "Load the image on the node, or change imagePullPolicy.",
-        True,
     ),
     "RegistryUnavailable": WaitingReason(
-        "image registry does not answer", Severity.RETRIED, "Check the image registry.", True
+        "image registry does not answer", Severity.RETRIED, "Check the image registry."
     ),
     "SignatureValidationFailed": WaitingReason(
-        "image signature is not valid", Severity.STUCK, "Sign the image, or change the node's policy.", True
+        "image signature is not valid", Severity.STUCK, "Sign the image, or change the node's policy."
     ),
     "CreateContainerConfigError": WaitingReason(
         "container configuration is wrong",

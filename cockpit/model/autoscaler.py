@@ -27,7 +27,6 @@ class ScaledGroup(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     error_code: str = ""
     error_message: str = ""
     down: str = ""
-    candidates: int | None = None
 
 
 class AutoscalerStatus(Record, frozen=True, gc=False, kw_only=True):

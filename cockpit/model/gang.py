@@ -85,7 +85,6 @@ class ClusterQueue(Record, frozen=True, gc=False, kw_only=True):
     reclaims: str = ""  # reclaimWithinCohort: Never, LowerPriority, Any; "" is Never
     quotas: tuple[QuotaRow, ...] = ()
     pending: int | None = None
-    reserving: int | None = None
     admitted: int | None = None
     conditions: tuple[Condition, ...] = ()
 
@@ -139,7 +138,6 @@ class LocalQueue(Record, frozen=True, gc=False, kw_only=True):
     cluster_queue: str = ""
     stop_policy: str = ""
     pending: int | None = None
-    reserving: int | None = None
     admitted: int | None = None
     conditions: tuple[Condition, ...] = ()
 

@@ -30,7 +30,6 @@ class GpuDetail(msgspec.Struct, frozen=True, kw_only=True):
     memory_temperature_celsius: Reading = Absent.NOT_COLLECTED
     slowdown_celsius: Reading = Absent.NOT_COLLECTED
     shutdown_celsius: Reading = Absent.NOT_COLLECTED
-    margin_celsius: Reading = Absent.NOT_COLLECTED
     tensor_ratio: Reading = Absent.NOT_COLLECTED
     dram_ratio: Reading = Absent.NOT_COLLECTED
     sm_ratio: Reading = Absent.NOT_COLLECTED

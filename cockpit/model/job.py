@@ -78,7 +78,6 @@ class JobObject(Record, frozen=True, gc=False, kw_only=True):
     conditions: tuple[Condition, ...] = ()
     replicas: tuple[ReplicaSpec, ...] = ()
     is_suspended: bool = False  # spec.suspend or spec.runPolicy.suspend
-    slots_per_worker: int | None = None
     completions: int | None = None  # pods that have to end well; None: as many as there are
     phase: str = ""  # as its controller writes it; "" where it wrote none, or the kind has none
     has_status: bool = True  # False: its controller has written no status at all

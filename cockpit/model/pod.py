@@ -73,7 +73,6 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     exit_code: int | None = None
     pod_ip: str = ""
     stay_notes: Labels = ()  # annotations by which it bids an autoscaler leave its node, as they are written
-    host_network: bool = False
     traits: Traits = NO_TRAITS  # what other pods' placement depends on; shared by pods that are alike
 
     @property

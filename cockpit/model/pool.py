@@ -66,7 +66,6 @@ class PoolObject(Record, frozen=True, gc=False, kw_only=True):
     annotations: Labels = ()
     replicas: int | None = None  # spec.replicas
     status_replicas: int | None = None
-    ready_replicas: int | None = None
     min_replicas: int | None = None  # where the owner or an autoscaler states it
     max_replicas: int | None = None
     template_labels: Labels = ()  # labels that its nodes will carry
@@ -132,7 +131,6 @@ class StandingDemand(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     name: str
     uid: str
     path: str
-    pool_mark: str  # of the pool that it asks for
     nodes: int | None = None  # that it is to bring
     by: str = ""  # who asked, as it was noted
     made_seconds: float | None = None

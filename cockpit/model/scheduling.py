@@ -70,8 +70,6 @@ class PodWishes(msgspec.Struct, frozen=True, gc=False):
     gates: tuple[str, ...] = ()  # names of scheduling gates
     config_maps: tuple[str, ...] = ()  # mounted ones that have to exist
     keeps_files: bool = False  # on the node, in an emptyDir or hostPath
-    service_account: str = ""
-    runtime_class: str = ""
     device_claims: tuple[str, ...] = ()  # names of the ResourceClaims that have to exist
     claim_templates: tuple[str, ...] = ()  # names of ResourceClaimTemplates
     init_containers: tuple[str, ...] = ()  # names of those that have to end first

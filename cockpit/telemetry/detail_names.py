@@ -33,7 +33,6 @@ FIELDS: dict[str, tuple[_Field, ...]] = {
     f"{_OWN}sm_clock_max_hertz": (_Field("sm_clock_max_hertz"),),
     f"{_OWN}memory_clock_hertz": (_Field("memory_clock_hertz"),),
     f"{_OWN}memory_temperature_celsius": (_Field("memory_temperature_celsius"),),
-    f"{_OWN}temperature_margin_celsius": (_Field("margin_celsius"),),
     f"{_OWN}temperature_limit_celsius": (
         _Field("slowdown_celsius", only=(("limit", "slowdown"),)),
         _Field("shutdown_celsius", only=(("limit", "shutdown"),)),
@@ -206,7 +205,6 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "memory_temperature_celsius": (0.1, 150.0),
     "slowdown_celsius": (1.0, 250.0),
     "shutdown_celsius": (1.0, 250.0),
-    "margin_celsius": (-250.0, 250.0),
     "power_cap_watts": (1.0, 10_000.0),
 }
 

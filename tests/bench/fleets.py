@@ -272,7 +272,7 @@ def workload(number: int, owner: OwnerRef, queue: str, members: int, rng: Random
 def cluster_queue(number: int, **more: Any) -> ClusterQueue:
     quota = QuotaRow("h100", GPU, 80, used=80, reserved=80)
     active = Condition("Active", "True", "Ready", "Can admit new workloads")
-    base = {"quotas": (quota,), "conditions": (active,), "pending": 250, "admitted": 10, "reserving": 10}
+    base = {"quotas": (quota,), "conditions": (active,), "pending": 250, "admitted": 10}
     return ClusterQueue(uid=f"cq{number}", name=f"cq-{number}", cohort=f"c{number % 10}", **{**base, **more})
 
 

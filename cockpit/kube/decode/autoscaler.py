@@ -106,7 +106,6 @@ def _group(tree: Mapping[str, Any]) -> ScaledGroup:
         error_code=_text(backoff.get("errorCode")),
         error_message=mask_text(_text(backoff.get("errorMessage"))),
         down=_text(down.get("status")),
-        candidates=_whole(down.get("candidates")),
     )
 
 
@@ -185,7 +184,6 @@ def _group_of_lines(section: Mapping[str, str]) -> ScaledGroup:
         up=_first_word(up),
         up_since_seconds=go_seconds(section.get("ScaleUp since", "")),
         down=_first_word(down),
-        candidates={key: int(value) for key, value in _PAIR.findall(down)}.get("candidates"),
     )
 
 

@@ -47,7 +47,6 @@ def demand_of(
         name=name,
         uid=uid,
         path=path,
-        pool_mark=mark,
         nodes=int(count) if count.isascii() and count.isdecimal() and len(count) < 6 else None,
         by=clean(str(notes.get(marks[2]) or ""), _LONGEST),
         made_seconds=made,

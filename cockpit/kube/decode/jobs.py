@@ -91,7 +91,6 @@ class _MpiReplica(WireShape, frozen=True, gc=False):
 
 
 class _MpiSpec(WireShape, frozen=True, gc=False):
-    slots_per_worker: int | None = None
     run_policy: _RunPolicy = _RunPolicy()
     mpi_replica_specs: dict[str, _MpiReplica] = msgspec.field(default_factory=dict)
 
@@ -136,7 +135,6 @@ def mpijob_record(job: MpiJob) -> JobObject:
             for role, part in roles
         ),
         is_suspended=spec.run_policy.suspend,
-        slots_per_worker=spec.slots_per_worker,
         active=sum(item.active for item in status.replica_statuses.values()),
         succeeded=sum(item.succeeded for item in status.replica_statuses.values()),
         failed=sum(item.failed for item in status.replica_statuses.values()),

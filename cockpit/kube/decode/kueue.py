@@ -298,7 +298,6 @@ class _QueueStatus(WireShape, frozen=True, gc=False):
     flavors_usage: tuple[_FlavorUsage, ...] = ()
     flavors_reservation: tuple[_FlavorUsage, ...] = ()
     pending_workloads: int | None = None
-    reserving_workloads: int | None = None
     admitted_workloads: int | None = None
     conditions: tuple[PodCondition, ...] = ()
 
@@ -363,7 +362,6 @@ def cluster_queue_record(shape: ClusterQueueShape) -> ClusterQueue:
         reclaims=WORDS[spec.preemption.reclaim_within_cohort],
         quotas=_quotas(shape),
         pending=status.pending_workloads,
-        reserving=status.reserving_workloads,
         admitted=status.admitted_workloads,
         conditions=conditions(status.conditions, JSON),
     )
@@ -388,7 +386,6 @@ def local_queue_record(shape: LocalQueueShape) -> LocalQueue:
         cluster_queue=WORDS[shape.spec.cluster_queue],
         stop_policy=WORDS[shape.spec.stop_policy],
         pending=status.pending_workloads,
-        reserving=status.reserving_workloads,
         admitted=status.admitted_workloads,
         conditions=conditions(status.conditions, JSON),
     )

@@ -136,7 +136,6 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
         terminated_reason=ended[0],
         exit_code=exit_code,
         pod_ip=clean(status.pod_ip),
-        host_network=spec.host_network,
         traits=pod_traits(pairs, meta, spec, named, reading),
         **_of_the_few(meta, status, disruption, ended[1], reading),
     )

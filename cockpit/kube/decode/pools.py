@@ -76,7 +76,6 @@ class _PoolStatus(WireShape, frozen=True, gc=False):
     replicas: int | None = None
     nodes: int | None = None
     current_nodes: int | None = None
-    ready_replicas: int | None = None
     conditions: tuple[PodCondition, ...] = ()
     resources: Any = None
 
@@ -160,7 +159,6 @@ def pool_record(resource: Resource) -> Callable[[PoolShape], PoolObject | None]:
             annotations=annotations(notes, lambda key: key != LAST_APPLIED),
             replicas=_first(spec.replicas, spec.target_nodes),
             status_replicas=_first(status.replicas, status.nodes, status.current_nodes),
-            ready_replicas=status.ready_replicas,
             min_replicas=_first(_count(notes.get(MINIMUM, "")), spec.min_replicas, spec.min_nodes),
             max_replicas=_first(
                 _count(notes.get(MAXIMUM, "")),

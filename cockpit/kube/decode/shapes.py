@@ -177,13 +177,10 @@ class PodSpec(WireShape, frozen=True, gc=False):
     containers: tuple[Container, ...] = ()
     volumes: tuple[WireVolume, ...] = ()
     node_selector: dict[str, str] = msgspec.field(default_factory=dict)
-    service_account_name: str = ""
     tolerations: tuple[WireToleration, ...] = ()
-    runtime_class_name: str = ""
     preemption_policy: str = ""
     topology_spread_constraints: tuple[WireSpread, ...] = ()
     node_name: str = ""
-    host_network: bool = False
     affinity: Affinity | None = None
     scheduler_name: str = ""
     init_containers: tuple[Container, ...] = ()

@@ -101,8 +101,6 @@ def pod_wishes(spec: Any, affinity: RequiredAffinity, volumes: VolumeNames) -> P
         gates=tuple([WORDS[item.name] for item in spec.scheduling_gates]) if spec.scheduling_gates else (),
         config_maps=volumes.config_maps,
         keeps_files=volumes.keeps_files,
-        service_account=WORDS[spec.service_account_name],
-        runtime_class=WORDS[spec.runtime_class_name],
         device_claims=_named(spec, "resource_claim_name") if spec.resource_claims else (),
         claim_templates=_named(spec, "resource_claim_template_name") if spec.resource_claims else (),
         init_containers=_init(spec) if spec.init_containers else (),

@@ -97,7 +97,7 @@ def test_both_formats_say_the_same(text: str) -> None:
     one = found.groups[0]
     assert (one.name, one.health) == ("MachineDeployment/capi/h100", "Healthy")
     assert (one.ready, one.registered, one.without_resources, one.target) == (2, 3, 1, 4)
-    assert (one.minimum, one.maximum, one.candidates) == (1, 8, 2)
+    assert (one.minimum, one.maximum) == (1, 8)
     assert (one.up, one.up_since_seconds, one.down) == ("Backoff", AT - 125.25, "CandidatesPresent")
 
 

@@ -281,7 +281,7 @@ def test_an_mpijob() -> None:
         ("launcher", 1, 0),
         ("worker", 4, 2),
     ]
-    assert (one.slots_per_worker, one.is_suspended, one.active, one.failed) == (2, True, 5, 1)
+    assert (one.is_suspended, one.active, one.failed) == (True, 5, 1)
     assert (one.kind, one.api_version) == ("MPIJob", "kubeflow.org/v2beta1")
     assert one.finished_seconds == CREATED_SECONDS + 3600
     assert made(decoders.MPIJOB, {"metadata": meta("x"), "spec": {"mpiReplicaSpecs": None}}).replicas == ()

@@ -138,7 +138,7 @@ def test_a_cluster_queue(cohort: dict[str, str]) -> None:
     )
     assert (one.cohort, one.strategy, one.stop_policy) == ("lab", "StrictFIFO", "Hold")
     assert one.preemption == "within the queue: LowerPriority"
-    assert (one.pending, one.reserving, one.admitted) == (3, None, 2)
+    assert (one.pending, one.admitted) == (3, 2)
 
 
 def test_a_local_queue() -> None:
@@ -148,7 +148,7 @@ def test_a_local_queue() -> None:
         "status": {"pendingWorkloads": 0, "reservingWorkloads": 1},
     }
     one = made(decoders.LOCAL_QUEUE, tree)
-    assert (one.cluster_queue, one.pending, one.reserving, one.admitted) == ("cq", 0, 1, None)
+    assert (one.cluster_queue, one.pending, one.admitted) == ("cq", 0, None)
 
 
 # ---- pools
@@ -173,7 +173,7 @@ def test_a_machine_deployment() -> None:
         },
     )
     assert one.resource_path == "/apis/cluster.x-k8s.io/v1beta1/namespaces/caph/machinedeployments"
-    assert (one.kind, one.replicas, one.status_replicas, one.ready_replicas) == ("MachineDeployment", 4, 3, 2)
+    assert (one.kind, one.replicas, one.status_replicas) == ("MachineDeployment", 4, 3)
     assert (one.min_replicas, one.max_replicas, one.instance_type) == (1, 9, "p5")
     assert ("pool", "a") in one.template_labels
 

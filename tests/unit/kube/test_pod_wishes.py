@@ -126,7 +126,6 @@ def test_what_the_pod_asks_for_is_told_by_name() -> None:
     assert wishes.keeps_files
     assert not plain_wishes({"emptyDir": {"medium": "Memory"}}).keeps_files, "memory is no file on the node"
     assert plain_wishes({"emptyDir": {}}).keeps_files
-    assert (wishes.service_account, wishes.runtime_class) == ("trainer", "nvidia")
     assert (wishes.device_claims, wishes.claim_templates) == (("shared",), ("nics",))
     assert not wishes.preempts
     assert pod.finalizers == ("kueue.x-k8s.io/managed",)
