@@ -8,8 +8,15 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 from cockpit.clock import Clock
-from cockpit.sim.faults.exchange import HOP_BY_HOP, Each, Exchange, Fault, OriginAnswer, SeenRequest
-from cockpit.sim.faults.sockets import is_socket
+from cockpit.sim.faults.exchange import (
+    HOP_BY_HOP,
+    Each,
+    Exchange,
+    Fault,
+    OriginAnswer,
+    SeenRequest,
+    is_socket,
+)
 
 if TYPE_CHECKING:
     from aiohttp.typedefs import Middleware

@@ -10,6 +10,11 @@ Each = Callable[[bytes], Awaitable[None]]
 """Takes the pieces of a body."""
 
 
+def is_socket(headers: Mapping[str, str]) -> bool:
+    """Whether a request asks to become a WebSocket."""
+    return any(name.lower() == "upgrade" and value.lower() == "websocket" for name, value in headers.items())
+
+
 @dataclass(frozen=True)
 class SeenRequest:
     """One request as it arrived; `at_seconds` is monotonic time of the layer's clock.

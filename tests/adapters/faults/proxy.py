@@ -24,8 +24,9 @@ from cockpit.sim.faults.exchange import (
     InjectedFault,
     OriginAnswer,
     SeenRequest,
+    is_socket,
 )
-from cockpit.sim.faults.sockets import is_socket, pass_socket
+from tests.adapters.faults.sockets import pass_socket
 
 _PIECE_BYTES = 64 * 1024
 

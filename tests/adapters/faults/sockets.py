@@ -1,26 +1,17 @@
 """Streams that switch protocols (exec, attach, port-forward over WebSocket) pass a proxy as they are."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import ssl
 
 import aiohttp
 from aiohttp import WSMsgType, web
-
-if TYPE_CHECKING:
-    import ssl
 
 _OF_THE_HANDSHAKE = ("sec-websocket-", "connection", "upgrade", "host")
 Socket = web.WebSocketResponse | aiohttp.ClientWebSocketResponse
 
 
-def is_socket(headers: Mapping[str, str]) -> bool:
-    """Whether a request asks to become a WebSocket."""
-    return any(name.lower() == "upgrade" and value.lower() == "websocket" for name, value in headers.items())
-
-
 async def pass_socket(
-    request: web.Request, session: aiohttp.ClientSession, url: str, tls: "ssl.SSLContext | bool"
+    request: web.Request, session: aiohttp.ClientSession, url: str, tls: ssl.SSLContext | bool
 ) -> web.StreamResponse:
     """Opens the same socket at `url` and carries messages both ways until either end closes.
 
