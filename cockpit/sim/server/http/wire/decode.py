@@ -1,7 +1,8 @@
 """A body in Kubernetes' protobuf as the JSON tree that it stands for.
 
 The envelope is `k8s` and a zero byte before a `runtime.Unknown`. The wire has also fields that Go leaves out
-of JSON where they are empty; the decoding by the kind's shape drops them.
+of JSON where they are empty; the decoding by the kind's shape drops them. `fields.json` holds names, numbers
+and types of fields, as recorded from the `generated.proto` files of k8s.io/api and k8s.io/apimachinery.
 """
 
 import base64
