@@ -17,7 +17,7 @@ from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.owner_reads import read_owner_tree
 from cockpit.actions.scaler_reads import read_scalers
 from cockpit.actions.surroundings import ask_surroundings
-from cockpit.actions.verdict_reads import read_on_demand, with_reads
+from cockpit.actions.verdict_reads import read_on_demand, with_planned_reads, with_reads
 from cockpit.errors import BadInput, BadValue, NoConnection
 from cockpit.kube.discovery import Served, discover
 from cockpit.kube.kubeconfig import context_names, context_namespaces
@@ -196,6 +196,13 @@ class ApiServer:
         due = () if job is None else known.due((job,), one.store, view.now_seconds)
         await judge_all(known, due, self._idle_reads(), view.now_seconds)
         return await with_reads(session, one.lookup, subject, view, lines, folders=folders)
+
+    async def read_for_planned(
+        self, manifest: dict[str, Any], view: "ClusterView", namespace: str
+    ) -> "ClusterView":
+        """The view with what the start of a job that is not submitted yet rests on. Raises NoConnection."""
+        session, lookup = self._attachment.connected(), self._attachment.lookup
+        return await with_planned_reads(session, lookup, manifest, view, namespace)
 
     async def read_on_demand(self, rows: Iterable[tuple[Pod, ...]]) -> bool:
         """Read what rows (the members of each) rest on and no watch covers; whether anything new was learnt.

@@ -346,7 +346,12 @@ class _Weighing:
         lost = await self._steps(list(hit.values()))
         found = [self._loss(job, alone.get(job.key), lost) for job in hit.values()]
         order = sorted((*found, *rest), key=lambda one: (-one.gpus, one.name))
-        return Preemptions(jobs=tuple(order), unknown="; ".join(dict.fromkeys(self._unknown)))
+        return Preemptions(
+            jobs=tuple(order),
+            unknown="; ".join(dict.fromkeys(self._unknown)),
+            pods=frozenset((*(pod.uid for pod in self._pods_of_victims()), *self._pods)),
+            workloads=frozenset(self._victims),
+        )
 
     async def _steps(self, jobs: Sequence[Job]) -> Mapping[str, int | None]:
         if not jobs:

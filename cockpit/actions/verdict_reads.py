@@ -5,7 +5,7 @@ Each list and each object is read once, and bounded; what may not be read stays 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -18,6 +18,7 @@ from cockpit.fit.scheduling_context import UNKNOWN
 from cockpit.gangs import registry
 from cockpit.gangs.manifests import ApiKind
 from cockpit.jobs.owner_chain import owner_record
+from cockpit.jobs.planned import planned_gang
 from cockpit.jobs.progress import Patterns, fraction_done
 from cockpit.jobs.run_log import container_of, patterns_for
 from cockpit.jobs.template import Library, load_library
@@ -126,6 +127,22 @@ async def _trees(
     return await _read(session, lists, [(PODS, space, pod.name) for pod in _samples(pods)] + own)
 
 
+async def with_planned_reads(
+    session: ApiSession, lookup: Lookup, manifest: Tree, view: ClusterView, namespace: str
+) -> ClusterView:
+    """The view with what is read for a job that is not submitted yet. Raises NoConnection."""
+    parts = planned_gang(manifest, namespace)
+    space = parts[0].shape.namespace if parts else namespace
+    lists = [(MAPS, space), (ACCOUNTS, space), (QUOTAS, space), (PRIORITIES, "")]
+    admits, queue = registry.admitting(manifest)
+    if queue:
+        lists.append((NAMESPACES, ""))  # queues may choose namespaces by labels
+        kinds = () if admits.foretells is None else admits.foretells.lists
+        lists += _served(lookup, (*kinds, *(() if admits.priority is None else (admits.priority.kind,))))
+    trees, around = await asyncio.gather(_read(session, lists), ask_surroundings(session, needs_of(parts)))
+    return msgspec.structs.replace(view, trees=trees, around=around)
+
+
 async def objects_for(
     session: ApiSession, lookup: Lookup, need: Need, job: Job, view: ClusterView
 ) -> ObjectsRead:
@@ -156,10 +173,11 @@ async def _read(
     """Whole lists, each once, and single objects, as far as they may be read."""
     whole = {(one.kind, space): one for one, space in lists}
     reads = [
-        list_trees(session, one, space, is_metadata=one in _BY_METADATA) for (_, space), one in whole.items()
+        partial(list_trees, session, one, space, is_metadata=one in _BY_METADATA)
+        for (_, space), one in whole.items()
     ]
     found = await asyncio.gather(*map(_quiet, reads))
-    single = await asyncio.gather(*(_quiet(_one(session, *one)) for one in named))
+    single = await asyncio.gather(*(_quiet(partial(_one, session, *one)) for one in named))
     trees: Trees = {pair: some for pair, some in zip(whole, found, strict=True) if some is not None}
     for (resource, where, _), tree in zip(named, single, strict=True):
         if tree is not None:
@@ -187,16 +205,16 @@ async def _composed(session: ApiSession, lookup: Lookup, subject: Subject, view:
         resource = lookup(*kind)
         if resource is None:
             continue
-        tree = await _quiet(_one(session, resource, subject.namespace, subject.name))
+        tree = await _quiet(partial(_one, session, resource, subject.namespace, subject.name))
         if tree is not None:
             found[resource.kind, subject.namespace] = [tree]
     return found
 
 
-async def _quiet(read: Awaitable[_Found]) -> _Found | None:
+async def _quiet(read: Callable[[], Awaitable[_Found]]) -> _Found | None:
     """None where the server does not let us read it, or has it no more."""
     try:
-        return await read
+        return await read()
     except (Refused, BadInput):
         return None
 

@@ -82,13 +82,13 @@ async def _submit(
         session = live.attachment.session
         if session is None:
             raise NoConnection(live.attachment.sentence or "not connected to a cluster")
-        served = live.attachment.served or await discover(session)
+        served = live.attachment.served = live.attachment.served or await discover(session)
         wish = Wish(template, values, options.engine, one_namespace(chosen) or session.namespace)
         plan = await planned(wish, session, served, live.attachment.store)
         fresh = await planner(live, clock)
         if not options.dry_run:
             return await confirm_plan(plan, options, fresh, clock)
-        told = await fit_told(plan.calls[0].body, live.attachment, wish.namespace or "default", trouble)
+        told = await fit_told(plan, live.attachment, fresh(), trouble)
         if options.output != "table":
             plan, verdict = await rehearse_replanned(await with_others(fresh(), plan), None, session)
             note(notes)

@@ -63,11 +63,12 @@ def fit_sentence(answer: FitAnswer) -> str:
         if answer.is_sure:
             return f"fits now {where}"
         return f"may fit now {where}: it depends on which node the scheduler takes first"
-    text = f"pending: {_need(answer)}"
+    text = f"pending: {need_words(answer)}"
     return f"{text}; would start if: {answer.remedies[0].words}" if answer.remedies else text
 
 
-def _need(answer: FitAnswer) -> str:
+def need_words(answer: FitAnswer) -> str:
+    """What it needs on nodes and how much of that is free."""
     main = answer.parts[answer.main]
     each, resource, pieces = answer.shape.gpus, answer.shape.gpu_resource, answer.pieces
     room = f"room for {answer.wanted - answer.missing} of {answer.wanted} members"
@@ -90,7 +91,7 @@ def fit_lines(answer: FitAnswer) -> list[str]:
     if answer.missing == 0:
         lines += [f"  {place_words(answer)}"] if len(answer.places) > 1 else []
         return lines + [f"  {note}" for note in answer.notes]
-    lines += [f"  {line}" for line in _why(answer)]
+    lines += [f"  {line}" for line in room_lines(answer)]
     if answer.shortage is not None:
         lines.append(f"  {shortage_words(answer.shortage)}")
     if len(answer.remedies) > 1:
@@ -101,7 +102,8 @@ def fit_lines(answer: FitAnswer) -> list[str]:
     return lines + [f"  {note}" for note in answer.notes]
 
 
-def _why(answer: FitAnswer) -> list[str]:
+def room_lines(answer: FitAnswer) -> list[str]:
+    """Why members find no node, and the largest gang that would."""
     reasons = [f"{count} node{'s' * (count != 1)} {why}" for why, count in answer.pieces.obstacles]
     missed = [part for part in answer.parts if part.missing]
     lines = []

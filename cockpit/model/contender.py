@@ -40,10 +40,13 @@ class PreemptedJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Preemptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom a plan preempts. `unknown` says why that cannot be computed; `jobs` are then those known of."""
+    """Whom a plan preempts. `unknown` says why that cannot be computed; `jobs` are then those known of.
+    `pods` (uids) end, `workloads` (uids) lose their quota."""
 
     jobs: tuple[PreemptedJob, ...] = ()
     unknown: str = ""
+    pods: frozenset[str] = frozenset()
+    workloads: frozenset[str] = frozenset()
 
     @property
     def gpus(self) -> int:

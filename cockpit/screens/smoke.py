@@ -1,6 +1,5 @@
 """`U`: the form of a node's smoke test; what comes of it is told when it ends."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -38,10 +37,11 @@ class SmokeScreen(SubmitScreen):
         """There is no other template of it to pick."""
         return False if action == "template" else super().check_action(action, parameters)
 
-    def _fits(self, manifest: Mapping[str, Any]) -> list[str]:
+    def _fits(self, plan: Plan, *, with_changes: bool) -> list[str]:
         """Another node is no help: the test is of this one."""
-        store, node = self.cockpit.cluster.store, self._values.get("node", self._node)
-        return fit_on_node(manifest, store, node, self._around[1], self.cockpit.default_namespace)
+        view, node = self.outlook.view(), self._values.get("node", self._node)
+        body, namespace = plan.calls[0].body, self.cockpit.default_namespace
+        return fit_on_node(body, view.store, node, view.around, namespace)
 
     def _submitted(self, outcome: Outcome) -> None:
         if not outcome.is_done or self._plan is None or self.app.screen is not self:

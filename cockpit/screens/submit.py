@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from cockpit_widgets import ChoiceDialog, Form, LogView
@@ -16,27 +16,23 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.worker import WorkType
 
-from cockpit.actions.others import with_others
 from cockpit.actions.submit import plan_submit
-from cockpit.actions.surroundings import Needs, needs_of
-from cockpit.errors import BadInput, CockpitError, NoConnection
-from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
+from cockpit.errors import BadInput, CockpitError
 from cockpit.gangs import registry
 from cockpit.gangs.form_choice import engine_word
 from cockpit.jobs.parameter_groups import sections, summary
 from cockpit.jobs.parameters import Parameter
-from cockpit.jobs.planned import planned_gang
 from cockpit.jobs.render import faults
 from cockpit.jobs.template import Library, Template, load_library
 from cockpit.mask import FormMask
 from cockpit.model.plan import Outcome, Plan
 from cockpit.model.record import Kind
 from cockpit.screens.form_choices import AFTER, ENGINE, FormChoices, offered_help, offered_values
+from cockpit.screens.form_outlook import FormOutlook
 from cockpit.screens.keeping_form import KeepingForm
 from cockpit.screens.keymap import at_once, bindings
 from cockpit.screens.preview import preview_lines
 from cockpit.screens.verb_keys import act_on_plan
-from cockpit.views.fit import fit_report
 
 NARROW_CELLS = 100
 FRAMED_LINES = 30
@@ -81,7 +77,6 @@ class SubmitScreen(KeepingForm):
         self._weighed: Plan | None = None  # with what it does to others, once that is computed
         self._fault = ""
         self._fit: list[str] = []
-        self._around: tuple[Needs | None, Surroundings] = (None, UNKNOWN)
         self._has_tried = False
         self._asked_for = ""  # the namespace whose choices the form shows
         self._mask = FormMask()
@@ -125,6 +120,11 @@ class SubmitScreen(KeepingForm):
     def _sections(self) -> Mapping[str, str]:
         """Title of the section of each parameter."""
         return sections(self.template.parameters)
+
+    @cached_property
+    def outlook(self) -> FormOutlook:
+        """What becomes of the job."""
+        return FormOutlook(self.cockpit)
 
     @cached_property
     def offered(self) -> FormChoices:
@@ -321,16 +321,19 @@ class SubmitScreen(KeepingForm):
         await asyncio.sleep(QUIET_SECONDS)
         if plan is None or not self.cockpit.cluster.is_connected:
             return
-        await self._look_around(plan)
+        await self.outlook.ask(plan)
+        if self._plan is plan:
+            self._weigh()
         await self._look_up_names(plan)
         self._draw()
         outcome = await self.cockpit.api.rehearse(plan)
         if self._plan is plan:
             self._verdict = outcome
             self._draw()
-        weighed = await self._with_others(plan)
-        if self._plan is plan and weighed is not None:
+        weighed = await self.outlook.weigh(plan)
+        if self._plan is plan:
             self._weighed = weighed
+            self._weigh(with_changes=True)
             self._draw()
 
     async def _look_up_names(self, plan: Plan) -> None:
@@ -342,38 +345,20 @@ class SubmitScreen(KeepingForm):
         if self._plan is plan and not self.is_going:
             self.form.set_errors(found)
 
-    async def _with_others(self, plan: Plan) -> Plan | None:
-        """The plan with its effects on other jobs; None without an answer."""
-        try:
-            return await with_others(self.cockpit.planner()(), plan)
-        except CockpitError:
-            return None
-
-    async def _look_around(self, plan: Plan) -> None:
-        """Claims, budgets and the like are asked for once for what the gang needs; then the fit is told."""
-        needs = needs_of(planned_gang(plan.calls[0].body, self.cockpit.default_namespace))
-        if needs not in (self._around[0], Needs()):
-            try:
-                self._around = (needs, await self.cockpit.api.ask_surroundings(needs))
-            except NoConnection:
-                self._around = (None, UNKNOWN)
-        if self._plan is plan:
-            self._weigh()
-
-    def _weigh(self) -> None:
-        """Where the gang would go now, as lines."""
+    def _weigh(self, *, with_changes: bool = False) -> None:
+        """Whether it would start and what holds it, as lines."""
         if self._plan is None:
             self._fit = []
             return
-        told = self._fits(self._plan.calls[0].body)
-        self._fit = [*told, *(f"! {line}" for line in self._conflicts(self._plan))]
+        found = self._fits(self._plan, with_changes=with_changes)
+        self._fit = [*found, *(f"! {line}" for line in self._conflicts(self._plan))]
 
-    def _fits(self, manifest: Mapping[str, Any]) -> list[str]:
-        store, namespace = self.cockpit.cluster.store, self.cockpit.default_namespace
-        return fit_report(manifest, store, self._around[1], namespace)
+    def _fits(self, plan: Plan, *, with_changes: bool) -> list[str]:
+        return self.outlook.lines(plan, with_changes=with_changes)
 
     def _conflicts(self, plan: Plan) -> tuple[str, ...]:
-        return self.offered.conflicts(plan, self._around[1], self.cockpit.default_namespace)
+        around = self.outlook.view().around
+        return self.offered.conflicts(plan, around, self.cockpit.default_namespace)
 
     def _draw(self) -> None:
         """The preview, and at the foot what is missing: where no preview says it, or after a try."""

@@ -105,7 +105,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """What is missing for a start. `queue` is the LocalQueue whose quota has yet to be had, "" for none.
 
     `pods` are the members without a node, () where none were made yet. `tree` is the job's own object as the
-    API gave it, None where that was not read.
+    API gave it, None where that was not read. `is_planned`: nothing was submitted yet, `tree` would be.
     """
 
     subject: Subject
@@ -115,6 +115,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     job: Job | None = None
     pods: tuple[Pod, ...] = ()
     tree: Tree | None = None
+    is_planned: bool = False
 
     @property
     def namespace(self) -> str:

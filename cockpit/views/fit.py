@@ -10,7 +10,7 @@ from cockpit.fit.remedies import DROPPED_BY
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.topology_placement import MOST_DOMAINS, fit_together
+from cockpit.fit.topology_placement import MOST_DOMAINS, TogetherAnswer, fit_together
 from cockpit.gangs.registry import required_levels
 from cockpit.jobs.planned import planned_gang
 from cockpit.jobs.render import queue_of
@@ -38,7 +38,7 @@ def fit_report(
         return _together(store, gang, levels, queue, surroundings)
     answer = fit(store, gang, queue=queue, surroundings=surroundings)
     lines = fit_lines(answer)
-    claimable = _by_claim_alone(store, answer) if answer.missing else 0
+    claimable = claimable_nodes(store, answer) if answer.missing else 0
     if not claimable:
         return lines
     nodes = f"{claimable} node{'s' * (claimable != 1)}"
@@ -73,7 +73,7 @@ def fit_on_node(
     return fit_lines(answer._replace(remedies=kept))
 
 
-def _by_claim_alone(store: StoreReader, answer: FitAnswer) -> int:
+def claimable_nodes(store: StoreReader, answer: FitAnswer) -> int:
     """Nodes that show no such GPU and offer some to claims: a DeviceClass may stand for the resource there
     (extendedResourceName), and only the scheduler knows."""
     resources = {part.part.shape.gpu_resource for part in answer.parts if part.missing}
@@ -95,10 +95,14 @@ def _together(
     if found.answer is None:
         return [f"pending: all members must be in one {key} domain, and no node has that label"]
     first, *rest = fit_lines(found.answer)
-    if found.answer.missing:
+    return [first, f"  {together_note(found, key)}", *rest]
+
+
+def together_note(found: TogetherAnswer, key: str) -> str:
+    """Which domain has room for all, or else most room."""
+    if found.answer is None or found.answer.missing:
         note = f"none of {found.domains} domains of {key} has room for all; shown is the best, {found.domain}"
         if found.domains > MOST_DOMAINS:
             note += f" (the {MOST_DOMAINS} with most free GPUs were tried)"
-    else:
-        note = f"all inside {key} {found.domain}"
-    return [first, f"  {note}", *rest]
+        return note
+    return f"all inside {key} {found.domain}"

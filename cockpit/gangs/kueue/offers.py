@@ -270,7 +270,7 @@ def _laxer_topology(blocker: Finding, case: QueueCase) -> Changes:
         if REQUIRED in held:
             operations.append({"op": "remove", "path": pointer + pointed(REQUIRED)})
             operations.append({"op": "add", "path": pointer + pointed(PREFERRED), "value": held[REQUIRED]})
-    words = f"made anew with topology {short(blocker.fact('topology'))} preferred, not required"
+    words = f"with topology {short(blocker.fact('topology'))} preferred, not required"
     yield EngineChange("prefer_topology", words, operations=operations)
 
 

@@ -27,6 +27,7 @@ from cockpit.pools.next_nodes import nodes_to_come
 from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.owner import MakesMachines
 from cockpit.pools.plan import nodes_named
+from cockpit.pools.prospects import PoolGrowth, prospects
 from cockpit.pools.stage import takes_away
 from cockpit.triage.changes.in_line import WaitingPods, turn_of
 from cockpit.triage.changes.job_edits import (
@@ -96,7 +97,7 @@ def _line(desk: Desk, kind: str, detail: str) -> ChangeOffers:
     if drop is not None and not (kind == "tolerate" and _says_ill_of_node(detail)):
         found = in_each(desk, lambda place: drop(place, detail))
         cost = OWN_LINE + (2 if kind == "tolerate" else 4)
-        yield from edit_offer(desk, cost, kind, f"made anew {_OWN_LINES[kind].format(detail)}", found)
+        yield from edit_offer(desk, cost, kind, _OWN_LINES[kind].format(detail), found)
 
 
 def partial_lines(desk: Desk) -> ChangeOffers:
@@ -154,7 +155,7 @@ def _other_values(desk: Desk, at: int) -> ChangeOffers:
         for other in sorted(values, key=lambda name: (-values[name], name))[:_MOST_VALUES]:
             found = in_each(desk, lambda place, key=key, other=other: other_selector(place, key, other))  # type: ignore[misc]
             what = f"pool {short(other)}" if is_pool else f"{key}={short(other)}"
-            words = f"made anew on {what} instead of {short(value)}"
+            words = f"on {what} instead of {short(value)}"
             yield from edit_offer(desk, OWN_LINE, "other_pool", words, found, Subject("pool", "", other))
 
 
@@ -177,7 +178,7 @@ def more_nodes(desk: Desk) -> ChangeOffers:
         words = f"{counted(count, 'more node')} like {short(way.detail)}"
         change: Change | None = Change(kind="more_nodes", words=words, target=node(way.detail))
         if pool is not None and is_pool:
-            change = _of_pool(desk, pool, count)
+            change = _by_itself(desk, pool, count) or _of_pool(desk, pool, count)
         if change is not None:
             yield _with_nodes(desk, change, nodes)
 
@@ -211,7 +212,8 @@ def _of_empty_pools(desk: Desk, pools: Sequence[Pool]) -> ChangeOffers:
         if pool.node_names or owner is None or not each or not asked or max(asked) > each:
             continue
         count = nodes_for(asked, each)
-        change = _of_pool(desk, pool, count) or _asked_for(desk, pool, owner, count, each)
+        change = _by_itself(desk, pool, count) or _of_pool(desk, pool, count)
+        change = change or _asked_for(desk, pool, owner, count, each)
         nodes = nodes_to_come(store, pool, owner, count, each)
         if change is not None and nodes:
             yield _with_nodes(desk, change, nodes)
@@ -263,6 +265,23 @@ def _of_pool(desk: Desk, pool: Pool, count: int) -> Change | None:
         both = (*alone.command, "&&", *grow.command)
         return replace(alone, words=f"{most}, then grow it{_told(facts)}", command=both, steps=(alone, grow))
     return None if pool.why_not else grow
+
+
+def _by_itself(desk: Desk, pool: Pool, count: int) -> Change | None:
+    """What its autoscaler does for pods that wait. To a job that waits already this is no offer."""
+    if not desk.wanted.is_planned:
+        return None
+    store, now_seconds = desk.view.store, desk.view.now_seconds
+    found = next((one for one in prospects(store, now_seconds) if one.name == pool.name), None)
+    if found is None or found.growth is not PoolGrowth.GROWS:
+        return None
+    most = "" if found.maximum is None else f" of at most {found.maximum}"
+    if found.maximum is not None and found.size + count > found.maximum:
+        return None
+    words = (
+        f"the autoscaler adds {counted(count, 'node')} to pool {short(pool.name)} (now {found.size}{most})"
+    )
+    return Change(kind="grows", words=words, target=Subject("pool", "", pool.name))
 
 
 def _asked_for(desk: Desk, pool: Pool, owner: PoolObject, count: int, each: int) -> Change | None:

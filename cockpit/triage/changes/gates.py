@@ -23,7 +23,7 @@ from cockpit.model.pod import DEFAULT_SCHEDULERS
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage import filters
-from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, store_after, turn_of
+from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, selector_off_flavors, store_after, turn_of
 from cockpit.triage.changes.job_edits import needs_spare, own_pods, with_spare
 from cockpit.triage.changes.offer import FREE, ChangeOffer, ChangeOffers, Desk, amount_text, made
 from cockpit.triage.changes.refusal_offers import lacks
@@ -99,19 +99,25 @@ def named_by(spec: Mapping[str, Any]) -> Iterator[Named]:
 
 def left_after(desk: Desk, offer: ChangeOffer, waiting: WaitingPods) -> Iterator[Finding]:
     """All that blocks the subject after the change, gate by gate; nothing where it starts."""
-    trees = changed_trees(desk.view.trees, offer.trees)
-    seen = store_after(desk.view.store, offer.then)
-    yield from still_told(desk, offer)
-    yield from _at_creation(desk, offer, trees)
     turn = turn_of(desk, offer.then, is_last=desk.is_anew or offer.is_anew)
-    yield from _at_queue(desk, offer, turn, seen, trees)
+    yield from before_nodes(desk, offer, turn)
+    seen = store_after(desk.view.store, offer.then)
     rivals = (*waiting.parts(offer.then.without), *turn.rivals)
     yield from _at_placement(desk, offer, replace(offer.then, parts=turn.parts, rivals=rivals), seen)
 
 
+def before_nodes(desk: Desk, offer: ChangeOffer, turn: QueueTurn) -> Iterator[Finding]:
+    """What blocks it after the change before any scheduler looks for nodes."""
+    trees = changed_trees(desk.view.trees, offer.trees)
+    seen = store_after(desk.view.store, offer.then)
+    yield from still_told(desk, offer)
+    yield from _at_creation(desk, offer, trees)
+    yield from _at_queue(desk, offer, turn, seen, trees)
+
+
 def still_told(desk: Desk, offer: ChangeOffer | None = None) -> Iterator[Finding]:
-    """What components told of the subject and only they can take back."""
-    for one in desk.blockers:
+    """What components told of the subject and only they can take back; of what is planned none did."""
+    for one in () if desk.wanted.is_planned else desk.blockers:
         if row_of(one.cause).lifted_by is Lift.COMPONENT and (offer is None or one.cause != offer.mends):
             yield one
 
@@ -160,7 +166,7 @@ def _at_creation(desk: Desk, offer: ChangeOffer, trees: Trees) -> Iterator[Findi
     rolled = _rolled_out(desk, offer)
     if rolled is not None:
         parts = with_spare(planned_gang(rolled, space), desk)
-    elif job is None or job.pod_uids:
+    elif not desk.wanted.is_planned and (job is None or job.pod_uids):
         return
     for lack in lacks(trees.get(("ResourceQuota", space), ()), parts) or ():
         what = resource_word(lack.resource, lack.asked)
@@ -171,7 +177,7 @@ def _at_creation(desk: Desk, offer: ChangeOffer, trees: Trees) -> Iterator[Findi
 def _rolled_out(desk: Desk, offer: ChangeOffer) -> Tree | None:
     """The object as it would be, where its old pods stay until a new one beside them is available."""
     tree = offer.tree or (desk.wanted.tree if desk.is_anew else None)
-    return tree if tree is not None and needs_spare(tree) else None
+    return tree if tree is not None and needs_spare(tree) and not desk.wanted.is_planned else None
 
 
 # ---- its engine lets it in
@@ -202,7 +208,7 @@ def _at_queue(
         elif state.state == "ending" or (state.state == "inactive" and one is queue):
             yield tell(Cause.QUEUE_UNUSABLE, {"queue": one.name, "why": state.why}, says="by its state")
     for lack in turn.lacks:
-        yield _shortage(lack, turn)
+        yield _shortage(lack, turn, selector_off_flavors(desk, queue, offer.then.parts))
     offers = registry.engine_of_queue(queue).offers
     if offers is not None:
         yield from offers.unmet(QueueCase(desk.wanted.namespace, trees, queue, workload))
@@ -233,12 +239,15 @@ def _of_engine(workload: Workload, queue: str, seen: StoreReader) -> Iterator[Fi
         yield found.why
 
 
-def _shortage(lack: Shortage, turn: QueueTurn) -> Finding:
+def _shortage(lack: Shortage, turn: QueueTurn, selector: str) -> Finding:
     if turn.behind:
         return tell(Cause.BEHIND_THE_HEAD, {"job": turn.behind})
     if lack.words or not lack.flavor:
         words = lack.words or f"no quota of {lack.resource}"
-        return tell(Cause.NO_FLAVOR_FITS, {"queue": lack.queue, "words": words})
+        if lack.words and selector:
+            words = f"no flavor has the label {selector}"
+        found = tell(Cause.NO_FLAVOR_FITS, {"queue": lack.queue, "words": words})
+        return replace(found, facts=(*found.facts, ("selector", selector))) if lack.words else found
     what = resource_word(lack.resource, lack.asked - lack.left)
     more = amount_text(lack.resource, lack.asked - lack.left)
     return tell(Cause.QUOTA_IN_USE, {"more": more, "what": what, "queue": lack.queue, "flavor": lack.flavor})

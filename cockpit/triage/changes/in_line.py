@@ -65,6 +65,12 @@ def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
     return QueueTurn(then.parts if lacks else tuple(parts), tuple(rivals), lacks)
 
 
+def on_flavors_of(desk: Desk, turn: QueueTurn) -> tuple[Part, ...]:
+    """Its members on the nodes of the flavors of which its queue lacks quota."""
+    given = {one.resource: one.flavor for one in turn.lacks if one.flavor}
+    return tuple(_on_its_nodes(desk, one, given) for one in turn.parts)
+
+
 def store_after(store: StoreReader, then: WhatIf) -> StoreReader:
     """The store after the change: what workloads no longer hold is free in their queues."""
     freed: Counter[tuple[str, str, str]] = Counter()
@@ -89,6 +95,17 @@ def _with_freed(queue: ClusterQueue, freed: Counter[tuple[str, str, str]]) -> Cl
 
     rows = (replace(row, used=less(row, row.used), reserved=less(row, row.reserved)) for row in queue.quotas)
     return replace(queue, quotas=tuple(rows))
+
+
+def selector_off_flavors(desk: Desk, queue: ClusterQueue, parts: Iterable[Part]) -> str:
+    """The node selector of these pods that no flavor of the queue has, "" where none is the only reason."""
+    known = [desk.flavors[row.flavor] for row in queue.quotas if row.flavor in desk.flavors]
+    keys = {key for each in known for key in each.labels}
+    for part in parts:
+        for key, value in part.shape.node_selector:
+            if key in keys and all(each.labels.get(key) != value for each in known):
+                return f"{key}={value}"
+    return ""
 
 
 def _suits(desk: Desk, queue: ClusterQueue, parts: Iterable[Part], name: str) -> bool:
@@ -125,7 +142,7 @@ def ahead(desk: Desk, queue: ClusterQueue, seen: StoreReader, *, is_last: bool =
     """Those that wait in the queue before the subject, the first one first. What cannot start whatever quota
     there is takes none, but nobody passes it in a strict line."""
     own = seen.get(Kind.WORKLOAD, desk.workload.uid) if desk.workload is not None else None
-    turn = (0, float("inf")) if own is None else _order(own)
+    turn = (-desk.rank, float("inf")) if own is None else _order(own)
     if is_last:
         turn = (turn[0], float("inf"))
     found: list[Workload] = []

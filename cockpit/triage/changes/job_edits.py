@@ -123,17 +123,20 @@ def edit_offer(  # noqa: PLR0917 - what an offer is, and of what
     operations: Operations,
     target: Subject | None = None,
 ) -> ChangeOffers:
-    """The offer to give the job other lines; none where its object was not read, or has no such lines."""
+    """The offer to give the job other lines (`without the host port 80`); none where its object was not read,
+    or has no such lines. A job that is there is made anew with them."""
     tree, found = own_object(desk), list(operations)
     then_tree = edited(tree, found) if tree is not None and found else None
     parts = () if then_tree is None else planned_gang(then_tree, desk.wanted.namespace)
     if tree is None or then_tree is None or not parts:
         return
+    after: dict[str, Any] = {"target": target, "tree": then_tree, "parts": parts, "without": own_pods(desk)}
+    if desk.wanted.is_planned:
+        yield made(desk, cost, kind, words, **after)
+        return
     job = desk.wanted.job
     command = edit_command(tree, found, desk.name if job is not None else f"pod/{desk.name}")
-    offer = made(
-        desk, cost, kind, words, command, target=target, tree=then_tree, parts=parts, without=own_pods(desk)
-    )
+    offer = made(desk, cost, kind, f"made anew {words}", command, **after)
     yield offer._replace(change=replace(offer.change, verb=verb_of_edit(tree)))
 
 
@@ -184,7 +187,8 @@ def _with(desk: Desk, part: Part, less: Part) -> tuple[Part, ...]:
 
 def smaller_for_quota(desk: Desk) -> ChangeOffers:
     """As many members as the queue's quota holds."""
-    if desk.wanted.job is None or len(desk.wanted.parts) != 1 or desk.wanted.pods:
+    is_known = desk.wanted.job is not None or desk.wanted.is_planned
+    if not is_known or len(desk.wanted.parts) != 1 or desk.wanted.pods:
         return
     (part,) = desk.wanted.parts
     one = asked_of((Part(part.role, 1, part.shape),))

@@ -9,13 +9,14 @@ from msgspec.structs import replace
 from cockpit.fit.gang import FitAnswer, fit
 from cockpit.fit.pod_sets import pod_sets
 from cockpit.fit.quota import Cohorts
+from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.what_if import WhatIf
 from cockpit.gangs import registry
 from cockpit.k8s.admission.admission_specs import FlavorSpec
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.record import Kind, Record
-from cockpit.triage.context import ClusterView, Tree
+from cockpit.triage.context import ClusterView, Tree, tree_in
 from cockpit.triage.wanted import Wanted
 
 
@@ -101,6 +102,24 @@ class Desk:
     def workload(self) -> Workload | None:
         """By which its engine admits the job."""
         return registry.workload_of(self.wanted.job, self.view.store)
+
+    @cached_property
+    def rank(self) -> int:
+        """The priority with which a job that has no workload yet will stand in line; 0 where no class is
+        known."""
+        one, trees = self.wanted, self.view.trees
+        labels = tree_in((one.tree or {}).get("metadata")).get("labels")
+        for engine in registry.engines_by_quota() if one.is_planned else ():
+            priority = engine.priority
+            name = None if priority is None else tree_in(labels).get(priority.label)
+            classes = () if priority is None or not name else trees.get((priority.kind[1], ""), ())
+            for found in classes:
+                if found["metadata"].get("name") == name:
+                    return int(found.get("value") or 0)
+        if not one.is_planned:
+            return 0
+        snapshot = ClusterSnapshot(self.view.store, self.view.around)
+        return max((snapshot.priority(part.shape) or 0 for part in one.parts), default=0)
 
     @cached_property
     def cohorts(self) -> Cohorts:

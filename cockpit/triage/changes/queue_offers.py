@@ -236,12 +236,10 @@ def flavor_for_it(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The job tolerates the flavor's taint or drops its selector, or the queue covers the resource."""
     if taint := blocker.fact("taint"):
         found = in_each(desk, lambda place: toleration(place, taint))
-        yield from edit_offer(
-            desk, OWN_LINE + 2, "tolerate", f"made anew tolerating the taint {taint}", found
-        )
+        yield from edit_offer(desk, OWN_LINE + 2, "tolerate", f"tolerating the taint {taint}", found)
     if selector := blocker.fact("selector"):
         found = in_each(desk, lambda place: DROPS["drop_selector"](place, selector))
-        words = f"made anew without the node selector {selector}"
+        words = f"without the node selector {selector}"
         yield from edit_offer(desk, OWN_LINE + 4, "drop_selector", words, found)
     yield from by_engine(desk, blocker)
 

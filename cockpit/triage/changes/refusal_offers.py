@@ -74,7 +74,7 @@ def limits_stated(desk: Desk, blocker: Finding) -> ChangeOffers:
         f"{field} {one['value'] if isinstance(one['value'], str) else next(iter(one['value'].values()))}"
         for field, one in zip(fields, found, strict=False)
     )
-    yield from edit_offer(desk, OWN_LINE, "state_limits", f"made anew with {amounts}", found)
+    yield from edit_offer(desk, OWN_LINE, "state_limits", f"with {amounts}", found)
 
 
 def _within(quota: Mapping[str, Any], fields: list[str], found: list[Operation], desk: Desk) -> bool:
@@ -100,7 +100,7 @@ def within_range(desk: Desk, blocker: Finding) -> ChangeOffers:
         return
     found = in_each(desk, lambda place: other_request(place, resource, bound))
     unit = resource_word(resource, 1 if bound == "1" else 2)
-    words = f"made anew with {bound} {unit} instead of {asked}"
+    words = f"with {bound} {unit} instead of {asked}"
     yield from edit_offer(desk, OWN_SIZE, "within_range", words, found)
 
 
@@ -151,7 +151,7 @@ def queue_priority(desk: Desk, blocker: Finding) -> ChangeOffers:
         gone: tuple[Operation, ...] = ()
         if priority.label in labels:  # off a job that is there its webhook takes no label
             gone = ({"op": "remove", "path": "/metadata/labels" + pointed(priority.label)},)
-        words = f"made anew without the {kind} {short(name)}"
+        words = f"without the {kind} {short(name)}"
         yield from edit_offer(desk, OWN_LINE, "drop_priority", words, gone)
 
 
@@ -160,7 +160,7 @@ def own_controller(desk: Desk, blocker: Finding) -> ChangeOffers:
     tree = own_object(desk)
     if tree is None or "managedBy" not in (tree.get("spec") or {}):
         return
-    words = f"made anew without managedBy {short(blocker.fact('manager'))}"
+    words = f"without managedBy {short(blocker.fact('manager'))}"
     found = ({"op": "remove", "path": "/spec/managedBy"},)
     yield from edit_offer(desk, OWN_LINE, "drop_manager", words, found)
 
@@ -182,7 +182,7 @@ def other_name(desk: Desk, blocker: Finding) -> ChangeOffers:
 def usual_scheduler(desk: Desk, blocker: Finding) -> ChangeOffers:
     """Placed by the scheduler that is there."""
     found = in_each(desk, lambda place: field_removed(place, "schedulerName"))
-    words = f"made anew for the default scheduler instead of {short(blocker.fact('scheduler'))}"
+    words = f"for the default scheduler instead of {short(blocker.fact('scheduler'))}"
     yield from edit_offer(desk, OWN_LINE, "usual_scheduler", words, found)
 
 
@@ -198,7 +198,7 @@ def without_gate(desk: Desk, blocker: Finding) -> ChangeOffers:
         words = f"without the scheduling gate {short(gate)}, if its owner agrees"
         yield made(desk, OWN_LINE, "drop_gate", words, command)
     found = in_each(desk, lambda place: field_removed(place, "schedulingGates"))
-    words = f"made anew without the scheduling gate {short(gate)}"
+    words = f"without the scheduling gate {short(gate)}"
     yield from edit_offer(desk, OWN_LINE + 1, "drop_gate", words, found)
 
 
@@ -213,7 +213,7 @@ def offered_resource(desk: Desk, blocker: Finding) -> ChangeOffers:
             desk,
             lambda place, after=after, amount=amount: other_resource(place, before, after, str(amount)),  # type: ignore[misc]
         )
-        words = f"made anew with {amount} {after} instead of {before}"
+        words = f"with {amount} {after} instead of {before}"
         yield from edit_offer(desk, OWN_LINE, "other_resource", words, found)
 
 
@@ -243,7 +243,7 @@ def less_besides(desk: Desk, blocker: Finding) -> ChangeOffers:
     words = " and ".join(
         f"{_shown(name, amount)} instead of {_shown(name, asked[name])}" for name, amount in best.items()
     )
-    yield from edit_offer(desk, OWN_SIZE, "ask_less", f"made anew with {words}", found)
+    yield from edit_offer(desk, OWN_SIZE, "ask_less", f"with {words}", found)
 
 
 _GIB: Final = 1 << 30

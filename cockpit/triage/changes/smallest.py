@@ -149,13 +149,14 @@ _ALIKE: Final = {
     "more_nodes": "nodes",
     "scale_pool": "nodes",
     "ask_nodes": "nodes",
+    "grows": "nodes",
     "raise_maximum": "nodes",
 }
 """Kinds of which the smallest makes the others superfluous; every other kind stands for itself."""
 _ABOUT_ROOM: Final = frozenset(
     (
-        *("wait_for", "suspend", "kill", "more_nodes", "scale_pool", "ask_nodes", "raise_maximum"),
-        *("fewer_gpus", "fewer_members", "force_delete", "repair_node"),
+        *("wait_for", "suspend", "kill", "more_nodes", "scale_pool", "ask_nodes", "grows"),
+        *("raise_maximum", "fewer_gpus", "fewer_members", "force_delete", "repair_node"),
     )
 )
 """Kinds that come last: they give seats to a job that nothing else keeps from them."""
@@ -205,8 +206,12 @@ def _changes(verdict: Finding, view: ClusterView, most: int, demand: Demand) -> 
     if not sees_all:
         mending = [one for one in _mending(desk) if row_of(one.mends).lifted_by is Lift.COMPONENT]
         return tuple(one.change for one in sorted(mending, key=_order)[:_MOST_FIRST])
-    starting = [_together(route) for route in routes(desk, most)]
-    return tuple(starting[:most]) or tuple(islice(_first_steps(desk), _MOST_FIRST))
+    return starting(desk, most) or tuple(islice(_first_steps(desk), _MOST_FIRST))
+
+
+def starting(desk: Desk, most: int = MOST_OFFERS) -> tuple[Change, ...]:
+    """Changes after which the subject starts, the smallest first."""
+    return tuple(_together(route) for route in routes(desk, most))[:most]
 
 
 def _unless_unknown(change: Change, verdict: Finding, view: ClusterView, wanted: Wanted | None) -> Change:
@@ -335,8 +340,8 @@ def _firsts(desk: Desk, offers: Sequence[ChangeOffer]) -> list[ChangeOffer]:
     if told:
         return [one for one in offers if one.mends == told[0]]
     known = [one for one in offers if one.change.kind not in _ABOUT_ROOM]
-    commands = {one.change.command for one in known}
-    return [*known, *(one for one in partial_lines(desk) if one.change.command not in commands)]
+    ways = {one.change.command or one.change.words for one in known}
+    return [*known, *(it for it in partial_lines(desk) if (it.change.command or it.change.words) not in ways)]
 
 
 def after(desk: Desk, offer: ChangeOffer) -> Desk:

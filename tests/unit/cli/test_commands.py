@@ -361,7 +361,8 @@ def test_a_dry_run_says_whether_it_fits(cluster: Cluster, capsys: Capture) -> No
     _code, out, _err = run(capsys, *SUBMIT, "--gpus", "1", "--workers", "2", "--dry-run")
     assert "fits now on node n1" in out
     _code, out, _err = run(capsys, *SUBMIT, "--gpus", "1", "--workers", "3", "--dry-run")
-    assert "pending: needs 3 GPUs as 3 x 1, 2 free, room for 3 of 4 members; would start if: " in out
+    assert "pending: needs 3 GPUs as 3 x 1, 2 free, room for 3 of 4 members\n" in out
+    assert "  would start if: 2 workers instead of 3\n" in out
     cluster.phases[Kind.POD] = Phase.DENIED
     _code, out, _err = run(capsys, *SUBMIT, "--dry-run")
     assert "cannot tell whether it fits now" in out
