@@ -37,6 +37,7 @@ from cockpit.screens.key_rights import tell_missing
 from cockpit.screens.keymap import VERB
 from cockpit.screens.login import ScreensTerminal
 from cockpit.screens.now import NowScreen
+from cockpit.screens.pages import PageOpener
 from cockpit.screens.place import Place, close_pages
 from cockpit.services.pool_watch import PoolWatch
 from cockpit.services.problems import PAUSE_SECONDS, Files, NowWatch
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.finding import Finding
     from cockpit.model.job import Job
-    from cockpit.screens.pages import PageOpener
     from cockpit.services.drains import Drains
     from cockpit.services.pool_changes import PoolChanges
 
@@ -294,9 +294,7 @@ class CockpitApp(AppBase):
             self._choices.keep(place, Choice(state.sort, state.descending, is_detail_folded=folded))
 
     @cached_property
-    def _pages(self) -> "PageOpener":
-        from cockpit.screens.pages import PageOpener
-
+    def _pages(self) -> PageOpener:
         return PageOpener(self)
 
     def go(self, place: str) -> None:
@@ -477,7 +475,6 @@ class CockpitApp(AppBase):
 def _load_rest() -> None:
     """What the first frame does without, so that no key has to wait for it."""
     import cockpit.api_server
-    import cockpit.screens.pages
     import cockpit.services.drains
     import cockpit.services.pool_changes  # noqa: F401
 
