@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from cockpit.views.order import natural
 from tests.bed.bed import Bed
 from tests.bed.cache import BedError
 from tests.bench import fitting, load, plant, report
@@ -102,7 +101,7 @@ def fill(bed: Bed, options: argparse.Namespace) -> float:
 
 def _contest(bed: Bed, options: argparse.Namespace, scratch: Path) -> list[Result]:
     jobs = jobs_of(options)
-    course = Course(bed, tuple(sorted(load.pod_keys(jobs), key=natural)), scratch)
+    course = Course(bed, load.pod_keys(jobs), scratch)
     # Once for nothing: whoever comes first would pay for the server's cold caches.
     run_one("bare", course)
     results: list[Result] = []

@@ -7,9 +7,10 @@ of digits, because `plant` makes them by replacing bytes.
 
 import random
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from cockpit.views.order import natural
 
 Tree = dict[str, Any]
 
@@ -17,6 +18,7 @@ GPUS_PER_NODE = 8
 TEAMS = ("vision", "speech", "llm", "ranking", "robotics", "biology", "weather", "ads")
 MODELS = ("resnet", "bert", "llama", "whisper", "gnn", "vit", "mamba", "diffusion")
 STAGES = ("pretrain", "tune", "eval", "ablate")
+PHASES = ("Pending", "Running", "Succeeded")
 WORKERS = (4, 8, 16, 32, 64, 128, 256)
 KINDS = (("kubeflow.org/v2beta1", "MPIJob", "mpijobs"), ("kubeflow.org/v1", "PyTorchJob", "pytorchjobs"))
 IMAGE = "registry.example.com/ml/train-runtime:2026.08-cuda12.8-py311"
@@ -100,11 +102,14 @@ def training_jobs(pods: int, seed: int, nodes: int, *, has_unlike_labels: bool =
     return jobs
 
 
-def pod_keys(jobs: list[TrainingJob]) -> Iterator[str]:
-    """`namespace/name` of every pod."""
-    for job in jobs:
-        for rank in range(job.workers):
-            yield f"{job.namespace}/{job.pod_name(rank)}"
+def pod_keys(jobs: list[TrainingJob]) -> tuple[str, ...]:
+    """`namespace/name` of every pod, in the cockpit's own order: what waits first, what is over last."""
+    ranked = [
+        (PHASES.index(job.phase), f"{job.namespace}/{job.pod_name(rank)}")
+        for job in jobs
+        for rank in range(job.workers)
+    ]
+    return tuple(key for _, key in sorted(ranked, key=lambda found: (found[0], natural(found[1]))))
 
 
 def pod_tree(job: TrainingJob, rank: int, owner_uid: str, nodes: int) -> Tree:
