@@ -40,14 +40,20 @@ class DetailPane(FlowText):
 
 class DetailSide:
     """Where the detail of a place stands and what it shows. `make` gives the detail of a row by its key, None
-    where the row has none; `cursor` is the key under the cursor."""
+    where the row has none; `cursor` is the key under the cursor. From `below_lines` on it stands below a list
+    that has too few columns for one beside it."""
 
     def __init__(
-        self, place: Place, make: Callable[[str], Detail | None], cursor: Callable[[], str | None]
+        self,
+        place: Place,
+        make: Callable[[str], Detail | None],
+        cursor: Callable[[], str | None],
+        below_lines: int = BELOW_LINES,
     ) -> None:
         self._place = place
         self._make = make
         self._cursor = cursor
+        self._below_lines = below_lines
         self._key: str | None = None  # whose detail is shown
         self._moved_at: float | None = None  # monotonic; None: the cursor rests
         self._is_watched = False
@@ -67,7 +73,7 @@ class DetailSide:
         """Take the place that the size of the screen gives it, or none: folded, or with no row to tell of."""
         place = self._place
         columns, lines = place.size
-        side = "beside" if columns >= BESIDE_COLUMNS else "below" if lines >= BELOW_LINES else ""
+        side = "beside" if columns >= BESIDE_COLUMNS else "below" if lines >= self._below_lines else ""
         if place.state.is_detail_folded or self._cursor() is None:
             side = ""
         for name in _PLACES:

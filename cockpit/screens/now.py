@@ -21,7 +21,7 @@ from cockpit.model.record import Kind
 from cockpit.pools.index import pools_of
 from cockpit.screens.acknowledge import acknowledge
 from cockpit.screens.alike import AlikeScreen
-from cockpit.screens.detail_side import DetailSide
+from cockpit.screens.detail_side import BELOW_LINES, DetailSide
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.screens.problem_subject import open_subject, thing_of
@@ -55,11 +55,14 @@ LOAD_LINES = 36
 _LEAST_SHARE = 0.4
 """What needs a human gets this share of the height at least, and whatever the rest leaves."""
 _EMPTY_LINES = 6
-_CHROME_LINES = 4
-"""Header, tabs, the sentence at the foot, keys."""
+_CHROME_LINES = 3
+"""Header, tabs, keys. Without a detail the sentence under the cursor has a line too."""
 _MAP_LINES = 4
 _DETAIL_LINES, _DETAIL_SHARE = 14, 0.35
 """Least lines of the detail, and its least share of all, before the last hour gets any."""
+_SMALL_LINES, _BRIEF_LINES, _NARROW_BRIEF_LINES = 24, 5, 7
+"""From this height on the detail stands between list and fleet; there so many lines are enough for it, and
+more where they are short."""
 _MORE = ("logs", "metric", "panel")
 
 
@@ -100,7 +103,9 @@ class NowScreen(Place):
         self._rows: dict[str, Trouble] = {}
         self._lines: tuple[int | str, ...] = ()
         self._why: ProblemDetail | None = None
-        self.side = DetailSide(self, self._detail, lambda: self._attention.cursor_key)
+        self.side = DetailSide(
+            self, self._detail, lambda: self._attention.cursor_key, below_lines=_SMALL_LINES
+        )
 
     def body(self) -> Iterable[Widget]:
         with Container(id="split"):
@@ -145,13 +150,18 @@ class NowScreen(Place):
         fleet, frame = self.query_one("#fleet", Heatmap), 1 if self.has_class("small") else 2
         height, width = self.size.height, self.size.width - 2 * frame
         needs = (1 if self._rows else _EMPTY_LINES) + len(self._rows) + (frame if self.side.is_shown else 0)
-        wish = max(3, min(needs, int(height * _LEAST_SHARE)))
-        if self.side.is_shown:
-            most = max(_DETAIL_LINES, int(height * _DETAIL_SHARE))
-            wish = wish + _DETAIL_LINES if self.has_class("below") else max(wish, most)
         panel_lines = 1 + panel_rows + frame if panel_rows else 0
-        room = height - _CHROME_LINES - panel_lines - frame
-        map_lines = max(_MAP_LINES, min(fleet.full_lines(width), room - wish))
+        room = height - _CHROME_LINES - (not self.side.is_shown) - panel_lines - frame
+        wish = max(3, min(needs, int(height * _LEAST_SHARE)))
+        if self.has_class("below"):
+            brief = frame + (_NARROW_BRIEF_LINES if self.has_class("small") else _BRIEF_LINES)
+            least = _DETAIL_LINES if height >= BELOW_LINES else brief
+            needs = max(3 + frame, min(needs, room - _MAP_LINES - least))
+            wish = min(wish, needs) + least
+        elif self.side.is_shown:
+            wish = max(wish, _DETAIL_LINES, int(height * _DETAIL_SHARE))
+        most = room - wish
+        map_lines = max(_MAP_LINES, min(most, fleet.needed_lines(width, most)))
         lines = (map_lines, needs if self.has_class("below") else "1fr")
         if lines != self._lines:
             self._lines = lines

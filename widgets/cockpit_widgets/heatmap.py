@@ -149,10 +149,11 @@ class Heatmap(CaptionedMap, can_focus=True):
             self._forced = fold
             self._lay_out()
 
-    def full_lines(self, width: int) -> int:
-        """Lines that the map takes unfolded in `width` cells, its caption included."""
+    def needed_lines(self, width: int, most: int) -> int:
+        """Lines that the finest fold for `most` lines takes in `width` cells, its caption included."""
         width = max(1, width)
-        return len(plan_fold(self._groups, width, "gpu").lines) + self.caption_lines(width)
+        caption_lines = self.caption_lines(width)
+        return len(plan_heat(self._groups, width, most - caption_lines).lines) + caption_lines
 
     # Keys and mouse
 

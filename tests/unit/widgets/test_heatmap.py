@@ -117,7 +117,7 @@ async def test_a_legend_that_is_too_long_takes_another_line_where_there_is_room(
         await pilot.resize_terminal(40, 12)
         await pilot.pause()
         assert texts_of(heatmap)[1:4] == [said[0], "· free  × lost", "shade: share of time in use"]
-        assert heatmap.full_lines(40) == 4
+        assert (heatmap.needed_lines(40, 12), heatmap.needed_lines(40, 4)) == (4, 4)
         heatmap.set_groups(heat(2), "duty")
         await pilot.pause()
         assert texts_of(heatmap)[1:4] == [said[0], "duty", ""]
