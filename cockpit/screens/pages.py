@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cockpit.actions.verbs.verb import Verb
     from cockpit.model.job import Job
     from cockpit.model.pod import Pod
+    from cockpit.screens.place import Place
 
 PLACES: Mapping[str, str] = {
     "now": "NowScreen",
@@ -33,6 +34,12 @@ def _imported(module: str, name: str) -> Any:
     return getattr(import_module(f"cockpit.screens.{module}"), name)
 
 
+def place_class(place: str) -> "type[Place]":
+    """The screen of a place. Raises KeyError where there is no such place."""
+    found: type[Place] = _imported(place, PLACES[place])
+    return found
+
+
 class PageOpener:
     """Opens pages in the app, as `cockpit.screens.app_protocol.Pages` says."""
 
@@ -43,7 +50,7 @@ class PageOpener:
         """Show a place; pages opened from the last one are closed."""
         while len(self._app.screen_stack) > 2:
             self._app.pop_screen()
-        self._app.switch_screen(_imported(place, PLACES[place])())
+        self._app.switch_screen(place_class(place)())
 
     def open_job(self, key: str, *, in_place: bool = False) -> None:
         """The page of a job, above what is shown, or in its place."""

@@ -10,7 +10,6 @@ from textual.pilot import Pilot
 from cockpit.errors import BadInput
 from cockpit.jobs.template import load_library, read_template, with_defaults
 from cockpit.local_state.kept_forms import KeptForms
-from cockpit.screens.pages import PLACES
 from cockpit.screens.submit import SubmitScreen
 from tests.tui.deck import settle
 from tests.tui.estate import Estate
@@ -35,7 +34,7 @@ async def test_a_draft_comes_back_with_the_next_form_and_f4_starts_empty(size: t
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         await press(pilot, "N", *"llm", "tab", *"r/t:1", "escape")
-        assert isinstance(app.screen, PLACES["jobs"])
+        assert getattr(app.screen, "place", "") == "jobs"
         await press(pilot, "N")
         assert (fields(app).values["name"], fields(app).values["image"]) == ("llm", "r/t:1")
         await press(pilot, "f4", *"start", "enter")

@@ -15,7 +15,7 @@ from cockpit.errors import BadInput
 from cockpit.model.job import JobState
 from cockpit.screens import typed_ahead, verb_forms
 from cockpit.screens.jobs import JobsScreen
-from cockpit.screens.pages import PLACES
+from cockpit.screens.pages import place_class
 from cockpit.screens.submit import SubmitScreen
 from cockpit.screens.text import YamlScreen
 from tests.tui import looking
@@ -37,7 +37,7 @@ BURSTS = (
     "3D\r",
 )
 NEVER_SECONDS = 600.0
-PoolsPlace = PLACES["pools"]
+PoolsPlace = place_class("pools")
 
 
 @asynccontextmanager
