@@ -61,7 +61,7 @@ _MAP_LINES = 4
 _DETAIL_LINES, _DETAIL_SHARE = 14, 0.35
 """Least lines of the detail, and its least share of all, before the last hour gets any."""
 _SMALL_LINES, _BRIEF_LINES, _NARROW_BRIEF_LINES = 24, 5, 7
-"""From this height on the detail stands between list and fleet; there so many lines are enough for it, and
+"""From this height on the detail stands between list and fleet; there this many lines are enough for it, and
 more where they are short."""
 _MORE = ("logs", "metric", "panel")
 
