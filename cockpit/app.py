@@ -26,13 +26,14 @@ from cockpit.local_state.audit import Audit
 from cockpit.local_state.config import Settings
 from cockpit.local_state.crashes import Crashes
 from cockpit.local_state.kept_forms import KeptForms
-from cockpit.local_state.state import Choice, Choices
+from cockpit.local_state.state import Choices
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
 from cockpit.pools.forecast import PoolExperience
 from cockpit.screens.app_base import AppBase
 from cockpit.screens.app_protocol import Inspection
+from cockpit.screens.kept_views import KeptViews
 from cockpit.screens.key_rights import tell_missing
 from cockpit.screens.keymap import VERB
 from cockpit.screens.login import ScreensTerminal
@@ -98,8 +99,8 @@ class CockpitApp(AppBase):
         super().__init__(self._crashes.note if options.goes_on else None, clock)
         self.options = options
         self._rng = rng or random.Random()
-        self._states: dict[str, ViewState] = {}
         self._choices = Choices(options.state_folder / "choices.json") if options.state_folder else None
+        self._views = KeptViews(self._choices)
         self.kept_forms = KeptForms(options.state_folder / "forms.json" if options.state_folder else None)
         self._signal = Signal(self.clock, self._later)
         self.terminal_lock = asyncio.Lock()
@@ -279,19 +280,10 @@ class CockpitApp(AppBase):
         return self._signal.subscribe(moved)
 
     def state_of(self, place: str) -> ViewState:
-        state = self._states.get(place)
-        if state is None:
-            kept = self._choices.of(place) if self._choices else Choice()
-            # a filter does not outlive the run: an old one would hide rows without a reason in sight
-            own = ViewState(sort=kept.sort, descending=kept.descending)
-            state = self._states[place] = replace(own, is_detail_folded=kept.is_detail_folded)
-        return replace(state, namespaces=self.attachment.namespaces)
+        return replace(self._views.of(place), namespaces=self.attachment.namespaces)
 
     def keep_state(self, place: str, state: ViewState) -> None:
-        self._states[place] = state
-        if self._choices is not None:
-            folded = state.is_detail_folded
-            self._choices.keep(place, Choice(state.sort, state.descending, is_detail_folded=folded))
+        self._views.keep(place, state)
 
     @cached_property
     def _pages(self) -> PageOpener:

@@ -71,8 +71,11 @@ class KeptForms:
         self._by_template[template] = kept
         while len(self._by_template) > _MOST_TEMPLATES:
             self._by_template.pop(next(iter(self._by_template)))
-        if self._path is not None and (note := keep_json(self._path, self._by_template, "values")):
+        if self._path is not None and (note := self._write(self._path)):
             self.note = note
+
+    def _write(self, path: Path) -> str:
+        return keep_json(path, _LARGEST_BYTES, self._by_template, "values")
 
 
 def _masked(values: Mapping[str, str]) -> Texts:

@@ -1,4 +1,4 @@
-"""Small choices that stay between starts: sort, filter and folded detail of each screen, the theme."""
+"""Small choices that stay between starts: order, columns and folded detail of each screen, the theme."""
 
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     filter: str = ""
     namespace: str = ""
     is_detail_folded: bool = False
+    shown: tuple[str, ...] = ()  # columns
+    hidden: tuple[str, ...] = ()
     theme: str = ""  # of the whole app
 
 
@@ -37,10 +39,14 @@ def kept_json(path: Path, largest_bytes: int, type_: Any, what: str) -> tuple[An
         return None, f"{path} cannot be read: its {what} are ignored"
 
 
-def keep_json(path: Path, tree: Any, what: str) -> str:
-    """Replace a kept file whole; a sentence where it cannot be written, "" where it was."""
+def keep_json(path: Path, largest_bytes: int, tree: Any, what: str) -> str:
+    """Replace a kept file whole; a sentence where it is not, as it cannot be written or would be too large to
+    be read again; "" where it was."""
+    text = msgspec.json.encode(tree).decode() + "\n"
+    if len(text.encode()) > largest_bytes:
+        return f"{path} would be larger than {largest_bytes} bytes: {what} are not saved"
     try:
-        write_private(path, msgspec.json.encode(tree).decode() + "\n")
+        write_private(path, text)
     except OSError as error:
         return f"{path} cannot be written: {error.strerror}; {what} are not saved"
     return ""
@@ -68,6 +74,6 @@ class Choices:
         if screen not in self._by_screen and len(self._by_screen) >= _MOST_SCREENS:
             self._by_screen.pop(next(iter(self._by_screen)))
         self._by_screen[screen] = choice
-        if note := keep_json(self._path, self._by_screen, "choices"):
+        if note := keep_json(self._path, _LARGEST_BYTES, self._by_screen, "choices"):
             self.note = note
         return not note

@@ -157,6 +157,14 @@ KEYS: tuple[Key, ...] = (
     Key("sort", "s", "sort", "sort", "Sort by the next column; the choice is saved"),
     Key("reverse", "r", "reverse", "reverse", "Reverse the sort order", shown=False),
     Key("order.own", "0", "own_order", "our order", "Our order: trouble first", shown=False),
+    Key(
+        "columns",
+        "f",
+        "columns",
+        "columns",
+        "Columns of this list: show, hide, or ours again",
+        shown=False,
+    ),
     Key("detail", "backslash", "fold_detail", "detail", "Fold or show the detail"),
     Key("mark", "space", "mark", "mark", "Mark the row", shown=False),
     Key(

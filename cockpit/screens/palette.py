@@ -25,6 +25,7 @@ from cockpit.screens.key_rights import why_barred
 from cockpit.screens.keymap import KEYS, VERB
 from cockpit.screens.kind import KindScreen
 from cockpit.screens.place import Place
+from cockpit.screens.table_place import TablePlace
 from cockpit.views.order import natural
 
 ALL_NAMESPACES = "all namespaces"
@@ -115,7 +116,17 @@ def _items(app: App[Any]) -> list[ChoiceItem]:
             (job for job in cluster.jobs.jobs.values() if job.namespace in shown),
             cluster.store.records(Kind.NODE).values(),
         ),
+        *_orders(app.screen),
     ]
+
+
+def _orders(screen: Screen[Any]) -> Iterator[ChoiceItem]:
+    """Every order of the list in sight, by its folded and hidden columns, too."""
+    if isinstance(screen, TablePlace):
+        for column in screen.offered_columns:
+            if column.sortable:
+                note = f"order of {screen.noun}"
+                yield ChoiceItem(f"key sort_by({column.id!r})", f"sort by {column.title}", note)
 
 
 def _themes(app: App[Any]) -> list[str]:

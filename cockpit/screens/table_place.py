@@ -1,22 +1,24 @@
 """A place that is one virtual table: sort and filter that stay, a cursor that follows its row."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from cockpit_widgets import ResourceTable
 from cockpit_widgets.panel import FRAMED, Panel
-from cockpit_widgets.types import TableSource
+from cockpit_widgets.types import Column, TableSource
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.widget import Widget
 
 from cockpit.model.record import Kind
+from cockpit.screens.columns import ask_columns
 from cockpit.screens.detail_side import DetailSide
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.views.detail import Detail
-from cockpit.views.lazy_table import Memory
+from cockpit.views.lazy_table import LazyTable, Memory
 from cockpit.views.states import none_matches
 
 _LIST_SHARE = 0.5
@@ -41,7 +43,7 @@ class TablePlace(Place):
     TablePlace.below #detail { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "filter", "sort", "reverse", "order.own", "detail", *EVERYWHERE)
+        *bindings("open", "filter", "sort", "reverse", "order.own", "columns", "detail", *EVERYWHERE)
     ]
     has_detail: ClassVar[bool] = False
     has_filter = True
@@ -197,6 +199,26 @@ class TablePlace(Place):
 
     def action_reverse(self) -> None:
         self.set_sort(self.state.sort, descending=not self.state.descending)
+
+    def action_columns(self) -> None:
+        """Choose which columns are drawn."""
+        self.cockpit.spawn_foreground(self._choose_columns, "columns")
+
+    async def _choose_columns(self) -> None:
+        in_sight = {column.id for column in self.table.shown_columns}
+        choice = await ask_columns(self.app, self.noun, self.offered_columns[1:], in_sight, self.state)
+        if choice is not None:
+            self._keep(replace(self.state, shown=choice.shown, hidden=choice.hidden))
+
+    @property
+    def offered_columns(self) -> tuple[Column, ...]:
+        """All that could be columns of this list, in their order."""
+        source = self.table.source
+        return source.offered if isinstance(source, LazyTable) else source.columns
+
+    def action_sort_by(self, column_id: str) -> None:
+        """By that column, in sight or not; in the other direction where it is that already."""
+        self._sort_by(column_id)
 
     def _sort_by(self, column_id: str) -> None:
         same = column_id == self.state.sort

@@ -1,7 +1,7 @@
 """A table as a projection: rows filtered and ordered at once, cells made only for the rows on the screen."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
 from operator import is_not
@@ -90,7 +90,9 @@ class LazyTable(Generic[R]):
         *,
         total: int | None = None,
         problem: str = "",
+        offered: Sequence[Field[R]] = (),
     ) -> None:
+        """`offered` are all fields that could be columns; without a word for it `fields`."""
         self._fields = tuple(fields)
         self._rows = rows
         self._key = key
@@ -100,6 +102,7 @@ class LazyTable(Generic[R]):
         self.total = len(rows) if total is None else total
         self.problem = problem
         self._columns = tuple(field.column for field in self._fields)
+        self.offered = tuple(field.column for field in offered or fields)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -154,6 +157,23 @@ def _itself(row: object) -> object:
     return row
 
 
+def drawn_fields(
+    fields: tuple[Field[R], ...], spare: tuple[Field[R], ...], state: ViewState
+) -> tuple[Field[R], ...]:
+    """The columns of a list as a person chose them: without the hidden ones; those that are wanted or sorted
+    by find room before others, `spare` ones among them. The first column tells what a row is: it stays."""
+    wanted = {*state.shown, state.sort} - {"", *state.hidden}
+    if not wanted and not state.hidden:
+        return fields
+    hidden = {*state.hidden} - {fields[0].column.id}
+    kept = [item for item in fields if item.column.id not in hidden]
+    kept.extend(item for item in spare if item.column.id in wanted)
+    return tuple(
+        replace(item, column=replace(item.column, priority=1)) if item.column.id in wanted else item
+        for item in kept
+    )
+
+
 @dataclass(frozen=True)
 class View(Generic[R]):
     """One place's table: columns, identity, own order, and what free text searches.
@@ -192,13 +212,15 @@ class View(Generic[R]):
         kept = within
         if filter_.terms:
             kept = self._filtered(within, filter_, now_seconds, memory)
+        offered = (*self.fields, *self.hidden)
         return LazyTable(
-            self.fields,
+            drawn_fields(self.fields, self.hidden, state),
             self._sorted(kept, state, now_seconds, memory),
             self.key,
             now_seconds,
             total=len(within),
             problem=filter_.problem or ("" if kept or not within else filter_.doubt),
+            offered=offered,
         )
 
     def _within(self, rows: list[R], namespaces: Namespaces) -> list[R]:

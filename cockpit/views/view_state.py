@@ -19,13 +19,16 @@ from cockpit.model.namespaces import EVERY, Namespaces
 @dataclass(frozen=True, slots=True)
 class ViewState:
     """`sort` is a column's id, "" for the view's own order; `namespaces` those whose rows are shown;
-    `is_detail_folded`: a person folded the detail beside the rows away."""
+    `is_detail_folded`: a person folded the detail beside the rows away; `shown` and `hidden`: columns that a
+    person wants whatever room there is, and does not want."""
 
     filter: str = ""
     sort: str = ""
     descending: bool = False
     namespaces: Namespaces = EVERY
     is_detail_folded: bool = False
+    shown: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 class Measure(Enum):

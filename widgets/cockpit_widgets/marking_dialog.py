@@ -60,3 +60,22 @@ class MarkingDialog(ChoiceDialog):
         else:
             self._marks[value] = None
         self._table.set_source(self.rows(self._search.value))
+
+
+class TogglingDialog(MarkingDialog):
+    """Which of all, marked or not. Gives the values of the marked entries joined by commas, also where no
+    mark was changed; enter behind a search changes the mark of the entry that was found."""
+
+    def __init__(self, title: str, items: Sequence[ChoiceItem], *, marks: Collection[str]) -> None:
+        super().__init__(title, items, marks=marks)
+
+    def hints(self) -> list[KeyHint]:
+        space = KeyHint("space", "mark", 1, display="space")
+        return [*super().hints()[:-1], space]
+
+    def answer(self) -> str | None:
+        if self._table.cursor_key is None:
+            return None
+        if not self._has_changed and self._search.value.strip():
+            self.action_mark()
+        return ",".join(self._marks)
