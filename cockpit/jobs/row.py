@@ -9,23 +9,13 @@ from cockpit.gangs.standing import GangStanding
 from cockpit.jobs.job_state import Facts, judge
 from cockpit.jobs.members import is_up
 from cockpit.jobs.owner_chain import Root
+from cockpit.jobs.whose import person_of, team_of
 from cockpit.model.gang import Workload
 from cockpit.model.gpu_share import GpuShare, sum_of_shares
 from cockpit.model.job import Job, JobObject, JobState, ReclaimMark, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.record import Labels
 from cockpit.model.store_reader import StoreReader
-
-PERSON_LABELS = (
-    "cockpit/user",
-    "user",
-    "username",
-    "owner",
-    "created-by",
-    "app.kubernetes.io/created-by",
-    "notebooks.kubeflow.org/owner",
-    "submitter",
-)
 
 
 class QueuePosition(NamedTuple):
@@ -100,12 +90,6 @@ def gang_of(
     return placed if placed is not None and placed.is_waiting else queued
 
 
-def person_of(labels: Labels) -> str:
-    """Who submitted it, where a label tells."""
-    told = dict(labels)
-    return next((told[key] for key in PERSON_LABELS if told.get(key)), "")
-
-
 def make_row(  # the one place where a Job is put together
     root: Root,
     facts: Facts,
@@ -152,6 +136,7 @@ def make_row(  # the one place where a Job is put together
         finished_seconds=finished_seconds if state in JobState.ENDED else None,
         reclaim=reclaim,
         owner=person_of(labels),
+        team=team_of(labels),
         workload_uid="" if workload is None else workload.uid,
         pod_uids=tuple(pod.uid for pod in facts.pods),
         nodes=tuple(dict.fromkeys(pod.node for pod in facts.pods if pod.node)),

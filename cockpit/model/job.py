@@ -142,7 +142,8 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     started_seconds: float | None = None
     finished_seconds: float | None = None
     reclaim: ReclaimMark | None = None
-    owner: str = ""  # person, where a label or annotation tells
+    owner: str = ""  # person, where a label tells
+    team: str = ""  # where a label tells
     workload_uid: str = ""
     pod_uids: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()

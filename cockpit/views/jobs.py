@@ -139,6 +139,15 @@ def _placement(row: JobRow, now_seconds: float) -> Cell:
     return Cell(placement.words, "warn" if placement.is_mixed or placement.is_spread else "dim")
 
 
+def team_words(job: Job) -> str:
+    """The team that a label tells, else the namespace: teams have one each."""
+    return job.team or job.namespace
+
+
+def _team(row: JobRow, now_seconds: float) -> Cell:
+    return Cell(team_words(row.job), "" if row.job.team else "dim")
+
+
 def _position(row: JobRow, now_seconds: float) -> Cell:
     """`#3` where the engine told the place, `~3` where it was estimated."""
     if row.job.position is None:
@@ -227,6 +236,7 @@ _FIELDS: tuple[Field[JobRow], ...] = (
         lambda r, _: r.placement.cost if r.placement.nodes else None,
         Measure.COUNT,
     ),
+    Field(Column("team", "Team", 10, priority=8), _team, lambda r, _: team_words(r.job)),
     Field(Column("owner", "Owner", 10, priority=6), lambda r, _: Cell(r.job.owner), lambda r, _: r.job.owner),
     Field(Column("why", "Why", 32, grow=10, wish=80), lambda r, _: Cell(r.why), lambda r, _: r.why),
 )
@@ -243,6 +253,7 @@ _HIDDEN: tuple[Field[JobRow], ...] = (
         lambda r, _: r.job.gpus_wanted,
         Measure.COUNT,
     ),
+    Field(Column("user", "User", 10), lambda r, _: Cell(r.job.owner), lambda r, _: r.job.owner),
     Field(
         Column("node", "Node", 12),
         lambda r, _: Cell(",".join(r.job.nodes)),
@@ -261,6 +272,7 @@ def _haystack(row: JobRow) -> str:
             job.state,
             job.queue,
             job.owner,
+            job.team,
             row.why,
             *job.nodes,
         )

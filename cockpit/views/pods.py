@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from cockpit_widgets.types import Cell, Column, Tone
 
 from cockpit.jobs.members import is_named_otherwise, seat_number
+from cockpit.jobs.whose import person_of, team_of
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -43,6 +44,19 @@ def gpus_cell(pod: Pod) -> Cell:
 def gpus_count(pod: Pod) -> int | None:
     """The same as a number; None where it is not known, or there are none."""
     return None if pod.has_unknown_gpus else pod.gpus or None
+
+
+def team_words(pod: Pod) -> str:
+    """The team that a label tells, else the namespace: teams have one each."""
+    return team_of(pod.traits.labels) or pod.namespace
+
+
+def _team(pod: Pod, now_seconds: float) -> Cell:
+    return Cell(team_words(pod), "" if team_of(pod.traits.labels) else "dim")
+
+
+def _user(pod: Pod) -> str:
+    return person_of(pod.traits.labels)
 
 
 def _restarts(pod: Pod, now_seconds: float) -> Cell:
@@ -111,6 +125,8 @@ _FIELDS: tuple[Field[Pod], ...] = (
 )
 
 _HIDDEN: tuple[Field[Pod], ...] = (
+    Field(Column("team", "Team", 10), _team, lambda r, _: team_words(r)),
+    Field(Column("user", "User", 10), lambda r, _: Cell(_user(r)), lambda r, _: _user(r)),
     Field(Column("namespace", "Namespace", 12), lambda r, _: Cell(r.namespace), lambda r, _: r.namespace),
     Field(Column("gang", "Gang", 12), lambda r, _: Cell(r.gang), lambda r, _: r.gang),
     Field(Column("scheduler", "Scheduler", 12), lambda r, _: Cell(r.scheduler), lambda r, _: r.scheduler),

@@ -74,6 +74,7 @@ def test_a_running_job() -> None:
         "age": "41m",
         "runs": "40m",
         "placement": "",  # its node is not known
+        "team": "team-a",  # its namespace
         "owner": "",
         "why": "",
     }
