@@ -100,7 +100,7 @@ class CockpitApp(AppBase):
         self.options = options
         self._rng = rng or random.Random()
         self._choices = Choices(options.state_folder / "choices.json") if options.state_folder else None
-        self._views = KeptViews(self._choices)
+        self.kept_views = KeptViews(self._choices)
         self.kept_forms = KeptForms(options.state_folder / "forms.json" if options.state_folder else None)
         self._signal = Signal(self.clock, self._later)
         self.terminal_lock = asyncio.Lock()
@@ -132,8 +132,9 @@ class CockpitApp(AppBase):
             # restore the terminal also when a signal ends the process
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
-        if self.options.first_note:
-            self.notify(f"{self.options.first_note}.", severity="warning")
+        for note in (self.options.first_note, self._choices.note if self._choices else ""):
+            if note:
+                self.notify(f"{note}.", severity="warning")
         if self.options.attach:
             self._start()
             self.keep(self, "rows", self.row_reads.read_on)
@@ -280,10 +281,10 @@ class CockpitApp(AppBase):
         return self._signal.subscribe(moved)
 
     def state_of(self, place: str) -> ViewState:
-        return replace(self._views.of(place), namespaces=self.attachment.namespaces)
+        return replace(self.kept_views.of(place), namespaces=self.attachment.namespaces)
 
     def keep_state(self, place: str, state: ViewState) -> None:
-        self._views.keep(place, state)
+        self.kept_views.keep(place, state)
 
     @cached_property
     def _pages(self) -> PageOpener:

@@ -7,7 +7,7 @@ import msgspec
 
 from cockpit.local_state.paths import write_private
 
-_LARGEST_BYTES = 64 * 1024
+_LARGEST_BYTES = 256 * 1024
 _MOST_SCREENS = 200
 
 
@@ -21,6 +21,7 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     is_detail_folded: bool = False
     shown: tuple[str, ...] = ()  # columns
     hidden: tuple[str, ...] = ()
+    filters: dict[str, str] = {}  # by the names under which they are saved
     theme: str = ""  # of the whole app
 
 

@@ -17,6 +17,7 @@ from cockpit.model.namespaces import Namespaces
 from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
 from cockpit.pools.forecast import PoolExperience
+from cockpit.screens.kept_views import KeptViews
 from cockpit.services.host import Cluster
 from cockpit.services.pool_watch import PoolWatch
 from cockpit.services.problems import NowWatch
@@ -163,6 +164,10 @@ class Cockpit(Pages, Changes, Protocol):
     @property
     def kept_forms(self) -> "KeptForms":
         """What forms were filled in with before."""
+
+    @property
+    def kept_views(self) -> KeptViews:
+        """What a person asked each list to show, and the filters saved by name."""
 
     def state_of(self, place: str) -> ViewState: ...
     def keep_state(self, place: str, state: ViewState) -> None: ...

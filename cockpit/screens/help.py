@@ -21,6 +21,7 @@ _NAMES = {
     "colon": ":",
     "slash": "/",
     "backslash": "\\",
+    "vertical_line": "|",
     "question_mark": "?",
     "escape": "esc",
     "less_than_sign": "<",

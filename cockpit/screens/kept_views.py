@@ -1,5 +1,7 @@
 """What a person asked each list to show, for the run, and what of it outlives the run."""
 
+from collections.abc import Mapping
+
 from cockpit.local_state.state import Choice, Choices
 from cockpit.views.view_state import ViewState
 
@@ -10,11 +12,15 @@ class KeptViews:
     def __init__(self, choices: Choices | None) -> None:
         self._choices = choices
         self._states: dict[str, ViewState] = {}
+        self._filters: dict[str, Mapping[str, str]] = {}
+
+    def _kept(self, place: str) -> Choice:
+        return self._choices.of(place) if self._choices else Choice()
 
     def of(self, place: str) -> ViewState:
         """What is asked of that place now."""
         if (state := self._states.get(place)) is None:
-            kept = self._choices.of(place) if self._choices else Choice()
+            kept = self._kept(place)
             # a filter does not outlive the run: an old one would hide rows without a reason in sight
             state = self._states[place] = ViewState(
                 sort=kept.sort,
@@ -28,12 +34,26 @@ class KeptViews:
     def keep(self, place: str, state: ViewState) -> None:
         """Remember it."""
         self._states[place] = state
+        self._write(place)
+
+    def filters(self, place: str) -> Mapping[str, str]:
+        """The filters of that place that are saved by name."""
+        return self._filters.get(place, self._kept(place).filters)
+
+    def keep_filters(self, place: str, filters: Mapping[str, str]) -> None:
+        """These are saved from now on, and no others."""
+        self._filters[place] = filters
+        self._write(place)
+
+    def _write(self, place: str) -> None:
         if self._choices is not None:
+            state = self.of(place)
             choice = Choice(
                 sort=state.sort,
                 descending=state.descending,
                 is_detail_folded=state.is_detail_folded,
                 shown=state.shown,
                 hidden=state.hidden,
+                filters=dict(self.filters(place)),
             )
             self._choices.keep(place, choice)

@@ -10,7 +10,6 @@ from cockpit.screens.read_place import ReadPlace
 from cockpit.screens.text import DescribeScreen
 from cockpit.views import object_table as view
 from cockpit.views.lazy_table import LazyTable
-from cockpit.views.view_state import ViewState
 
 _NOTHING: Final = ObjectTable((), ())
 
@@ -29,13 +28,8 @@ class KindScreen(ReadPlace):
         self._read = _NOTHING
 
     @property
-    def state(self) -> ViewState:
-        """Filter and order are kept for each kind."""
-        return self.cockpit.state_of(f"kind/{self._kind.plural}")
-
-    def _keep(self, state: ViewState) -> None:
-        self.cockpit.keep_state(f"kind/{self._kind.plural}", state)
-        self.show()
+    def kept_as(self) -> str:
+        return f"kind/{self._kind.plural}"
 
     @property
     def heading(self) -> str:

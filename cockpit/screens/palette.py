@@ -25,6 +25,7 @@ from cockpit.screens.key_rights import why_barred
 from cockpit.screens.keymap import KEYS, VERB
 from cockpit.screens.kind import KindScreen
 from cockpit.screens.place import Place
+from cockpit.screens.saved_filters import filter_items
 from cockpit.screens.table_place import TablePlace
 from cockpit.views.order import natural
 
@@ -117,6 +118,7 @@ def _items(app: App[Any]) -> list[ChoiceItem]:
             cluster.store.records(Kind.NODE).values(),
         ),
         *_orders(app.screen),
+        *_filters(app.screen),
     ]
 
 
@@ -127,6 +129,11 @@ def _orders(screen: Screen[Any]) -> Iterator[ChoiceItem]:
             if column.sortable:
                 note = f"order of {screen.noun}"
                 yield ChoiceItem(f"key sort_by({column.id!r})", f"sort by {column.title}", note)
+
+
+def _filters(screen: Screen[Any]) -> Iterator[ChoiceItem]:
+    if isinstance(screen, Place) and screen.has_filter:
+        yield from filter_items(screen.saved_filters, screen.state.filter)
 
 
 def _themes(app: App[Any]) -> list[str]:

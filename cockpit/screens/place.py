@@ -1,6 +1,6 @@
 """A place: header, tabs, body, filter line, footer; projected when the store moved and it is on screen."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
@@ -24,6 +24,7 @@ from cockpit.screens.app_protocol import Cockpit, cockpit_of
 from cockpit.screens.help import entries
 from cockpit.screens.key_rights import KeyRights, label_of, missing_rights, why_barred, why_unsuited
 from cockpit.screens.keymap import BEFORE_TYPING, CHANGING, EVERYWHERE, LEAVING, VERB, bindings, why_not_here
+from cockpit.screens.saved_filters import MARK, ask_name, recalled
 from cockpit.screens.verb_keys import begin
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.telemetry.focus import Focus, RefreshPace
@@ -32,7 +33,11 @@ from cockpit.views.place_tabs import tab_key, tabs
 from cockpit.views.view_state import ViewState
 
 AGE_SECONDS = 1.0
-_FILTER_HINTS = (KeyHint("enter", "keep the filter", 1), KeyHint("escape", "drop it", 2, display="esc"))
+_FILTER_HINTS = (
+    KeyHint("enter", "keep the filter", 1),
+    KeyHint("escape", "drop it", 2, display="esc"),
+    KeyHint("ctrl+s", "save by name, @name recalls", 3),
+)
 
 
 class FilterLine(LineInput):
@@ -60,6 +65,10 @@ class FilterLine(LineInput):
             event.stop()
             event.prevent_default()
             screen.close_filter(clear=event.key == "escape")
+        elif event.key == "ctrl+s":
+            event.stop()
+            event.prevent_default()
+            screen.action_save_filter()
 
 
 class Place(CalmFocus, Screen[None]):
@@ -97,6 +106,7 @@ class Place(CalmFocus, Screen[None]):
         self._shown_at = 0.0  # monotonic
         self._show_seconds = 0.0
         self._problem = ""
+        self._recall_note = ""  # why `@name` in the filter line stands for nothing
         self._key_rights = KeyRights(self)
 
     @property
@@ -106,7 +116,17 @@ class Place(CalmFocus, Screen[None]):
     @property
     def state(self) -> ViewState:
         """Filter, order and namespace of this place; kept by the app."""
-        return self.cockpit.state_of(self.place)
+        return self.cockpit.state_of(self.kept_as)
+
+    @property
+    def kept_as(self) -> str:
+        """The name under which order, columns and filters of this page are kept."""
+        return self.place
+
+    @property
+    def noun(self) -> str:
+        """What its rows are called together."""
+        return self.place
 
     def body(self) -> Iterable[Widget]:
         """The widgets between the tabs and the footer."""
@@ -145,7 +165,7 @@ class Place(CalmFocus, Screen[None]):
             yield Static("", id="problem", markup=False)
             with Horizontal(id="filter-row"):
                 yield Static("/", id="slash", markup=False)
-                yield FilterLine(id="filter", placeholder="text  field:value  field>number  !not")
+                yield FilterLine(id="filter", placeholder="text  field:value  field>number  !not  @saved")
             yield KeyFooter(id="footer", order=self.footer_order())
 
     def footer_order(self) -> tuple[str, ...]:
@@ -378,6 +398,11 @@ class Place(CalmFocus, Screen[None]):
         if clear:
             line.value = ""
         self.set_filter(line.value)
+        line.value = self.state.filter
+        if self._recall_note:
+            self.say(self._recall_note)
+            self._recall_note = ""
+            self.show()
         self._show_filter_row()
         self.query_one("#footer", KeyFooter).set_hints(None)
         self.focus_body()
@@ -396,19 +421,47 @@ class Place(CalmFocus, Screen[None]):
         """Give the keys back to the main widget."""
 
     def set_filter(self, text: str) -> None:
-        """Filter by that text from now on."""
-        self._keep(replace(self.state, filter=text))
+        """Filter by that text from now on, or by what was saved under its `@name`; a name that is not known
+        leaves the filter as it was."""
+        found = recalled(text, self.saved_filters)
+        self._recall_note = found.note
+        self._keep(self.state if found.filter is None else replace(self.state, filter=found.filter))
+
+    @property
+    def saved_filters(self) -> Mapping[str, str]:
+        """Filters of this list by their names."""
+        return self.cockpit.kept_views.filters(self.kept_as)
+
+    def action_save_filter(self) -> None:
+        """Ask for a name, and keep the filter under it."""
+        self.cockpit.spawn_foreground(self._save_filter, "filter")
+
+    async def _save_filter(self) -> None:
+        text = self.state.filter
+        if name := await ask_name(self.app, self.noun, text, self.saved_filters):
+            self.cockpit.kept_views.keep_filters(self.kept_as, {**self.saved_filters, name: text})
+            self.say(f"saved: {MARK}{name} in the filter line stands for {text}")
+
+    def action_use_filter(self, name: str) -> None:
+        self.query_one("#filter", FilterLine).value = self.saved_filters.get(name, "")
+        self.close_filter(clear=False)
+
+    def action_forget_filter(self, name: str) -> None:
+        left = {known: text for known, text in self.saved_filters.items() if known != name}
+        self.cockpit.kept_views.keep_filters(self.kept_as, left)
+        self.say(f"deleted: filter {MARK}{name}")
 
     def set_sort(self, column_id: str, *, descending: bool) -> None:
         """Sort by that column from now on, "" for the view's own order; the choice stays."""
         self._keep(replace(self.state, sort=column_id, descending=descending))
 
     def _keep(self, state: ViewState) -> None:
-        self.cockpit.keep_state(self.place, state)
+        self.cockpit.keep_state(self.kept_as, state)
         self.show()
 
     def say_problem(self, sentence: str) -> None:
         """A mistake in the filter, told beneath it; the last good rows stay."""
+        sentence = self._recall_note or sentence
         try:
             line = cast(Static, self.query_one("#problem"))
         except NoMatches:

@@ -85,11 +85,6 @@ class TablePlace(Place):
         return None if key is None else self.row(kind, key)
 
     @property
-    def noun(self) -> str:
-        """What its rows are called together."""
-        return self.place
-
-    @property
     def marked_count(self) -> int:
         return len(self.table.marked)
 

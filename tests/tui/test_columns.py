@@ -32,7 +32,7 @@ async def test_a_folded_column_is_brought_in_sight_and_kept(tmp_path: Path) -> N
         await settle(pilot)
         ours = head(app)
         assert "Owner" not in ours
-        await press(app, pilot, "f")
+        await press(app, pilot, "vertical_line")
         assert "Columns of jobs" in looking.text(app) and "State ✓" in looking.text(app)
         await press(app, pilot, *"owner", "enter")
         assert head(app) == [*ours[:-1], "Owner", "Why"]
@@ -40,14 +40,14 @@ async def test_a_folded_column_is_brought_in_sight_and_kept(tmp_path: Path) -> N
     async with again.run_test(size=SIZE) as pilot:
         await settle(pilot)
         assert head(again) == [*ours[:-1], "Owner", "Why"]
-        await press(again, pilot, "f", *"our", "enter")
+        await press(again, pilot, "vertical_line", *"our", "enter")
         assert head(again) == ours
 
 
 async def test_a_hidden_column_still_filters_and_sorts(tmp_path: Path) -> None:
     app = ScriptedApp(Estate(), place="jobs", state_folder=tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await press(app, pilot, "f", *"state", "space", "enter")
+        await press(app, pilot, "vertical_line", *"state", "space", "enter")
         assert "State" not in head(app)
         await press(app, pilot, "slash", *"state:running", "enter")
         table = app.screen.query_one("#table", ResourceTable)
@@ -72,7 +72,7 @@ async def test_a_list_is_sorted_by_a_folded_column_which_then_is_in_sight() -> N
 async def test_what_only_filters_can_be_a_column() -> None:
     app = ScriptedApp(Estate(), place="pods")
     async with app.run_test(size=SIZE) as pilot:
-        await press(app, pilot, "f", *"scheduler", "enter")
+        await press(app, pilot, "vertical_line", *"scheduler", "enter")
         assert "Scheduler" in head(app)
 
 
@@ -82,7 +82,7 @@ async def test_leaving_the_choice_changes_nothing() -> None:
         await settle(pilot)
         ours = head(app)
         for keys in (("space", "down", "space", "escape"), ("enter",), (*"nosuchcolumn", "enter", "escape")):
-            await press(app, pilot, "f", *keys)
+            await press(app, pilot, "vertical_line", *keys)
             assert head(app) == ours, keys
             assert app.screen.query("#table")
 
