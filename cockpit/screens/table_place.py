@@ -166,7 +166,12 @@ class TablePlace(Place):
         key = self.table.cursor_key
         is_needed = key is not None and (not self.said_column or self.table.is_cut(self.said_column))
         is_needed = is_needed and not self.side.is_shown
-        self.query_one(RowSentence).say(self.said(key) if key is not None and is_needed else "")
+        said = self.said(key) if key is not None and is_needed else ""
+        marked = f"{self.marked_count:,} marked" if self.marked_count else ""
+        self.query_one(RowSentence).say(" · ".join(filter(None, (marked, said))))
+
+    def on_resource_table_marks_changed(self) -> None:
+        self._say()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.show if self.has_detail else self._say)

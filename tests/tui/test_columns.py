@@ -100,3 +100,16 @@ async def test_leaving_the_choice_changes_nothing() -> None:
 )
 def test_marks_make_the_choice(known: ColumnChoice, before: str, after: str, wanted: ColumnChoice) -> None:
     assert chosen(known, before, after) == wanted
+
+
+@pytest.mark.parametrize("size", [SIZE, (160, 45)])
+async def test_marked_rows_are_counted_in_sight(size: tuple[int, int]) -> None:
+    app = ScriptedApp(Estate(), place="jobs")
+    async with app.run_test(size=size) as pilot:
+        await press(app, pilot, "home", "space", "space")
+        assert "2 marked" in looking.text(app)
+        await press(app, pilot, "ctrl+a")
+        table = app.screen.query_one("#table", ResourceTable)
+        assert f"{len(table.source)} marked" in looking.text(app)
+        await press(app, pilot, "ctrl+a")
+        assert " marked" not in looking.text(app)
