@@ -253,7 +253,6 @@ _HIDDEN: tuple[Field[JobRow], ...] = (
         lambda r, _: r.job.gpus_wanted,
         Measure.COUNT,
     ),
-    Field(Column("user", "User", 10), lambda r, _: Cell(r.job.owner), lambda r, _: r.job.owner),
     Field(
         Column("node", "Node", 12),
         lambda r, _: Cell(",".join(r.job.nodes)),

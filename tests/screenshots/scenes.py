@@ -162,6 +162,7 @@ SCENES = (
     Scene("fleet-80x24", FLEET, SMALL, estate=FleetEstate, app=FleetApp, until="hours so far"),
     Scene("fleet-120x40", FLEET, MIDDLE, estate=FleetEstate, app=FleetApp, until="hours so far", hour=True),
     Scene("fleet-200x60", FLEET, WIDE, estate=FleetEstate, app=FleetApp, until="hours so far", hour=True),
+    Scene("columns-80x24", ("2", "vertical_line", *"owner", "enter", "vertical_line"), SMALL),
     Scene("help", ("2", "question_mark"), write=True),
     Scene("help-80x24", ("2", "question_mark"), SMALL, write=True),
     Scene("palette", ("2", "colon")),

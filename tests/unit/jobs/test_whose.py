@@ -28,7 +28,7 @@ def test_labels_tell_the_team_and_the_person(
 @pytest.mark.parametrize(
     ("filter_", "names"),
     [("team:vision", ["sweep"]), ("team:team-a", ["llm"]), ("team:vision owner:ada", ["sweep"]),
-     ("user:bo", ["llm"]), ("!team:vision", ["llm"]), ("team=vis", [])],
+     ("owner:bo", ["llm"]), ("!team:vision", ["llm"]), ("team=vis", [])],
 )  # fmt: skip
 def test_jobs_by_team_and_owner(filter_: str, names: list[str]) -> None:
     rows = [job("llm", owner="bo"), job("sweep", owner="ada", team="vision")]
