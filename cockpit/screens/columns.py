@@ -13,8 +13,8 @@ OURS = "our columns"
 
 
 class ColumnChoice(NamedTuple):
-    """Columns that are drawn whatever room there is, and columns that are not drawn; the rest is left to the
-    room there is."""
+    """Columns that are drawn before others, and columns that are not drawn; the rest is left to the room
+    there is."""
 
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a person asked each list to show, for the run, and what of it outlives the run."""
+"""What a person asked each list to show: kept for the run, and for the next one but for its filter."""
 
 from collections.abc import Mapping
 

@@ -20,7 +20,7 @@ from cockpit.model.namespaces import EVERY, Namespaces
 class ViewState:
     """`sort` is a column's id, "" for the view's own order; `namespaces` those whose rows are shown;
     `is_detail_folded`: a person folded the detail beside the rows away; `shown` and `hidden`: columns that a
-    person wants whatever room there is, and does not want."""
+    person wants before others, and does not want."""
 
     filter: str = ""
     sort: str = ""
