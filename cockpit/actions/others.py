@@ -19,11 +19,10 @@ from cockpit.actions.record_run import MAPS
 from cockpit.actions.surroundings import Needs, ask_surroundings, needs_of
 from cockpit.errors import BadInput, Refused
 from cockpit.fit.pod_sets import pods_asked
-from cockpit.fit.pushed import outranks_some, pushed_by
 from cockpit.fit.scheduling_context import Surroundings
 from cockpit.fit.shape import Part, shape_of
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.fit.what_if import changed_store
+from cockpit.fit.what_if import changed_store, outranks_some, pushed_by
 from cockpit.gangs import registry
 from cockpit.gangs.conflicts import engines_named
 from cockpit.gangs.engine import Engine, Foretells

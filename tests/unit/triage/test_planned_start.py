@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.fit.pushed import pushed_by
+from cockpit.fit.what_if import pushed_by
 from cockpit.jobs.planned import planned_gang
 from cockpit.model.contender import PreemptedJob, Preemptions
 from cockpit.triage.context import ClusterView
