@@ -277,7 +277,7 @@ async def test_a_gpu_that_stops_reporting_reads_stale_and_comes_back(fleet: Bed,
         rows = [f"node {one['node']}" for one in (held, free)]
 
         def resolved(lines: list[str]) -> bool | None:
-            return all("resolved" in line_with("\n".join(lines), row) for row in rows) or None
+            return all(line_with("\n".join(lines), row, "✓") for row in rows) or None
 
         # a silent card is called resolved once it has spoken for a minute
         await app.until("both are resolved", resolved, seconds=180.0)
