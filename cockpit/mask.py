@@ -131,6 +131,10 @@ _SIGNS: Final = (
     *("sg.", "-u ", '-u"', "-user", "sig=", "-signature="),
 )
 """Without one of these, in small letters, there is no secret in a text."""
+_MOUNT: Final = r"[a-z0-9][a-z0-9.-]*:/[a-z0-9./_-]*"
+_MOUNTS: Final = re.compile(rf"{_MOUNT}(?:[ ,]+{_MOUNT})*")
+"""Objects by name, each with the folder that it is mounted at."""
+_BEFORE_MOUNT: Final = re.compile(rf"[\w-]=(?:{_MOUNT}[ ,]+)*\Z")
 _OPTION: Final = re.compile(r"--?[A-Za-z][\w.-]*")
 _ASSIGNED: Final = re.compile(r"(?s)(-{0,2}[A-Za-z_][\w.-]*)=(.+)")
 _USER_WORDS: Final = frozenset({"-u", "--user", "--proxy-user"})
@@ -153,6 +157,13 @@ class Mask:
         text = self._spans(text, self._called(text))
         return _SHAPES.sub(lambda found: self._marked(found[0]), text)
 
+    def value(self, name: str, text: str) -> str:
+        """The value of a field or option of that name. An object by its name and where it is mounted
+        (`hf-token:/run/hf`) is no secret, also where its name says so."""
+        if _hides(name, text):
+            return self._marked(text)
+        return text if _MOUNTS.fullmatch(text) and not _SHAPES.search(text) else self.text(text)
+
     def words(self, words: Sequence[str]) -> list[str]:
         """The words of a command, each masked with what stands before it in mind."""
         shown: list[str] = []
@@ -160,13 +171,13 @@ class Mask:
         for word in words:
             assigned = _ASSIGNED.fullmatch(word)
             is_value = bool(before) and _OPTION.fullmatch(word) is None
-            if is_value and _hides(before, word):
-                shown.append(self._marked(word))
-            elif is_value and before in _USER_WORDS and _is_login(word):
+            if is_value and before in _USER_WORDS and _is_login(word):
                 user, _, password = word.partition(":")
                 shown.append(f"{user}:{self._marked(password)}")
-            elif assigned is not None and _hides(assigned[1], assigned[2]):
-                shown.append(f"{assigned[1]}={self._marked(assigned[2])}")
+            elif is_value and (_hides(before, word) or _MOUNTS.fullmatch(word)):
+                shown.append(self.value(before, word))
+            elif assigned and (_hides(assigned[1], assigned[2]) or _MOUNTS.fullmatch(assigned[2])):
+                shown.append(f"{assigned[1]}={self.value(assigned[1], assigned[2])}")
             else:
                 shown.append(self.text(word))
             before = word if _OPTION.fullmatch(word) else ""
@@ -255,10 +266,18 @@ class Mask:
             if found.start() and text[found.start() - 1] in "?&":  # of a query
                 end = min(end, start + len(re.split(r"[&#]", text[start:end])[0]))
             value = text[start:end]
-            if not _hides(name, value) or _is_prose(text, found, value):
+            if not _hides(name, value) or _is_prose(text, found, value) or _is_mount(text, found, value):
                 continue
             at = end
             yield start, end
+
+
+def _is_mount(text: str, found: re.Match[str], value: str) -> bool:
+    """`secret-names=hf-token:/run/hf`, and those behind the first."""
+    pair = f"{found['name']}:{value}"
+    if text[found.end() - 1] != ":" or not _MOUNTS.fullmatch(pair) or _RANDOM.fullmatch(value):
+        return False
+    return _BEFORE_MOUNT.search(text[: found.start()]) is not None
 
 
 MASK: Final = Mask()
@@ -306,6 +325,11 @@ def mask_text(text: str, known: Collection[str] = ()) -> str:
 def mask_words(words: Sequence[str]) -> list[str]:
     """The words of a command with its secrets hidden."""
     return MASK.words(words)
+
+
+def mask_value(name: str, text: str) -> str:
+    """The value of a field of a form with its secrets hidden."""
+    return MASK.value(name, text)
 
 
 def mask_tree(tree: Any, key: str = "") -> Any:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from cockpit.local_state.state import keep_json, kept_json
-from cockpit.mask import mask_text
+from cockpit.mask import mask_value
 
 _LARGEST_BYTES: Final = 256 * 1024
 _MOST_TEMPLATES: Final = 50
@@ -79,4 +79,4 @@ class KeptForms:
 
 
 def _masked(values: Mapping[str, str]) -> Texts:
-    return {name: mask_text(text) for name, text in values.items()}
+    return {name: mask_value(name, text) for name, text in values.items()}

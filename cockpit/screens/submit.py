@@ -176,7 +176,7 @@ class SubmitScreen(KeepingForm):
             one.name,
             one.title or one.name,
             kind,  # type: ignore[arg-type] # the mapping above yields only FieldSpec kinds
-            self._mask.text(value) if kind == "text" else value,
+            self._mask.value(one.name, value) if kind == "text" else value,
             offered_help(one, offer),
             one.unit,
             one.minimum_integer,

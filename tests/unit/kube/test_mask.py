@@ -1,6 +1,7 @@
 """The one rule by which secrets are hidden wherever a manifest, a command or a message is shown."""
 
 import json
+import shlex
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from cockpit.errors import BadInput
 from cockpit.kube.decode.wire import ServerStatus
 from cockpit.kube.refusal import read_refusal
-from cockpit.mask import HIDDEN, FormMask, mask_text, mask_tree, mask_words, secret_values
+from cockpit.mask import HIDDEN, FormMask, mask_text, mask_tree, mask_value, mask_words, secret_values
 
 CANARY = "k4n4ry-7Vd"
 SECRET_TEXTS = (
@@ -79,6 +80,35 @@ def test_words_of_a_command_are_read_together() -> None:
         *("sh", "-c", f"train --token '{HIDDEN}' --lr 1", "--token", HIDDEN, f"--token={HIDDEN}"),
         *("-u", f"bob:{HIDDEN}", "-u", "1000:1000", "--lr", "1"),
     ]
+
+
+def test_the_name_of_a_secret_with_its_folder_is_no_secret() -> None:
+    line = ["cockpit", "job", "submit", "--set", "secret-names=hf-token:/run/hf db-password:/x", "--write"]
+    assert mask_words(line) == line
+    assert mask_text(shlex.join(line)) == shlex.join(line)
+    assert mask_text("--set data=token-cache:/cache") == "--set data=token-cache:/cache"
+    assert mask_words(["--secret-names", "hf-token:/x"]) == ["--secret-names", "hf-token:/x"]
+    assert mask_value("secret-names", "hf-token:/x") == "hf-token:/x"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--set", f"secret-names=hf-token:{CANARY}"],
+        ["--set", f"token=/{CANARY}"],
+        ["--token", f"hf-token:/{CANARY.lower()}"],
+        ["--set", f"command=run token:/{CANARY}"],
+        ["--set", "env=HF_TOKEN=" + CANARY],
+    ],
+)
+def test_what_stands_in_the_place_of_such_a_name_stays_hidden(words: list[str]) -> None:
+    assert CANARY.lower() not in " ".join(mask_words(words)).lower()
+    assert CANARY.lower() not in mask_text(shlex.join(words)).lower()
+
+
+def test_a_field_that_is_called_a_secret_is_hidden_whole() -> None:
+    assert mask_value("hf-token", CANARY) == HIDDEN
+    assert mask_value("command", f"train --token {CANARY}") == f"train --token {HIDDEN}"
 
 
 def canary_manifest() -> dict[str, Any]:
