@@ -210,7 +210,8 @@ class CockpitApp(AppBase):
         self.spawn_foreground(self._ask_to_leave, "leave")
 
     async def _ask_to_leave(self) -> None:
-        lines = ("a form is open; its input will be lost",)
+        is_kept = any(getattr(item, "keeps_values", False) for item in self.screen_stack)
+        lines = (f"a form is open; its {'draft is kept' if is_kept else 'input will be lost'}",)
         try:
             dialog = ConfirmDialog("Leave the cockpit?", lines, danger=True, confirm_label="leave")
             if await self.push_screen_wait(dialog):

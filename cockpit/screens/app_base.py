@@ -66,6 +66,13 @@ class AppBase(FrugalApp[int]):
         self._closed_pages = ClosedPages(self.set_timer)
         self._toasts = Toasts(super().notify, self.clear_notifications, time.monotonic)
 
+    def exit(self, result: int | None = None, return_code: int = 0, message: Any | None = None) -> None:
+        """End the app, by a key or by the signal of a terminal that is closed: forms keep their drafts."""
+        for screen in self.screen_stack:
+            if (keep := getattr(screen, "keep_draft", None)) is not None:
+                keep()
+        super().exit(result, return_code, message)
+
     def on_mount(self) -> None:
         self.screen_change_signal.subscribe(self, lambda _: self._page_changed(), immediate=True)
         self._typed_ahead.follow()

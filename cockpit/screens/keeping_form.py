@@ -34,6 +34,11 @@ class KeepingForm(FormPage):
     def load_values(self, values: Mapping[str, str]) -> None:
         """Fill the form with these, every other field with its default."""
 
+    def keep_draft(self) -> None:
+        """Keep what was typed, where the form goes with its app."""
+        if self.keeps_values and self.has_input:
+            self.cockpit.kept_forms.keep_draft(self.template.name, self.own_values())
+
     def action_back(self) -> None:
         """Leave; what was typed comes back with the next form."""
         if not self.keeps_values:

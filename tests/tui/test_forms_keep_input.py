@@ -1,5 +1,6 @@
 """A form with input: no key of the app acts in it, whatever has the focus, and leaving loses nothing."""
 
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -244,8 +245,22 @@ async def test_the_keys_that_end_the_program_ask_once(size: tuple[int, int], las
             assert app.is_running and name_in(fields) == "my-job"
             await send(app, pilot, *["escape"] * bool(over and (over == ("f2",) or size[0] < 100)))
             assert isinstance(app.screen, SubmitScreen), over
-        await send(app, pilot, last, last)
+        await send(app, pilot, last)
+        assert "a form is open; its draft is kept" in looking.flat(app)
+        await send(app, pilot, last)
         assert app._exit
+        assert app.kept_forms.of("mpijob").draft["name"] == "my-job"
+
+
+async def test_a_terminal_that_is_closed_leaves_a_draft_without_its_secrets() -> None:
+    async with form((80, 24)) as (app, _pilot, fields):
+        fields.set_value("command", "train --token 0123456789abcdef")
+        fields.set_value("secret-names", "hf-token:/run/hf")
+        await settle(_pilot)
+        app.exit(128 + signal.SIGHUP)  # as `on_ready` binds the signal
+        draft = app.kept_forms.of("mpijob").draft
+        assert draft["name"] == "my-job" and draft["command"] == "train --token [hidden]"
+        assert draft["secret-names"] == "hf-token:/run/hf"
 
 
 @EACH_SIZE
