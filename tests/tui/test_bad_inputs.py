@@ -4,6 +4,7 @@ import pytest
 from cockpit_widgets import Form
 from cockpit_widgets.form_row import FieldRow
 
+from cockpit.jobs.render import faults
 from cockpit.jobs.template import load_library
 from cockpit.screens.submit import SubmitScreen
 from tests.tui.deck import settle
@@ -117,6 +118,24 @@ BAD: tuple[tuple[str, str, str], ...] = (
 def test_there_are_enough_of_them_and_no_kind_of_field_is_left_out() -> None:
     type_of = {one.name: one.type for one in load_library().templates["mpijob"].parameters}
     assert len(BAD) >= 55 and {type_of[field] for field, _, _ in BAD} == set(type_of.values())
+
+
+TEMPLATES = load_library().templates
+
+
+@pytest.mark.parametrize("name", sorted(TEMPLATES))
+def test_every_field_of_every_template_refuses_what_is_no_value_of_its_kind(name: str) -> None:
+    template = TEMPLATES[name]
+    kind_of = {one.name: one.type for one in TEMPLATES["mpijob"].parameters}
+    of_kind = {kind_of[field]: text for field, text, _ in reversed(BAD) if text}  # the first of each
+    of_kind["integer"] = "four"
+    at_first = {one.name: GOOD.get(one.name, one.default or "") for one in template.parameters}
+    for one in template.parameters:
+        wrong = ["a\x07b"] + [of_kind[one.type]] * (one.type in of_kind and one.type != "text")
+        for text in wrong:
+            found = faults(template, {**at_first, one.name: text})
+            assert one.name in found, (one.name, one.type, text)
+            assert found[one.name] and "\n" not in found[one.name], (one.name, found[one.name])
 
 
 @pytest.mark.parametrize(("field", "text", "told"), BAD)
