@@ -137,6 +137,19 @@ class ParagraphField(TextArea, TextEntry):
         self.post_message(Edited(self, self.text))
 
 
+class Searched(Message):
+    """What is typed into a field with choices finds `found`, of `count`; "" once nothing is searched."""
+
+    def __init__(self, field: "ChoiceField", typed: str, found: tuple[str, ...], count: int) -> None:
+        super().__init__()
+        self.field, self.typed, self.found, self.count = field, typed, found, count
+
+    @property
+    def control(self) -> "ChoiceField":
+        """The field."""
+        return self.field
+
+
 class ChoiceField(OneLine, TextEntry, can_focus=True):
     """One of several values: left and right step, home and end take the first and the last, typing finds,
     space opens the list. Keys that would edit a line forget what was typed."""
@@ -186,6 +199,7 @@ class ChoiceField(OneLine, TextEntry, can_focus=True):
 
     def action_forget(self) -> None:
         self._typed = ""
+        self.post_message(Searched(self, "", (), len(self._choices)))
         self.refresh()
 
     def _end(self, at: int) -> None:
@@ -225,28 +239,30 @@ class ChoiceField(OneLine, TextEntry, can_focus=True):
     def _find(self, character: str) -> None:
         """The value that begins with, or holds, what was typed and this; else what this alone finds."""
         for typed in (self._typed + character, character):
-            found = self._match(typed)
-            if found is not None:
+            found = self._matches(typed)
+            if found:
                 self._typed = typed
-                self._set(found, keep_typed=True)
+                self._set(found[0], keep_typed=True)
+                self.post_message(Searched(self, typed, found, len(self._choices)))
                 return
+        self.post_message(Searched(self, self._typed + character, (), len(self._choices)))
 
     def on_blur(self) -> None:
-        self._typed = ""
-        self.refresh()
+        self.action_forget()
 
     def on_click(self) -> None:
         self.action_list()
 
-    def _match(self, typed: str) -> str | None:
+    def _matches(self, typed: str) -> tuple[str, ...]:
+        """Values that begin with it, then those that hold it."""
         wanted = typed.lower()
         begins = [choice for choice in self._choices if choice.lower().startswith(wanted)]
         holds = [choice for choice in self._choices if wanted in choice.lower()]
-        return next(iter(begins or holds), None)
+        return tuple(dict.fromkeys((*begins, *holds)))
 
     def _set(self, text: str, *, keep_typed: bool) -> None:
         if not keep_typed:
-            self._typed = ""
+            self.action_forget()
         changed = text != self._text
         self._text = text
         self.refresh()

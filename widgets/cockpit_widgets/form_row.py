@@ -5,9 +5,20 @@ from dataclasses import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from cockpit_widgets.form_fields import ChoiceField, Editor, TextField, editor_for
+from cockpit_widgets.form_fields import ChoiceField, Editor, Searched, TextField, editor_for
 from cockpit_widgets.form_words import FieldLabel, FieldNote
 from cockpit_widgets.types import FieldSpec
+
+_MOST_NAMED = 4
+
+
+def found_words(event: Searched) -> str:
+    """`2 of 38 match: gpu-lq, gpu-low`; else that none does, and how all are shown."""
+    if not event.found:
+        return f"no match for {event.typed!r} among {event.count} values: space lists them"
+    more = len(event.found) - _MOST_NAMED
+    names = ", ".join(event.found[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{len(event.found)} of {event.count} match: {names}"
 
 
 class FieldRow(Vertical):
@@ -19,6 +30,7 @@ class FieldRow(Vertical):
         & > Horizontal { height: auto; }
         &.-brief > FieldNote { display: none; }
         &.-brief.-wrong > FieldNote { display: block; }
+        &.-brief.-searching > FieldNote { display: block; }
     }
     """
 
@@ -35,6 +47,14 @@ class FieldRow(Vertical):
         """Say under the editor what is wrong; "" where nothing is."""
         self.set_class(bool(sentence), "-wrong")
         self.note.set_fault(sentence)
+
+    def on_searched(self, event: Searched) -> None:
+        """Under the editor, while one types: which values are left of the choices, or that none is."""
+        event.stop()
+        if not event.typed and not self.has_class("-searching"):
+            return
+        self.set_class(bool(event.typed), "-searching")
+        self.note.set_help(found_words(event) if event.typed else self.spec.help)
 
     @property
     def is_edited(self) -> bool:

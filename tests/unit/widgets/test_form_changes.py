@@ -85,3 +85,23 @@ async def test_what_is_typed_takes_the_place_of_what_was_put_under_the_fingers(
         form.set_value("pods", "4")
         await pilot.press(*typed, "tab", "2")
         assert dict(form.values) == {"queue": wanted, "pods": "42"}
+
+
+async def test_what_is_typed_into_a_choice_says_beneath_it_which_values_are_left() -> None:
+    values = ("gpu-lq", "gpu-low", "spot", "batch")
+    form = Form(
+        (FieldSpec("q", "Queue", "choice", "gpu-lq", "its help", choices=values), FieldSpec("b", "B"))
+    )
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        note = form.query(FieldRow).first().note
+        for keys, told in (
+            ("g", "2 of 4 match: gpu-lq, gpu-low"),
+            ("pu-lo", "1 of 4 match: gpu-low"),
+            ("x", "no match for 'gpu-lox' among 4 values: space lists them"),
+        ):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert told in str(note._help)
+        await pilot.press("backspace")
+        await pilot.pause()
+        assert note._help == "its help" and form.values["q"] == "gpu-low"
