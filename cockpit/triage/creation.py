@@ -150,19 +150,27 @@ def not_made(walk: Walk) -> Finding:
     return found
 
 
-def _of_unknown_children(job: Job, store: StoreReader) -> list[Event]:
-    """Warnings about objects that its controller named after it and that no list has, newest first: a
-    ReplicaSet that could make no pod."""
+def warnings_below(namespace: str, name: str, store: StoreReader) -> list[Event]:
+    """Warnings about the object of that name or one that its controllers named after it, newest first."""
     events = (
         event
         for event in store.records(Kind.EVENT).values()
-        if event.object_namespace == job.namespace
+        if event.object_namespace == namespace
         and event.type == "Warning"
-        and event.object_kind != "Pod"
-        and event.object_name.startswith(f"{job.name}-")
-        and not any(store.get(kind, event.object_uid) for kind in registry.controller_tables())
+        and (event.object_name == name or event.object_name.startswith(f"{name}-"))
     )
     return sorted(events, key=lambda event: event.last_seconds or 0.0, reverse=True)
+
+
+def _of_unknown_children(job: Job, store: StoreReader) -> list[Event]:
+    """Warnings about what its controller named after it and no list has: a ReplicaSet that made no pod."""
+    return [
+        event
+        for event in warnings_below(job.namespace, job.name, store)
+        if event.object_kind != "Pod"
+        and event.object_name != job.name
+        and not any(store.get(kind, event.object_uid) for kind in registry.controller_tables())
+    ]
 
 
 def members_missing(job: Job, pods: tuple[Pod, ...]) -> int:

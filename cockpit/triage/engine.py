@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from cockpit.catalogue import ListOf
 from cockpit.fit.shape import Part
 from cockpit.gangs import registry
-from cockpit.model.event import Event
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.listing import listing
@@ -168,8 +167,7 @@ def _job(subject: Subject, view: ClusterView) -> Finding:
     job = job_behind(subject, view)
     if job is not None:
         return of_job(job, view, subject)
-    below = _events_below(subject, view)
-    found = creation.of_events(below)
+    found = creation.of_events(creation.warnings_below(subject.namespace, subject.name, view.store))
     found = found or controllers.refused(subject.namespace, subject.name, view)
     if found is not None:  # its controller could not make the pods by which it would be a row
         return finished(found, subject)
@@ -185,19 +183,6 @@ def _pod_without_row(subject: Subject, view: ClusterView) -> Pod | None:
     objects = (view.store.by_key(kind, subject.key) for kind in registry.controller_tables())
     pods = [pod for one in objects if one is not None for pod in view.store.pods_of(one.uid)]
     return min(pods, key=is_up, default=None)
-
-
-def _events_below(subject: Subject, view: ClusterView) -> list[Event]:
-    """Warnings about the object of that name or one that its controllers named after it, newest first."""
-    prefix = f"{subject.name}-"
-    events = (
-        one
-        for one in view.store.records(Kind.EVENT).values()
-        if one.object_namespace == subject.namespace
-        and one.type == "Warning"
-        and (one.object_name == subject.name or one.object_name.startswith(prefix))
-    )
-    return sorted(events, key=lambda one: one.last_seconds or 0.0, reverse=True)
 
 
 def _pod(subject: Subject, view: ClusterView) -> Finding:

@@ -190,12 +190,7 @@ class _Times:
 
 
 def _spread(known: Sequence[float], random: Random) -> float:
-    if not known:
-        return math.inf
-    place = random.random() * (len(known) - 1)
-    low = int(place)
-    high = min(low + 1, len(known) - 1)
-    return known[low] + (known[high] - known[low]) * (place - low)
+    return _quantile(known, random.random()) if known else math.inf
 
 
 class _Play:

@@ -138,11 +138,7 @@ def _tolerating(sifted: Sifted) -> Shape:
 
 def _on_the_largest(sifted: Sifted) -> Shape:
     """With as many GPUs as the largest node has that suits it."""
-    resource = sifted.resource
-    out = ("selector", "offers")
-    nodes = [look.node for step, looks in sifted.dropped.items() if step not in out for look in looks]
-    largest = max((amount(node, resource) for node in nodes), default=0)
-    if not largest:
+    if not sifted.largest:
         return sifted.shape
-    requests = {**dict(sifted.shape.requests), resource: largest}
+    requests = {**dict(sifted.shape.requests), sifted.resource: sifted.largest}
     return replace(sifted.shape, requests=tuple(sorted(requests.items())))

@@ -174,7 +174,7 @@ def _looks(
     drops: dict[tuple[tuple[Block, ...], bool], tuple[str, frozenset[str]]] = {}  # nodes are in a few states
     made: dict[str, Looked] = {}
     for look in fresh:
-        key = (look.blocks, not resource or _offers(look, resource))
+        key = (look.blocks, not resource or amount(look.node, resource) > 0)
         if key not in drops:
             drops[key] = _drops(*key)
         step, kept_by = drops[key]
@@ -240,16 +240,6 @@ def _kind(kind: str, detail: str) -> str:
     if kind == "taint" and (detail.startswith(_NODE_TAINTS) or takes_away(detail.partition("=")[0])):
         return "ready"  # what is said of the node's state: who tolerates it is ended with the node
     return _OF_A_KIND.get(kind, "company")
-
-
-def _offers(look: NodeFit, resource: str) -> bool:
-    node = look.node
-    if node.allocatable:
-        for name, count in node.allocatable:
-            if name == resource:
-                return count > 0
-        return False
-    return bool(node.gpu_allocatable) and node.gpu_resource in ("", resource)
 
 
 def _room_steps(asked: Mapping[str, int], resource: str) -> list[tuple[str, list[tuple[int, int]]]]:
