@@ -48,6 +48,10 @@ class QuotaLedger:
         """What the queue may still reserve of it; below zero where its quota was reduced."""
         return self._forest.queues[queue.name].free((flavor, resource))
 
+    def most(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
+        """What the queue may reserve where no quota is in use."""
+        return self._forest.queues[queue.name].capacity((flavor, resource))
+
     def flavors(
         self, queue: ClusterQueue, asked: Mapping[str, int], suits: Callable[[str], bool] = lambda _: True
     ) -> tuple[Flavors, tuple[Shortage, ...]]:

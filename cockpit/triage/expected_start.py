@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from cockpit.fit.gang import FitAnswer
+from cockpit.fit.quota import QuotaLedger
 from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Expected, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
@@ -155,7 +156,7 @@ def quota_moment(wanted: Wanted, view: ClusterView) -> Moment | str:
     mine = _queue_of(view, wanted.namespace, wanted.queue)
     resource = max(wanted.parts, key=lambda one: one.shape.gpus).shape.gpu_resource
     every: Sequence[ClusterQueue] = tuple(view.store.records(Kind.CLUSTER_QUEUE).values())
-    quota = None if mine is None else quota_of(mine, every, resource)
+    quota = None if mine is None else quota_of(mine, resource, view.store)
     if mine is None or quota is None:
         return "the quota of its queue is not known"
     if wanted.gpus > quota.most:
@@ -203,45 +204,23 @@ def _queue_of(view: ClusterView, namespace: str, name: str) -> ClusterQueue | No
 # ---- quota within a cohort
 
 
-def quota_of(mine: ClusterQueue, every: Sequence[ClusterQueue], resource: str) -> UsableQuota | None:
-    """What the queue may have of the resource: of each flavor its own unused quota, and of the cohort what
-    others lend and nobody uses, as far as its borrowing limit lets it. None where what is used is not known.
-
-    As the engine's own tree of quota counts it: what a queue does not lend is its own alone; all else of the
-    cohort is one sum, used by whoever is beyond its own.
-    """
+def quota_of(mine: ClusterQueue, resource: str, store: StoreReader) -> UsableQuota | None:
+    """What the queue may have of the resource, of each flavor: its own unused quota, and of what others lend
+    as much as its borrowing limit lets it. None where what is used is not known."""
     rows = _rows(mine, resource)
-    if not rows:
+    every: Iterable[ClusterQueue] = store.records(Kind.CLUSTER_QUEUE).values()
+    sharers = [one for one in every if one.name == mine.name or (mine.cohort and one.cohort == mine.cohort)]
+    flavors = {row.flavor for row in rows}
+    shared = [row for one in sharers for row in _rows(one, resource) if row.flavor in flavors]
+    if not rows or any(row.reserved is None and row.used is None for row in shared):
         return None
-    cohort = [one for one in every if mine.cohort and one.cohort == mine.cohort] or [mine]
-    free = most = 0
-    for row in rows:
-        shared = [one for queue in cohort for one in _rows(queue, resource) if one.flavor == row.flavor]
-        used = _used(row)
-        taken = [_used(one) for one in shared]
-        if used is None or None in taken:
-            return None
-        kept = _kept(row)
-        beyond = max(0, used - kept)
-        lent = sum(one.nominal - _kept(one) for one in shared)
-        unused = lent - sum(max(0, (have or 0) - _kept(one)) for one, have in zip(shared, taken, strict=True))
-        limit = 0 if len(cohort) == 1 else row.borrowing_limit  # None: without bound
-        may = lent if limit is None else min(lent, row.nominal - kept + limit)
-        free += max(0, kept - used) + max(0, min(unused, may - beyond))
-        most += kept + may
-    return UsableQuota(free, most)
+    ledger = QuotaLedger(store)
+    free = sum(max(0, ledger.left(mine, row.flavor, resource)) for row in rows)
+    return UsableQuota(free, sum(ledger.most(mine, row.flavor, resource) for row in rows))
 
 
 def _rows(queue: ClusterQueue, resource: str) -> tuple[QuotaRow, ...]:
     return tuple(row for row in queue.quotas if row.resource == resource)
-
-
-def _used(row: QuotaRow) -> int | None:
-    return row.used if row.reserved is None else row.reserved
-
-
-def _kept(row: QuotaRow) -> int:
-    return 0 if row.lending_limit is None else max(0, row.nominal - row.lending_limit)
 
 
 def _lends(one: ClusterQueue, mine: ClusterQueue, resource: str) -> bool:
@@ -250,7 +229,12 @@ def _lends(one: ClusterQueue, mine: ClusterQueue, resource: str) -> bool:
     if not mine.cohort or one.cohort != mine.cohort:
         return False
     flavors = {row.flavor for row in _rows(mine, resource) if row.borrowing_limit != 0}
-    return any(row.flavor in flavors and (_used(row) or 0) > _kept(row) for row in _rows(one, resource))
+    return any(row.flavor in flavors and _is_lent(row) for row in _rows(one, resource))
+
+
+def _is_lent(row: QuotaRow) -> bool:
+    kept = 0 if row.lending_limit is None else max(0, row.nominal - row.lending_limit)
+    return ((row.used if row.reserved is None else row.reserved) or 0) > kept
 
 
 _SEED: Final = 1

@@ -112,7 +112,7 @@ def test_quota_with_what_the_cohort_lends(lends: int | None, borrows: int | None
     every = tuple(view.store.records(Kind.CLUSTER_QUEUE).values())
     mine = next(one for one in every if one.name == "research")
     free = quota._replace(free=8 + 4) if lends == 4 else quota
-    assert quota_of(mine, every, NVIDIA) == free
+    assert quota_of(mine, NVIDIA, view.store) == free
 
 
 def test_a_job_of_another_queue_that_borrows_is_waited_for() -> None:
@@ -127,7 +127,8 @@ def test_a_job_of_another_queue_that_borrows_is_waited_for() -> None:
     assert found.from_seconds - NOW > 900.0 and found.to_seconds - NOW > 1_800.0
     alone = view_of([node("a"), node("b"), *cohort(("research", 8, 0), ("product", 0, 8), borrows=0), *run])
     every = tuple(alone.store.records(Kind.CLUSTER_QUEUE).values())
-    assert quota_of(next(one for one in every if one.name == "research"), every, NVIDIA) == UsableQuota(0, 8)
+    mine = next(one for one in every if one.name == "research")
+    assert quota_of(mine, NVIDIA, alone.store) == UsableQuota(0, 8)
 
 
 def test_jobs_that_this_host_saw_end_count_though_their_objects_are_gone() -> None:
