@@ -28,10 +28,9 @@ SECONDS = 300.0
 """For what a loaded machine does in a tenth of it."""
 FORM = {"namespace": "vision", "queue": "main", "image": "local/horovod"}
 HOROVOD = (
-    " --model small --samples 512 --batch 16 --seed 7 --interval 4 --epochs 1000 "
+    "python /app/train.py --model small --samples 512 --batch 16 --seed 7 --interval 4 --epochs 1000 "
     "--checkpoints /checkpoints/keyed --tensorboard /checkpoints/keyed/events"
 )
-"""What is typed behind the command that the form has."""
 DDP = (
     "torchrun --standalone --nproc-per-node 2 /app/language_model.py --batch 4 --seed 7 --interval 4 "
     "--steps 20000 --checkpoints /checkpoints/ddp --tensorboard /checkpoints/ddp/events"
