@@ -22,7 +22,7 @@ from cockpit.model.gang import Workload
 from cockpit.model.listing import Incomplete
 from cockpit.model.record import Kind
 from cockpit.pools.truth import is_use_known
-from cockpit.triage.changes.gates import before_nodes
+from cockpit.triage.changes.gates import before_nodes, silent_schedulers
 from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, on_flavors_of, store_after, turn_of
 from cockpit.triage.changes.offer import ChangeOffer, Desk
 from cockpit.triage.changes.smallest import MOST_OFFERS, starting
@@ -55,6 +55,7 @@ class PlannedStart(msgspec.Struct, frozen=True, kw_only=True):
     is_preemption_known: bool = False
     changes: tuple[Change, ...] = ()
     unread: tuple[Incomplete, ...] = ()
+    silent: tuple[str, ...] = ()  # schedulers that have bound no pod yet: whether they run is not known
     together: TogetherAnswer | None = None
     level: str = ""  # of the topology that it has to stay inside
 
@@ -84,13 +85,14 @@ def planned_start(
         return None
     desk, unread = _desk(manifest, parts, view)
     is_known = preempts is not None and not preempts.unknown
-    found = replace(_as_is(desk), unread=tuple(unread), is_preemption_known=is_known)
+    silent = tuple(silent_schedulers(desk.pod_specs, view.store))
+    found = replace(_as_is(desk), unread=tuple(unread), silent=silent, is_preemption_known=is_known)
     if found.starts or found.together is not None:
         return found
     if preempts is not None and preempts.jobs and is_known:
         then = _as_is(desk, preempts)
         if then.starts:
-            return replace(then, preempts=preempts, unread=found.unread)
+            return replace(then, preempts=preempts, unread=found.unread, silent=silent)
     return replace(found, changes=_changes(desk, found, most)) if most else found
 
 

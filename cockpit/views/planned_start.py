@@ -82,5 +82,7 @@ def _walls(found: PlannedStart) -> Iterator[str]:
 def _notes(found: PlannedStart) -> Iterator[str]:
     if found.together is not None:
         yield together_note(found.together, found.level)
+    for name in found.silent:
+        yield f"no pod was bound by a scheduler called {name} yet: whether it runs is not known"
     if found.unread:
         yield f"quota was not checked: {', '.join(item.words for item in found.unread)}"

@@ -159,9 +159,8 @@ def _at_creation(desk: Desk, offer: ChangeOffer, trees: Trees) -> Iterator[Findi
     for spec in () if is_there or Cause.SCHEDULING_GATE in told else specs:
         for gate in spec.get("schedulingGates") or ():
             yield tell(Cause.SCHEDULING_GATE, {"gate": gate.get("name", "")})
-    for name in sorted({str(one.get("schedulerName") or "") for one in specs}):
-        if not is_there and name and name not in (*DEFAULT_SCHEDULERS, *registry.schedulers()):
-            yield tell(Cause.NO_SUCH_SCHEDULER, {"name": name})
+    for name in () if is_there or desk.wanted.is_planned else silent_schedulers(specs, desk.view.store):
+        yield tell(Cause.NO_SUCH_SCHEDULER, {"name": name})
     job, parts = desk.wanted.job, offer.then.parts
     rolled = _rolled_out(desk, offer)
     if rolled is not None:
@@ -172,6 +171,15 @@ def _at_creation(desk: Desk, offer: ChangeOffer, trees: Trees) -> Iterator[Findi
         what = resource_word(lack.resource, lack.asked)
         names = {"quota": lack.quota, "asked": lack.asked, "what": what, "left": lack.left}
         yield tell(Cause.NAMESPACE_QUOTA_USED_UP, names, says="left")
+
+
+def silent_schedulers(specs: Iterable[Mapping[str, Any]], store: StoreReader) -> list[str]:
+    """Schedulers of these pod specs that are none of a known engine and have bound no pod yet."""
+    names = {str(spec.get("schedulerName") or "") for spec in specs}
+    names -= {"", *DEFAULT_SCHEDULERS, *registry.schedulers()}
+    if names:
+        names -= {pod.scheduler for pod in store.records(Kind.POD).values() if pod.node}
+    return sorted(names)
 
 
 def _rolled_out(desk: Desk, offer: ChangeOffer) -> Tree | None:

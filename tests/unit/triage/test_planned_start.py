@@ -60,6 +60,17 @@ def test_a_job_that_nothing_holds_is_said_to_fit() -> None:
     assert told(view_of([node("a"), node("b")]), planned(2)) == ["fits now on 2 nodes", "a x 1, b x 1"]
 
 
+def test_a_scheduler_that_has_bound_nothing_yet_is_doubted_and_is_no_wall() -> None:
+    mine = planned(2)
+    mine["spec"]["template"]["spec"]["schedulerName"] = "our-own"
+    fits, doubt, places = told(view_of([node("a"), node("b")]), mine)
+    assert (fits, places) == ("fits now on 2 nodes", "a x 1, b x 1")
+    assert doubt == "no pod was bound by a scheduler called our-own yet: whether it runs is not known"
+    (pod,) = [one for one in holding("x", "c") if one["kind"] == "Pod"]
+    pod["spec"]["schedulerName"] = "our-own"
+    assert told(view_of([node("a"), node("b"), node("c"), pod]), mine) == [fits, places]
+
+
 def test_quota_and_room() -> None:
     lines = told(view_of([node("a"), *queues(8, 4), *holding("x", "a", gpus=4)]), planned(is_queued=True))
     assert walls(lines) == [QUOTA, ROOM]
