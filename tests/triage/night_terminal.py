@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.triage.night import Incident, Night
 from tests.triage.night_server import night_served
+from tests.tui.folded import fold_details
 from tests.tui.pseudo_terminal import PseudoTerminal
 
 SIZES = ((80, 24), (200, 60))
@@ -18,6 +19,7 @@ def complaints_seen(seed: int, size: tuple[int, int]) -> list[str]:
     """What the terminal does not show: as many rows as incidents, each led on by `w` to what names it."""
     with tempfile.TemporaryDirectory() as folder, night_served(seed, Path(folder)) as (one, kubeconfig):
         home = {"XDG_STATE_HOME": f"{folder}/state", "XDG_CONFIG_HOME": f"{folder}/config"}
+        fold_details(Path(folder, "state", "gpu-cockpit"))  # what helps is to be seen on the page of `w`
         words = ["-m", "cockpit", "--context", "admin", "--write"]
         with PseudoTerminal(words, size, {"KUBECONFIG": str(kubeconfig), **home}) as terminal:
             missing = _walk(terminal, one)
@@ -29,21 +31,27 @@ def complaints_seen(seed: int, size: tuple[int, int]) -> list[str]:
 def _walk(terminal: PseudoTerminal, one: Night) -> list[str]:
     """Ask `w` of each row from the first to the last one. Ranks change while one walks, and a row that moves
     up is passed by: what is missing then is looked for once more."""
-    title = f"Needs a human {len(one.incidents)}"
-    terminal.shows(title, "enter open")
+    count = len(one.incidents)
+    titles = (f"Needs a human {count}", f"{count} causes ·")
+    """Of a list alone, and of one in a panel."""
+
+    def is_listed(seen: str) -> bool:
+        return any(title in seen for title in titles)
+
+    terminal.until(lambda seen: is_listed(seen) and "enter open" in seen, "all rows")
     missing = list(one.incidents)
     for _ in range(WALKS):
         terminal.press(FIRST_ROW)
         for _at in one.incidents:
             row = _row(terminal.lines)
             terminal.press("w")
-            terminal.until(lambda seen: title not in seen and _leads(seen), "what helps")
+            terminal.until(lambda seen: not is_listed(seen) and _leads(seen), "what helps")
             page = " ".join("\n".join([*row, *terminal.lines]).split())
             missing = [incident for incident in missing if not _is_named(incident, page)]
             if not missing:
                 return []
             terminal.press("escape")
-            terminal.until(lambda seen: title in seen and not _leads(seen), "the rows again")
+            terminal.until(lambda seen: is_listed(seen) and not _leads(seen), "the rows again")
             terminal.press("down")
     return [f"{incident.kind}: no row led to a page with {_names(incident)}" for incident in missing]
 

@@ -16,7 +16,7 @@ async def test_every_quantity_has_its_whole_legend(size: tuple[int, int]) -> Non
             await settle(pilot)
             drawn = looking.lines(app)
             assert f"Fleet by {metric.value}" in looking.text(app)
-            begin = next(at for at, line in enumerate(drawn) if "one cell per GPU, a block per node" in line)
+            begin = next(at for at, line in enumerate(drawn) if "one cell per " in line)
             is_one_line = any(word in drawn[begin] for word in ("shade:", "owner:", "priority,"))
             end = begin + (1 if is_one_line else 2)
             legend = "   ".join(line.strip() for line in drawn[begin:end])
