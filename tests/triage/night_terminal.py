@@ -62,7 +62,7 @@ def _leads(seen: str) -> bool:
 
 def _row(lines: list[str]) -> list[str]:
     """The line under the cursor, and at the foot its sentence where the line has no room for it."""
-    return [*(line for line in lines if line.startswith(_CURSOR)), *lines[-3:-1]]
+    return [*(line for line in lines if _CURSOR in line[:3]), *lines[-3:-1]]
 
 
 def _names(incident: Incident) -> tuple[str, ...]:

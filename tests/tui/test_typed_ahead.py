@@ -50,12 +50,15 @@ async def opened(
         yield app, pilot
 
 
+ASKING = "asking for a dry run"
+
+
 async def at_rest(app: ScriptedApp, pilot: Pilot[Any]) -> list[str]:
-    """The screen, once nothing of it changes any more."""
+    """The screen, once nothing of it changes any more and the server has answered."""
     before: list[str] = []
     for _ in range(60):
         await settle(pilot)
-        if (now := looking.lines(app)) == before:
+        if (now := looking.lines(app)) == before and ASKING not in looking.text(app):
             return now
         before = now
     raise AssertionError("it never came to rest\n" + "\n".join(before))
