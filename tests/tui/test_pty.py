@@ -69,7 +69,7 @@ def test_a_filter_by_keys_and_a_question_before_a_kill() -> None:
 
 def test_other_sizes_leave_nothing_behind() -> None:
     with scripted("--place", "now") as terminal:
-        before = terminal.shows("l40s", "one cell per GPU", "enter open")
+        before = terminal.shows("l40s", "one cell per ", "enter open")
         terminal.resize(200, 60)
         wide = terminal.shows("GPU quota", "team-b/gpu-lq", "api 12 ms", "enter open")
         assert len(wide) == 60 and wide[-1].startswith(" enter open")
