@@ -4,6 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.tui.folded import fold_details
 from tests.tui.pseudo_terminal import PseudoTerminal
 from tests.tui.seat import Seat
 
@@ -24,6 +25,7 @@ class Emulated(Seat):
             "XDG_STATE_HOME": str(folder / "state"),
             "XDG_CONFIG_HOME": str(folder / "config"),
         }
+        fold_details(folder / "state" / "gpu-cockpit")
         self._terminal = PseudoTerminal(["-m", "cockpit", *arguments], SIZE, told)
         self._lock = threading.Lock()
         self._is_over = threading.Event()

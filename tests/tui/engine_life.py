@@ -140,7 +140,6 @@ def life(terminal: Seat, ground: Ground, way: Way, word: str) -> None:
         until("a scheduler refused all of it", lambda: refused(ground, late, many), DEADLINE_SECONDS)
     assert bound(ground, late) == []
     terminal.keys("2")
-    terminal.keys("\\")  # the whole width for the list
     terminal.until_one_in_line(way.why, f"{NAMESPACE}/{late}", "queued")
     assert bound(ground, late) == []
 
