@@ -10,8 +10,11 @@ _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "fail
 def complete_spec(spec: Tree) -> Tree:
     """Everything a pod has whether it says so or not."""
     spec = _of_template(spec)
-    spec = each(spec, "containers", _requests_of_limits)
-    return each(spec, "initContainers", _requests_of_limits)
+    for key in ("containers", "initContainers"):
+        spec = each(spec, key, _requests_of_limits)
+        if spec.get("hostNetwork"):
+            spec = each(spec, key, _ports_of_the_host)
+    return spec
 
 
 def _of_template(spec: Tree) -> Tree:
@@ -79,6 +82,15 @@ def _requests_of_limits(container: Tree) -> Tree:
     if all(name in requests for name in limits):
         return container
     return {**container, "resources": {**resources, "requests": {**limits, **requests}}}
+
+
+def _ports_of_the_host(container: Tree) -> Tree:
+    """On the network of its host a port of a container is one of the host (defaultHostNetworkPorts)."""
+
+    def on_host(port: Tree) -> Tree:
+        return port if port.get("hostPort") else {**port, "hostPort": port.get("containerPort")}
+
+    return each(container, "ports", on_host)
 
 
 def _variable(variable: Tree) -> Tree:

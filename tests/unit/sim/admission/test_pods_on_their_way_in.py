@@ -1,9 +1,12 @@
 """What pods get and what they are refused for: priority, accounts, tolerations, bounds, pod security."""
 
+import pytest
+
 from cockpit.kube.resource import NAMESPACES, PODS
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import PRIORITY_CLASSES, SERVICE_ACCOUNTS
 from cockpit.sim.server.admission import keep_default_accounts, system_classes
+from cockpit.sim.server.builtin.pods import complete
 from cockpit.sim.server.request import Request
 from tests.unit.sim.admission.estate import SPACE, Estate, pod
 
@@ -77,3 +80,14 @@ def test_an_update_of_an_old_pod_is_not_judged_unless_its_images_change() -> Non
     estate.admit(PODS, labelled, old)
     other = {**old, "spec": {**old["spec"], "containers": [{"name": "c", "image": "other"}]}}
     assert "hostIPC=true" in estate.refusal(PODS, other, old)
+
+
+@pytest.mark.parametrize("is_on_host", [False, True])
+def test_on_the_hosts_network_each_port_is_one_of_the_host(is_on_host: bool) -> None:
+    def container(name: str) -> Tree:
+        return {"name": name, "image": "a:1", "ports": [{"containerPort": 6006}]}
+
+    made = {"hostNetwork": is_on_host, "containers": [container("a")], "initContainers": [container("b")]}
+    done = complete({"spec": made})["spec"]
+    ports = [done[key][0]["ports"][0].get("hostPort") for key in ("containers", "initContainers")]
+    assert ports == [6006 if is_on_host else None] * 2
