@@ -17,6 +17,8 @@ from cockpit.fit.shape import requests_of
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.quantity import parse_quantity
 
+ONLY_ROLE: Final = "main"
+"""Of the pods of an object that has one template, without a name."""
 _COUNTS: Final = ("replicas", "parallelism", "instances", "count")
 _ONE_UNLESS_SAID: Final = frozenset(
     (
@@ -129,7 +131,7 @@ class _Above(msgspec.Struct, frozen=True):
 
     counts: tuple[int | None, ...] = ()
     is_known: bool = False
-    role: str = "main"
+    role: str = ONLY_ROLE
     key: str = ""
 
 

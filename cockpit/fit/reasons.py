@@ -1,7 +1,7 @@
 """A fit answer in plain words: one sentence for a narrow place, lines for a form."""
 
 from cockpit.fit.gang import FitAnswer
-from cockpit.fit.pod_sets import ManifestPods, PodsAsked, UnknownNumber
+from cockpit.fit.pod_sets import ONLY_ROLE, ManifestPods, PodsAsked, UnknownNumber
 from cockpit.fit.preemption import Push
 from cockpit.fit.quota import Shortage
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
@@ -108,7 +108,8 @@ def room_lines(answer: FitAnswer) -> list[str]:
     missed = [part for part in answer.parts if part.missing]
     lines = []
     for item in missed:
-        text = f"misses {item.missing} of {item.part.count} {item.part.role}s"
+        role = "pod" if item.part.role == ONLY_ROLE else item.part.role
+        text = f"misses {item.missing} of {item.part.count} {role}s"
         lines.append(f"{text}: {', '.join(reasons)}" if reasons else text)
         reasons = []
     each, resource = answer.shape.gpus, answer.shape.gpu_resource

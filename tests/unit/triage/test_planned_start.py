@@ -60,6 +60,11 @@ def test_a_job_that_nothing_holds_is_said_to_fit() -> None:
     assert told(view_of([node("a"), node("b")]), planned(2)) == ["fits now on 2 nodes", "a x 1, b x 1"]
 
 
+def test_members_without_a_role_are_pods() -> None:
+    lines = told(view_of([node("a"), node("b")]), planned(3))
+    assert any(line.startswith("misses 1 of 3 pods") for line in lines), lines
+
+
 def test_a_scheduler_that_has_bound_nothing_yet_is_doubted_and_is_no_wall() -> None:
     mine = planned(2)
     mine["spec"]["template"]["spec"]["schedulerName"] = "our-own"
