@@ -129,7 +129,10 @@ def choose(kubeconfig: str | None, context: str | None, *, in_cluster: bool) -> 
         if in_cluster and not kubeconfig and not context:
             return None
         names = ", ".join(str(path) for path in wanted)
-        raise NoConnection(f"There is no kubeconfig at {names}; set KUBECONFIG or give --kubeconfig FILE.")
+        raise NoConnection(
+            f"There is no kubeconfig at {names}; set KUBECONFIG, give --kubeconfig FILE, "
+            "or run cockpit demo to look around."
+        )
     trees = {path: check(path) for path in present}
     notes = [note for path, tree in trees.items() for note in check_config(_entry(path, "", "", tree))]
     shown = ", ".join(str(path) for path in present)
