@@ -25,9 +25,9 @@ def test_jobs_from_the_first_frame_to_the_page_of_one(size: tuple[int, int]) -> 
     with scripted("--place", "jobs", size=size) as terminal:
         lines = terminal.shows("team-b/vision-pretr", "enter open", "/ filter", " GPUs", " Why")
         if size[0] >= 140:
-            assert any("Members" in line for line in lines), "the detail of a row beside the list"
+            terminal.shows("─ Members ─")  # the detail of a row beside the list
             terminal.press("\\")
-            lines = terminal.until(lambda seen: "Members" not in seen, "the list without its detail")
+            lines = terminal.until(lambda seen: seen.count(" team-") == 9, "the list without its detail")
         assert len(lines) == size[1]
         assert lines[0].startswith(" prod-eu · ") and lines[0].rstrip().endswith("ro")
         assert "▎2 Jobs 1◔" in lines[1] and " 3 Nodes 2▲" in lines[1]
