@@ -1,7 +1,7 @@
 """What needs a human about nodes, jobs, and pods that are part of no job's row."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -42,6 +42,8 @@ _FINDING: dict[str, str] = {
     Cause.GPU_STACK_DOWN: "node-gpus-lost",
     Cause.NODE_PRESSURE: "node-pressure",
 }
+JOB_IDLE: Final = "job-idle"
+"""That a running job does nothing, by its trace or by its cards alone."""
 _BAD_SIGNS = (node_signs.RECLAIMED, node_signs.BLOCKED)
 
 
@@ -297,7 +299,7 @@ def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) 
     else:
         tail = f"; {found.missing_words}" if found.missing else ""
         sentence = f"{counted(job.gpus_allocated, 'GPU')} allocated, duty 0%{kept}{tail}"
-    return _about(job, "job-idle", sentence, remedies, since=since, is_bad=False, gpus=job.gpus_allocated)
+    return _about(job, JOB_IDLE, sentence, remedies, since=since, is_bad=False, gpus=job.gpus_allocated)
 
 
 def _starved(job: Job, store: StoreReader) -> Finding | None:

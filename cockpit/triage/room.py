@@ -51,7 +51,7 @@ def of_others(sifted: Sifted, context: Context) -> Finding:
 
 
 def others_beyond_nodes(sifted: Sifted, context: Context) -> Iterator[Finding]:
-    """Each resource besides GPUs of which no node that suits the pod has enough, whatever state it is in."""
+    """Each resource other than GPUs of which no suitable node has enough, in whatever state the nodes are."""
     out = ("selector", "offers")
     nodes = [one.look.node for one in sifted.looks.values() if one.step not in out]
     if not all(node.allocatable for node in nodes):  # what such a node offers is not known

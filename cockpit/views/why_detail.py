@@ -5,6 +5,7 @@ from cockpit_widgets.types import Cell, Line, ToneLine
 
 from cockpit.model.finding import Finding
 from cockpit.triage.context import ClusterView
+from cockpit.triage.now_findings import JOB_IDLE
 from cockpit.triage.troubles import Trouble
 from cockpit.views import detail, why
 from cockpit.views.attention import remedies, sentence
@@ -26,8 +27,9 @@ def finding_detail(
         return words
     page = why.page(verdict, view)
     own = () if verdict.is_trouble else (ToneLine(sentence(row, now_seconds), "strong"),)
+    is_fuller = bool(own) and found.finding == JOB_IDLE and bool(verdict.sentence)  # than what *why* says
     parts: tuple[Part, ...] = (
-        detail.text((*own, *page.head)),
+        detail.text((*own, *page.head[is_fuller:])),
         _offers(page),
         detail.text(page.rest, _REST_INDENT),
     )

@@ -124,7 +124,7 @@ def edit_offer(  # noqa: PLR0917 - what an offer is, and of what
     target: Subject | None = None,
 ) -> ChangeOffers:
     """The offer to give the job other lines (`without the host port 80`); none where its object was not read,
-    or has no such lines. A job that is there is made anew with them."""
+    or has no such lines. A job that exists is recreated with them."""
     tree, found = own_object(desk), list(operations)
     then_tree = edited(tree, found) if tree is not None and found else None
     parts = () if then_tree is None else planned_gang(then_tree, desk.wanted.namespace)

@@ -132,6 +132,26 @@ def test_a_finding_without_a_page_says_what_its_row_says() -> None:
     assert "unreachable" in text(finding_detail(trouble, None, None, NOW))
 
 
+def test_that_a_job_idles_is_said_once_and_beside_another_row_both_stand() -> None:
+    made = cluster()
+    view = ClusterView(store=made, jobs=JobIndex(made), now_seconds=NOW)
+    about = Subject("job", "team-a", "llm")
+    verdict = Finding(subject=about, sentence="idle: 4 GPUs at 0% duty", state="running")
+    for finding, times in (("job-idle", 1), ("job-starved", 2)):
+        sentence = "4 GPUs at 0% duty, 35 GiB kept"
+        row = Finding(subject=about, finding=finding, row="k", sentence=sentence, is_bad=False)
+        drawn = text(
+            finding_detail(Trouble(found=row, first_seconds=NOW, last_seconds=NOW), verdict, view, NOW)
+        )
+        assert (drawn.count("4 GPUs at 0% duty"), "35 GiB kept" in drawn) == (times, True), drawn
+    row = Finding(
+        subject=about, finding="job-idle", row="k", sentence="4 GPUs allocated, duty 0%", is_bad=False
+    )
+    unjudged = Finding(subject=about, state="running")
+    drawn = text(finding_detail(Trouble(found=row, first_seconds=NOW, last_seconds=NOW), unjudged, view, NOW))
+    assert "duty 0%" in drawn and "nothing blocks it" in drawn
+
+
 def test_parts_without_content_leave_no_gap() -> None:
     found = Detail(
         "x", "", (detail.pairs(()), detail.pairs([Pair("a", "b")]), detail.text(()), detail.text(["c"]))
