@@ -36,6 +36,7 @@ class AuditScreen(ReadPlace):
     read_seconds = 5.0
     reading = "reading the audit log ..."
     said_column = "sentence"
+    needs_cluster = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -46,6 +46,8 @@ class TablePlace(Place):
         *bindings("open", "filter", "sort", "reverse", "order.own", "columns", "detail", *EVERYWHERE)
     ]
     has_detail: ClassVar[bool] = False
+    needs_cluster: ClassVar[bool] = True
+    """Rows are the cluster's: where it cannot be reached, that is why there are none."""
     has_filter = True
     said_column: ClassVar[str] = ""
     """The column whose cell holds the sentence of `said`; empty when no column does."""
@@ -133,7 +135,8 @@ class TablePlace(Place):
         source, empty = self.source()
         table = self.table
         table.hold_top(self.holds_top())
-        table.set_placeholder(self._hidden(source) or self.cockpit.cluster.trouble or empty)
+        trouble = self.cockpit.cluster.trouble if self.needs_cluster else ""
+        table.set_placeholder(self._hidden(source) or trouble or empty)
         table.set_sort(self.state.sort, self.state.descending)
         table.set_source(source)
         if self.has_detail:

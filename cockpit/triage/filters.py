@@ -77,7 +77,7 @@ def of_pods(shape: Shape, count: int, context: Context) -> Iterator[Finding]:
 
 
 def _may_come(shape: Shape, context: Context) -> bool:
-    """Whether a pool that may grow would serve such a pod: what its new nodes bring is not known to be absent."""
+    """Whether a pool that may grow would serve such a pod: nothing is known to be absent from new nodes."""
     pools = serving(shape, context.store, context.now_seconds, context.around) or ()
     return any(one.may_grow for one in pools)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cockpit.attach import Link
 from cockpit.errors import BadInput
 from cockpit.local_state.audit import Audit, DamagedLine, Entry
 from cockpit.local_state.line_file import Stamp
@@ -33,6 +34,14 @@ async def test_a_filter_that_hides_all_does_not_say_that_nothing_was_done(tmp_pa
         await settle(pilot)
         assert "Nothing was changed" not in looking.text(app)
         assert "None of 2 actions matches 'absent'" in looking.text(app)
+
+
+async def test_the_log_of_this_host_is_listed_without_a_cluster(tmp_path: Path) -> None:
+    app = ScriptedApp(None, place="audit", state_folder=tmp_path)
+    app.attachment.link, app.attachment.sentence = Link.WAITING, "The API server does not answer."
+    async with app.run_test(size=SIZE) as pilot:
+        await until(app, pilot, lambda: "Nothing was changed" in looking.flat(app))
+        assert "does not answer. Retrying" not in looking.flat(app)
 
 
 async def test_a_filter_that_hides_alike_rows_does_not_say_that_few_are_left() -> None:
