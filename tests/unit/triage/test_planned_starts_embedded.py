@@ -141,30 +141,9 @@ class World:
             case "tolerate":
                 spec["tolerations"] = [{"key": "team", "operator": "Exists"}]
             case "more_nodes":
-                like = await self.port.get(NODES, "", change.target.name)
-                for number in range(int(change.words.partition(" ")[0])):
-                    name = f"more-{number}"
-                    labels = {**like["metadata"]["labels"], "kubernetes.io/hostname": name}
-                    await self.put(
-                        {
-                            **{
-                                "apiVersion": "v1",
-                                "kind": "Node",
-                                "metadata": {"name": name, "labels": labels},
-                            },
-                            **{"spec": {"taints": like["spec"].get("taints")}, "status": like["status"]},
-                        }
-                    )
+                await self.more_nodes(change.target.name, change.words)
             case "raise_quota":
-                tree = await self.port.get(CLUSTER_QUEUES, "", change.target.name)
-                groups = tree["spec"]["resourceGroups"]
-                for flavor, amount in re.findall(r"in flavor (\w+) to (\d+)", change.words):
-                    for one in (each for each in groups[0]["flavors"] if each["name"] == flavor):
-                        for row in (each for each in one["resources"] if each["name"] == NVIDIA):
-                            row["nominalQuota"] = amount
-                await self.port.patch(
-                    CLUSTER_QUEUES, "", change.target.name, {"spec": {"resourceGroups": groups}}
-                )
+                await self.raise_quota(change.target.name, change.words)
             case "resume_queue":
                 patch = {"spec": {"stopPolicy": "None"}}
                 await self.port.patch(CLUSTER_QUEUES, "", change.target.name, patch)
@@ -174,6 +153,27 @@ class World:
                 raise AssertionError(change)
         await self.engine.advance(5.0)
         return manifest
+
+    async def more_nodes(self, like_name: str, words: str) -> None:
+        """As many nodes as the words count, like that one."""
+        like = await self.port.get(NODES, "", like_name)
+        for number in range(int(words.partition(" ")[0])):
+            name = f"more-{number}"
+            labels = {**like["metadata"]["labels"], "kubernetes.io/hostname": name}
+            metadata = {"name": name, "labels": labels}
+            spec = {"taints": like["spec"].get("taints")}
+            made = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec}
+            await self.put({**made, "status": like["status"]})
+
+    async def raise_quota(self, name: str, words: str) -> None:
+        """The GPU quota of the flavors that the words name."""
+        tree = await self.port.get(CLUSTER_QUEUES, "", name)
+        groups = tree["spec"]["resourceGroups"]
+        for flavor, amount in re.findall(r"in flavor (\w+) to (\d+)", words):
+            for one in (each for each in groups[0]["flavors"] if each["name"] == flavor):
+                for row in (each for each in one["resources"] if each["name"] == NVIDIA):
+                    row["nominalQuota"] = amount
+        await self.port.patch(CLUSTER_QUEUES, "", name, {"spec": {"resourceGroups": groups}})
 
 
 def queue(name: str, quota: dict[str, int], **spec: Any) -> list[Tree]:
