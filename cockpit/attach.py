@@ -115,6 +115,7 @@ class Attachment:
         self.access: AccessReviews | None = None  # what this user may do here; None while not attached
         self.link = Link.IDLE
         self.sentence = ""
+        self._named = options.context or ""
         self._rng = rng
         self._changed = changed
         self._big_lists_came = listed or changed
@@ -197,7 +198,7 @@ class Attachment:
     @property
     def context(self) -> str:
         """Name of the context, "" where the kubeconfig says it and was not read yet."""
-        return self.session.context if self.session is not None else self.options.context or ""
+        return self.session.context if self.session is not None else self._named
 
     @property
     def trust(self) -> Trust | None:
@@ -330,8 +331,13 @@ class Attachment:
             context=self.options.context,
             read_only=not self.options.write,
             logins=self._logins,
+            named=self._take_name,
         )
         return await opened(options, self.clock)
+
+    def _take_name(self, context: str) -> None:
+        """Keep the name of the context that is tried; called in the thread that reads the kubeconfig."""
+        self._named = context
 
     def _reviews(self, session: "ApiSession") -> "AccessReviews":
         from cockpit.connection import AccessReviews

@@ -9,6 +9,7 @@ TLS context holds them.
 import asyncio
 import os
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -391,11 +392,17 @@ def _own_namespace() -> str:
         return ""
 
 
-def prepare(clock: Clock, kubeconfig: str | None, context: str | None, logins: Logins) -> Credentials:
+def prepare(
+    clock: Clock,
+    kubeconfig: str | None,
+    context: str | None,
+    logins: Logins,
+    named: Callable[[str], None] = lambda _name: None,
+) -> Credentials:
     """Credentials of the chosen context, not yet loaded; in-cluster when there is no kubeconfig but a pod's
-    environment. Raises NoConnection. Blocking (files): call it in a thread."""
+    environment. `named` as for `choose`. Raises NoConnection. Blocking (files): call it in a thread."""
     configuration = Configuration()
-    chosen = choose(kubeconfig, context, in_cluster=SERVICE_HOST_ENV_NAME in os.environ)
+    chosen = choose(kubeconfig, context, in_cluster=SERVICE_HOST_ENV_NAME in os.environ, named=named)
     if chosen is not None:
         return Credentials(clock, configuration, chosen, logins)
     try:

@@ -4,7 +4,7 @@ Does not import the `kubernetes` package.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +116,15 @@ def _check_section(path: Path, section: str, entries: Any) -> None:
         names.add(entry["name"])
 
 
-def choose(kubeconfig: str | None, context: str | None, *, in_cluster: bool) -> Chosen | None:
+def choose(
+    kubeconfig: str | None,
+    context: str | None,
+    *,
+    in_cluster: bool,
+    named: Callable[[str], None] = lambda _name: None,
+) -> Chosen | None:
     """The chosen context of the kubeconfig; None when there is no file and the process runs in a cluster.
+    `named` is called with its name as soon as that is known, also where it cannot be used.
 
     Of several files the first that names an entry, or the current context, counts. Raises NoConnection for a
     missing or broken file, for an unknown context (naming the nearest) and for a field that cannot be
@@ -145,6 +152,7 @@ def choose(kubeconfig: str | None, context: str | None, *, in_cluster: bool) -> 
     known = nearest_words(current, contexts)
     if not current:
         raise NoConnection(f"The kubeconfig {shown} has no current-context; choose with --context ({known}).")
+    named(clean(current, 253))
     if current not in contexts:
         raise NoConnection(f"There is no context {clean(current, 253)!r} in {shown}; {known}")
     picked, more = context_fields(contexts[current])

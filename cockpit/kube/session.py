@@ -59,6 +59,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     user_agent: str = f"gpu-cockpit/{__version__}"
     check: bool = True  # ask for /version before the session is handed out
     logins: Logins | None = None  # None: a plugin has no terminal, and what it gives is not kept
+    named: Callable[[str], None] = lambda _name: None  # called with the context's name, before it is used
 
 
 class _Request(msgspec.Struct):
@@ -435,7 +436,9 @@ async def open_session(options: SessionOptions, clock: Clock) -> ApiSession:
     thread, so the event loop is never held up.
     """
     logins = options.logins or Logins()
-    credentials = await asyncio.to_thread(prepare, clock, options.kubeconfig, options.context, logins)
+    credentials = await asyncio.to_thread(
+        prepare, clock, options.kubeconfig, options.context, logins, options.named
+    )
     await credentials.first_load()
     session = ApiSession(credentials, options, clock)
     if options.check:

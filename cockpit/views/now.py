@@ -74,10 +74,12 @@ def header(
 ) -> tuple[Segments, Segments]:
     """The header line as (left, right): context, the screen's `heading`, nodes, what the GPUs do; API, age of
     the data, read-only. In front of it a mark while the server's identity is not verified."""
-    context = attached.context or "no context"
+    # without a name and a sentence the kubeconfig is being read
+    context = attached.context or ("no context" if attached.sentence else "")
     acts_as = attached.acts_as
     identity = () if acts_as is None else (StatusSegment(f"as {acts_as.user}", "warn", 1),)
-    left = [StatusSegment(context, "strong", 1), *identity, *heading]
+    name = (StatusSegment(context, "strong", 1),) if context else ()
+    left = [*name, *identity, *heading]
     if attached.trust is not None and attached.trust is not Trust.VERIFIED:
         left.insert(0, StatusSegment(f"▲ {UNTRUSTED[attached.trust]}", "bad", 1))
     if not attached.is_connected:

@@ -33,8 +33,8 @@ SURROUNDINGS: tuple[dict[str, str], ...] = (
     {"TERM": "xterm"},
 )
 ON_WHILE_IT_RUNS = ("1049", "1000", "1003", "1006", "2004")
-NAME = b"no context"
-"""What stands in the first line of the page while no server has answered."""
+FIRST_KEY = b"enter"
+"""In the footer of the first page, in every size and while no server has answered."""
 
 
 def press(key: bytes) -> Callable[[int, int], None]:
@@ -122,7 +122,7 @@ def session(rng: random.Random, kubeconfig: Path) -> dict[str, object]:
     while has_ended is None and time.monotonic() < deadline:
         if select.select([master], [], [], 0.02)[0]:
             sent += os.read(master, 1 << 16)
-        if NAME in sent and modes(sent).get("1049"):
+        if FIRST_KEY in sent and modes(sent).get("1049"):
             ENDS[end](pid, master)
             is_open = end != "cut"
             break

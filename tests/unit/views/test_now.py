@@ -115,6 +115,7 @@ def test_shares_add_up(
 class Link(enum.Enum):
     CONNECTING = "connecting"
     ATTACHED = "connected"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,9 @@ def test_a_header_without_a_connection() -> None:
     assert words(left) == "dev · connecting · The server cannot be reached."
     assert words(right) == "no data yet · ro"
     left, _ = now.header(Attached(store(), False, "", None, Link.CONNECTING), NOW)
-    assert left[0].text == "no context"
+    assert words(left) == "connecting"
+    left, _ = now.header(Attached(store(), False, "", None, Link.FAILED, "There is none."), NOW)
+    assert words(left) == "no context · failed · There is none."
 
 
 def test_a_cluster_without_gpus_says_so() -> None:
