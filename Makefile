@@ -56,7 +56,6 @@ test-real: $(STAMP)
 	$(BIN)/python -m tests.real
 
 test-all: test
-	$(BIN)/python -m tests.fuzz --requests 10000 --seeds 3
 	$(BIN)/python -m tests.real --whole --table tests/RESULTS.md
 	$(BIN)/python -m tests.reliability
 	$(BIN)/python -m tests.soak --seed 2
@@ -77,7 +76,6 @@ bench: $(STAMP)
 	$(BIN)/python -m tests.bench.waiting
 	$(BIN)/python -m tests.bench.changing
 	$(BIN)/python -m tests.bench.ends
-	$(BIN)/python -m tests.bench.hostile
 	$(BIN)/python -m tests.bench.idle
 
 screenshots: $(STAMP)

@@ -9,14 +9,15 @@ from cockpit.clock import Clock
 from cockpit.kube.resource import NAMESPACES
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.kinds import Kinds, ServedKind
-from cockpit.sim.server.limits import MOST_OBJECT_BYTES, MOST_STORED_BYTES, too_large, weight_of
 from cockpit.sim.server.patch.managed import update_managed
 from cockpit.sim.server.refusals import forbidden, not_found, unknown_path
 from cockpit.sim.server.request import SYSTEM, Request
-from cockpit.sim.server.storage import AS_USUAL, Key, Storage, Stored, key_of
+from cockpit.sim.server.storage import Key, Storage, Stored, key_of
 from cockpit.sim.times import rfc3339
 
 _encode = msgspec.json.Encoder().encode
+_MOST_OBJECT_BYTES = 3 * 512 * 1024
+"""Of an object that a client stores, as JSON (the default of etcd's --max-request-bytes)."""
 
 Admission = Callable[[Request, Tree, Tree | None], Tree]
 """(request, new tree, old tree or None) -> tree to store. Raises PortError to refuse. Called for create,
@@ -117,27 +118,12 @@ class Core:
             else:
                 tree["metadata"]["resourceVersion"] = str(version)
             return Stored(key, tree, version)
-        weight = self._weighed(kind, key, tree, request)
+        # What actors write is made of what clients were let write.
+        if request.user is not SYSTEM and len(_encode(tree)) > _MOST_OBJECT_BYTES:
+            raise PortError(413, "RequestEntityTooLarge", "etcdserver: request is too large")
         if kind.to_stored is None:
-            return self.storage.put(kind.shelf, key, tree, weight)
-        return served(kind, self.storage.put(kind.shelf, key, kind.to_stored(tree), weight))
-
-    def _weighed(self, kind: ServedKind, key: Key, tree: Tree, request: Request) -> int:
-        """What a tree takes in memory. Raises PortError 413 and 507 for what etcd would not take.
-
-        What actors write is not looked at: it is made of what clients were let write.
-        """
-        if request.user is SYSTEM:
-            return AS_USUAL
-        data = _encode(tree)
-        if len(data) > MOST_OBJECT_BYTES:
-            raise too_large("etcdserver: request is too large")
-        weight = weight_of(data)
-        before = self.storage.shelf(kind.shelf).objects.get(key)
-        is_more = before is None or weight > before.weight
-        if is_more and self.storage.weight + weight > MOST_STORED_BYTES:
-            raise PortError(507, "", "etcdserver: mvcc: database space exceeded")
-        return weight
+            return self.storage.put(kind.shelf, key, tree)
+        return served(kind, self.storage.put(kind.shelf, key, kind.to_stored(tree)))
 
     def remove(self, kind: ServedKind, key: Key, request: Request) -> Stored:
         """Take away (but for a dry run). Answers the last state as served."""

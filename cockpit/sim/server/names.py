@@ -5,8 +5,7 @@ Rules and texts: apimachinery pkg/util/validation and pkg/api/validation.
 
 import re
 from collections.abc import Callable
-
-from cockpit.sim.server.limits import remembered
+from functools import lru_cache
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -93,7 +92,7 @@ def generated_faults(prefix: str, rule: str) -> list[str]:
     return RULES[rule](masked)
 
 
-@remembered(4096)
+@lru_cache(4096)
 def _key_faults(key: str) -> tuple[str, ...]:
     parts = key.split("/")
     if len(parts) > 2:
@@ -122,7 +121,7 @@ def label_key_faults(key: str) -> list[str]:
     return list(_key_faults(key))
 
 
-@remembered(4096)
+@lru_cache(4096)
 def _value_faults(value: str) -> tuple[str, ...]:
     faults = () if len(value) <= 63 else (_most(63),)
     return faults if _is_value(value) else (*faults, _VALUE_TEXT)

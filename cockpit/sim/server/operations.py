@@ -12,7 +12,6 @@ from cockpit.sim.server.core import Admission, Core, WriteOutcome, served
 from cockpit.sim.server.deleting import delete
 from cockpit.sim.server.eviction import evict
 from cockpit.sim.server.kinds import ServedKind
-from cockpit.sim.server.limits import METER
 from cockpit.sim.server.listing import Listing, list_page
 from cockpit.sim.server.patch.apply import apply
 from cockpit.sim.server.patch.json_patch import json_patch
@@ -68,7 +67,6 @@ class Operations(Core):
         """
         return watch(self.storage, self.kind(request), request.namespace, options, watched)
 
-    @METER.counted
     def create(self, request: Request, tree: Tree) -> WriteOutcome:
         """A new object; or the subresources `binding` and `eviction` of a pod (`request.name`)."""
         kind = self.kind(request)
@@ -82,7 +80,6 @@ class Operations(Core):
             case _:
                 raise unknown_path()
 
-    @METER.counted
     def replace(self, request: Request, tree: Tree) -> WriteOutcome:
         """PUT: of the object, its `status` or its `scale`."""
         kind = self.kind(request)
@@ -100,7 +97,6 @@ class Operations(Core):
                 raise other_uid(kind, request, uid, "")
         return create(self, kind, request, self._unversioned(self._named(request, tree)))
 
-    @METER.counted
     def patch(self, request: Request, patch: Patch, type: PatchType) -> WriteOutcome:  # noqa: A002
         """PATCH: of the object, its `status` or its `scale`."""
         kind = self.kind(request)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import PortError
-from cockpit.sim.server.limits import MOST_FAULTS
 
 _MOST_QUOTED_LETTERS = 20_000
 Cause = dict[str, str]
@@ -60,7 +59,6 @@ def unsupported_media(message: str) -> PortError:
 def invalid(resource: Resource, name: str, causes: Sequence[Cause]) -> PortError:
     """422 with a cause for every field: `Job.batch "x" is invalid: spec.a: Required value`."""
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-    causes = causes[:MOST_FAULTS]
     told = list(dict.fromkeys(f"{cause['field']}: {cause['message']}" for cause in causes))
     text = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     return PortError(422, "Invalid", f'{kind} "{name}" is invalid: {text}', causes)

@@ -25,6 +25,8 @@ from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.rbac.tokens import Tokens, shipped_users
 
 if TYPE_CHECKING:
+    import ssl
+
     from aiohttp import web
 
     from cockpit.sim.faults.embedded import FaultLayer
@@ -73,13 +75,11 @@ async def serving(
     port: int = 0,
     has_accounts: bool = True,
     has_quotas: bool = True,
-    machine: Clock | None = None,
 ) -> AsyncIterator[Embedded]:
     """Serves until the block ends. `folder` gets certificates, `kubeconfig` and `audit.log`.
 
-    `clock` and `random` are the cluster's, `machine` is the clock by which clients are waited for (by
-    default the system's); secrets come from the machine. Port 0 means any. Raises BadInput when the folder
-    cannot be written or the port is taken.
+    `clock` and `random` are the cluster's; secrets come from the machine. Port 0 means any. Raises BadInput
+    when the folder cannot be written or the port is taken.
     """
     listening = _listening(port)
     try:
@@ -101,14 +101,12 @@ async def serving(
             tokens=tokens,
             certificates=certificates,
             address=f"{host}:{number}",
-            machine=machine or SystemClock(),
         )
     except BaseException:
         listening.close()
         raise
     faults = _fault_layer(context)
-    runner = await _speaking(context, faults)
-    taking = asyncio.create_task(context.connections.serve(listening, server_context(certificates)))
+    runner = await _speaking(context, faults, listening, server_context(certificates))
     try:
         yield Embedded(
             url=url,
@@ -122,14 +120,8 @@ async def serving(
             faults=faults,
         )
     finally:
-        await _ended(taking, context, runner)
-
-
-async def _ended(taking: asyncio.Task[None], context: "ServerContext", runner: "web.AppRunner") -> None:
-    taking.cancel()
-    await asyncio.gather(taking, return_exceptions=True)
-    await context.close()
-    await runner.cleanup()
+        await context.close()
+        await runner.cleanup()
 
 
 def _listening(port: int) -> socket.socket:
@@ -160,10 +152,8 @@ def _context(
     tokens: Tokens,
     certificates: Certificates,
     address: str,
-    machine: Clock,
 ) -> "ServerContext":
     from cockpit.sim.server.http.audit import ServerAuditLog
-    from cockpit.sim.server.http.connections import Connections
     from cockpit.sim.server.http.discovery import Discovery
     from cockpit.sim.server.http.openapi import OpenAPI
     from cockpit.sim.server.http.server_context import ServerContext
@@ -181,7 +171,6 @@ def _context(
         documents=OpenAPI(operations.kinds, operations.storage),
         kubelet_tls=kubelet_context(certificates),
         stopping=asyncio.Event(),
-        connections=Connections(machine),
         ends={},
     )
     operations.kinds.listeners.append(made.look_around)
@@ -198,7 +187,9 @@ def _fault_layer(context: "ServerContext") -> "FaultLayer":
     return FaultLayer(context.clock, user_of=user_of)
 
 
-async def _speaking(context: "ServerContext", faults: "FaultLayer") -> "web.AppRunner":
+async def _speaking(
+    context: "ServerContext", faults: "FaultLayer", listening: socket.socket, tls: "ssl.SSLContext"
+) -> "web.AppRunner":
     """What speaks HTTP on each connection. Bodies are taken as sent: kube-apiserver unpacks none either."""
     from aiohttp import web
 
@@ -216,5 +207,5 @@ async def _speaking(context: "ServerContext", faults: "FaultLayer") -> "web.AppR
         auto_decompress=False,
     )
     await runner.setup()
-    context.connections.speak = runner.server
+    await web.SockSite(runner, listening, ssl_context=tls, backlog=_BACKLOG).start()
     return runner

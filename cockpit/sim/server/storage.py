@@ -13,7 +13,6 @@ import msgspec
 
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import ChangeType, Tree
-from cockpit.sim.server.limits import MOST_PAST_BYTES
 
 
 class Versioned(Protocol):
@@ -55,17 +54,6 @@ class History(Generic[C]):
             raise LookupError(version)
         return self._commits[bisect_right(self._versions, version) :]
 
-    def halve(self, weight: Callable[[C], int]) -> int:
-        """Forget the older half by weight; answers the weight of what is left."""
-        left = sum(weight(one) for one in self._commits)
-        half, end = left / 2, 0
-        while left > half and end < len(self._commits):
-            left -= weight(self._commits[end])
-            end += 1
-        if end:
-            self.compact(self._versions[end - 1])
-        return left
-
     def compact(self, version: int) -> None:
         """Forget what happened up to and at `version`."""
         end = bisect_right(self._versions, version)
@@ -77,23 +65,18 @@ class History(Generic[C]):
 Key = str
 """`namespace/name`, or the name of what has no namespace: also the order of lists, as in etcd."""
 
-AS_USUAL = 2048
-"""What an object of an actor takes: most of it is shared with what it was made from."""
-
 _encode = msgspec.json.Encoder().encode
 
 
 class Stored:
     """One version of one object."""
 
-    __slots__ = ("_json", "key", "tree", "version", "weight")
+    __slots__ = ("_json", "key", "tree", "version")
 
-    def __init__(self, key: Key, tree: Tree, version: int, weight: int = AS_USUAL) -> None:
-        """`weight` is about what it takes in memory, in bytes."""
+    def __init__(self, key: Key, tree: Tree, version: int) -> None:
         self.key = key
         self.tree = tree
         self.version = version
-        self.weight = weight
         self._json: bytes | None = None
 
     @property
@@ -159,8 +142,6 @@ class Storage:
 
     def __init__(self, *, history_length: int = 20_000) -> None:
         self.version = 1
-        self.weight = 0
-        self._past_weight = 0
         self._shelves: dict[Resource, Shelf] = {}
         self._history_length = history_length
         self._listener_count = 0
@@ -182,14 +163,13 @@ class Storage:
         """Those that were ever written to or asked for, oldest first."""
         return list(self._shelves)
 
-    def put(self, resource: Resource, key: Key, tree: Tree, weight: int = AS_USUAL) -> Stored:
+    def put(self, resource: Resource, key: Key, tree: Tree) -> Stored:
         """Store a new version; writes its number into the tree's metadata, which must be the caller's own."""
         shelf = self.shelf(resource)
         before = shelf.objects.get(key)
         self.version += 1
         tree["metadata"]["resourceVersion"] = str(self.version)
-        after = Stored(key, tree, self.version, weight)
-        self.weight += weight - (before.weight if before else 0)
+        after = Stored(key, tree, self.version)
         if before is None:
             insort(shelf.keys, key)
         shelf.objects[key] = after
@@ -204,7 +184,6 @@ class Storage:
         del shelf.keys[bisect_left(shelf.keys, key)]
         self.version += 1
         after = at_version(before, self.version)
-        self.weight -= before.weight
         self._tell(shelf, Commit(resource, ChangeType.DELETED, before, after))
         return after
 
@@ -225,16 +204,9 @@ class Storage:
         for shelf in self._shelves.values():
             shelf.history.compact(self.version)
 
-    def _forget(self) -> None:
-        """Drops the older half of what is remembered, so that no writer fills the memory with versions."""
-        self._past_weight = sum(shelf.history.halve(_weight_before) for shelf in self._shelves.values())
-
     def _tell(self, shelf: Shelf, commit: Commit) -> None:
         """Everybody hears of commits in their order, also of those that a listener makes."""
         shelf.history.append(commit)
-        self._past_weight += _weight_before(commit)
-        if self._past_weight > MOST_PAST_BYTES:
-            self._forget()
         self._untold.append((shelf, commit))
         if self._is_telling:
             return
@@ -249,13 +221,8 @@ class Storage:
             self._is_telling = False
 
 
-def _weight_before(commit: Commit) -> int:
-    """What remembering a commit holds in memory beyond what an actor's change does."""
-    return max(0, commit.before.weight - AS_USUAL) if commit.before else 0
-
-
 def at_version(stored: Stored, version: int) -> Stored:
     """The same object under another version."""
     tree = dict(stored.tree)
     tree["metadata"] = {**tree["metadata"], "resourceVersion": str(version)}
-    return Stored(stored.key, tree, version, stored.weight)
+    return Stored(stored.key, tree, version)

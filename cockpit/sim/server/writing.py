@@ -5,7 +5,6 @@ update: the new tree over the old -> what may not be changed is put back -> rule
 """
 
 from collections.abc import Callable
-from itertools import islice
 
 import msgspec
 
@@ -15,7 +14,6 @@ from cockpit.sim.resources import BUDGETS, NEW_EVENTS
 from cockpit.sim.server.core import Core, WriteOutcome, object_key, served
 from cockpit.sim.server.json_values import json_type
 from cockpit.sim.server.kinds import ServedKind
-from cockpit.sim.server.limits import MOST_FAULTS
 from cockpit.sim.server.object_meta import (
     created,
     faults_at_create,
@@ -102,7 +100,7 @@ def _create(
 def _create_faults(kind: ServedKind, tree: Tree) -> list[Cause]:
     own, general = (
         _faults(kind, tree, None),
-        list(islice(faults_at_create(tree["metadata"], kind), MOST_FAULTS)),
+        list(faults_at_create(tree["metadata"], kind)),
     )
     if kind.resource == NEW_EVENTS:
         story = list(kind.checks[0](tree, None))
@@ -178,7 +176,7 @@ def _named(core: Core, kind: ServedKind, request: Request, tree: Tree) -> Tree:
 
 
 def _faults(kind: ServedKind, tree: Tree, old: Tree | None) -> list[Cause]:
-    return list(islice((cause for check in kind.checks for cause in check(tree, old)), MOST_FAULTS))
+    return [cause for check in kind.checks for cause in check(tree, old)]
 
 
 class UpdateSource(msgspec.Struct, frozen=True):
@@ -319,10 +317,10 @@ def _update_faults(kind: ServedKind, new: Tree, old: Tree, is_status: bool) -> l
     causes: list[Cause] = []
     if new["metadata"] is not old["metadata"]:
         # The real server checks metadata twice and tells both.
-        causes.extend(2 * list(islice(faults_at_update(new["metadata"], old["metadata"], kind), MOST_FAULTS)))
+        causes.extend(2 * list(faults_at_update(new["metadata"], old["metadata"], kind)))
     for check in kind.status_checks if is_status else kind.checks:
-        causes.extend(islice(check(new, old), MOST_FAULTS))
-    return causes[:MOST_FAULTS]
+        causes.extend(check(new, old))
+    return causes
 
 
 def _has_changed(kind: ServedKind, new: Tree, old: Tree) -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from io import BytesIO
 from typing import Any
 
 from aiohttp import web
@@ -18,7 +17,6 @@ COMMON = {"Cache-Control": "no-cache, private"}
 _MOST_WARNED_LETTERS, _MOST_LETTERS_CUT = 4096, 256
 _MOST_WARNINGS = 64
 """Python's http.client takes no answer of more than 100 headers."""
-_LARGE_BYTES = 256 * 1024
 _GZIP_BYTES = 128 * 1024
 """From here on the real server compresses."""
 
@@ -33,9 +31,7 @@ def answer(
 ) -> web.Response:
     """A whole answer."""
     data = body if isinstance(body, bytes) else encode(body) + b"\n"
-    # In pieces: TLS would take a large one whole, and nobody would see that the client does not read it.
-    sent = data if len(data) < _LARGE_BYTES else BytesIO(data)
-    made = web.Response(body=sent, status=status, headers={**COMMON, **(headers or {})})
+    made = web.Response(body=data, status=status, headers={**COMMON, **(headers or {})})
     made.headers["Content-Type"] = content_type
     for text in _warned(warnings):
         made.headers.add("Warning", f'299 - "{text}"')

@@ -8,7 +8,6 @@ from cockpit.sim.port import Patch, PatchType, PortError, Tree
 from cockpit.sim.server.http.statuses import unknown_format
 from cockpit.sim.server.http.wire import decode as wire
 from cockpit.sim.server.json_values import json_type
-from cockpit.sim.server.limits import METER, too_deep
 from cockpit.sim.server.refusals import bad_request, unsupported_media
 from cockpit.sim.server.schema.decode import accepted
 from cockpit.sim.server.schema.kinds import shape_of
@@ -28,6 +27,7 @@ def media_of(header: str) -> str:
 _NO_KIND = "couldn't get version/kind; json parse error: "
 _NO_YAML = "error decoding YAML: error converting YAML to JSON: "
 _QUOTED_BYTES = 30
+_TOO_DEEP = "exceeded max depth"
 _BEGINNINGS = b'{["-0123456789tfn'
 
 
@@ -77,9 +77,9 @@ def without_kind(body: bytes, kind: str) -> PortError:
 
 def _wire(body: bytes) -> Tree:
     try:
-        return dict(_measured(wire.decoded(body), ""))
+        return dict(wire.decoded(body))
     except RecursionError:
-        raise too_deep() from None
+        raise bad_request(_TOO_DEEP) from None
     except wire.BadProtobuf as error:
         raise bad_request(str(error)) from None
 
@@ -130,9 +130,9 @@ def patch_of(body: bytes, kind: PatchType) -> Patch:
 
 def _json(body: bytes, prefix: str) -> Any:
     try:
-        return _measured(msgspec.json.decode(body), prefix)
+        return msgspec.json.decode(body)
     except RecursionError:
-        raise bad_request(f"{prefix}{too_deep().message}") from None
+        raise bad_request(f"{prefix}{_TOO_DEEP}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         said = "unexpected end of JSON input" if "truncated" in str(error) else str(error)
         first = body.lstrip()[:1]
@@ -141,27 +141,17 @@ def _json(body: bytes, prefix: str) -> Any:
         raise bad_request(f"{prefix}{said}") from None
 
 
-def _measured(tree: Any, prefix: str) -> Any:
-    """The tree, if it is neither too deep nor of too many values."""
-    try:
-        METER.measure(tree)
-    except PortError as error:
-        raise PortError(error.status, error.reason, f"{prefix}{error.message}") from None
-    return tree
-
-
 def _yaml(body: bytes, prefix: str = "") -> Any:
     stripped = body.lstrip()
     if stripped[:1] in (b"{", b"["):
         # Most clients send JSON, which is YAML too; reading it as such is a hundred times faster.
         try:
-            return _measured(msgspec.json.decode(body), prefix)
+            return msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
     from cockpit.sim.server.http.yaml_body import BadYaml, tree_of
 
     try:
-        with METER.request():
-            return _measured(tree_of(body), prefix)
+        return tree_of(body)
     except BadYaml as error:
         raise bad_request(f"{prefix}yaml: {error}") from None

@@ -3,9 +3,7 @@
 import hashlib
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
 from email.utils import formatdate
-from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -18,7 +16,6 @@ from cockpit.sim.server.http.answers import answer, compressed, refused
 from cockpit.sim.server.http.audit import AuditEvent
 from cockpit.sim.server.http.bodies import object_of, typed
 from cockpit.sim.server.http.certificates import subject_of
-from cockpit.sim.server.http.connections import Connections
 from cockpit.sim.server.http.discovery import SUBRESOURCES
 from cockpit.sim.server.http.mounts import mount_of
 from cockpit.sim.server.http.query import list_options
@@ -112,7 +109,7 @@ class Handler:
             return _no_page()
         if kind is None or not _fits(kind.resource.namespaced, target):
             raise unknown_path()
-        request = ApiRequest(http=http, target=target, user=user, kind=kind, connections=context.connections)
+        request = ApiRequest(http=http, target=target, user=user, kind=kind)
         if target.group in _REVIEW_GROUPS and target.plural in REVIEW_RESOURCES:
             return await self._review(request)
         if target.subresource and target.subresource not in ("status", "scale"):
@@ -286,28 +283,12 @@ def _audit_id(http: web.Request, context: ServerContext) -> str:
     return str(uuid.UUID(int=context.random.getrandbits(128), version=4))
 
 
-_Next = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-def _counted(connections: Connections) -> Any:
-    """Whatever is done with a request, it is done in the sight of those who count."""
-
-    @web.middleware
-    async def counted(http: web.Request, handler: _Next) -> web.StreamResponse:
-        try:
-            with connections.request(http):
-                response = await handler(http)
-        except PortError as error:
-            response = refused(error)
-        connections.holds(http, response)
-        return response
-
-    return counted
+_MOST_BODY_BYTES = 3 << 20
+"""kube-apiserver: MaxRequestBodyBytes."""
 
 
 def application(context: ServerContext) -> web.Application:
     """The whole server as an aiohttp application."""
-    from cockpit.sim.server.limits import MOST_BODY_BYTES
 
     async def mark(http: web.Request, response: web.StreamResponse) -> None:
         """Gives every answer the id under which the audit log has it, and the cluster's time."""
@@ -316,7 +297,7 @@ def application(context: ServerContext) -> web.Application:
         response.headers["Date"] = formatdate(seconds, usegmt=True)
         response.headers[CLUSTER_TIME] = f"{seconds:.6f}; pace={context.clock.cluster_pace():g}"
 
-    made = web.Application(client_max_size=MOST_BODY_BYTES, middlewares=[_counted(context.connections)])
+    made = web.Application(client_max_size=_MOST_BODY_BYTES)
     made.router.add_route("*", "/{path:.*}", Handler(context).handle)
     made.on_response_prepare.append(mark)
     return made

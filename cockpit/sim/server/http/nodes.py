@@ -157,7 +157,6 @@ async def log(context: ServerContext, asked: ApiRequest) -> web.StreamResponse:
                 raise await _kubelets_refusal(asked, upstream)
             response = web.StreamResponse(headers=headers)
             response.enable_chunked_encoding()
-            asked.connections.streams(asked.http)
             await response.prepare(asked.http)
             async for piece in upstream.content.iter_any():
                 await response.write(piece)
@@ -252,7 +251,6 @@ async def _through(
         socket = web.WebSocketResponse(
             protocols=chosen, max_msg_size=_MOST_MESSAGE_BYTES, autoclose=False, compress=False
         )
-        asked.connections.streams(asked.http)
         await socket.prepare(asked.http)
         await _pass_on(socket, upstream)
         return socket

@@ -178,7 +178,6 @@ async def _back(
         response.content_length = upstream.content_length
     else:
         response.enable_chunked_encoding()
-    asked.connections.streams(asked.http)
     await response.prepare(asked.http)
     async for piece in upstream.content.iter_any():
         await response.write(piece)

@@ -11,7 +11,6 @@ from cockpit.clock import Clock
 from cockpit.sim.loopback import Listens, no_resolver, on_loopback, socket_factory
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.http.audit import ServerAuditLog
-from cockpit.sim.server.http.connections import Connections
 from cockpit.sim.server.http.discovery import Discovery
 from cockpit.sim.server.http.statuses import retry_seconds
 from cockpit.sim.server.http.target import RequestTarget
@@ -72,7 +71,6 @@ class ServerContext(msgspec.Struct, kw_only=True, eq=False):
     documents: Documents | None
     kubelet_tls: "ssl.SSLContext"
     stopping: asyncio.Event
-    connections: Connections
     client: "aiohttp.ClientSession | None" = None
     ends: dict[int, Callable[[], None]] = {}
     reroute: Callable[[str], str | None] = lambda address: None
@@ -116,7 +114,6 @@ class ApiRequest(msgspec.Struct, kw_only=True, eq=False):
     target: RequestTarget
     user: User
     kind: ServedKind
-    connections: Connections
     warnings: tuple[str, ...] = ()
 
     @property

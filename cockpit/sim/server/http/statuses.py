@@ -6,14 +6,6 @@ from typing import Any
 from cockpit.sim.port import PortError, Tree
 
 
-class RetryLater(PortError):
-    """A refusal that says after how many seconds to come back."""
-
-    def __init__(self, status: int, reason: str, message: str, retry_after_seconds: int) -> None:
-        super().__init__(status, reason, message)
-        self.retry_after_seconds = retry_after_seconds
-
-
 def failure(error: PortError) -> Tree:
     """A Status of a refusal."""
     told = details_of(error)
@@ -68,9 +60,7 @@ def details_of(error: PortError) -> Tree | None:
 
 def retry_seconds(error: PortError) -> int:
     """After how many seconds a client may come back; 0 where nothing is said."""
-    if error.status == 504:
-        return 1
-    return int(getattr(error, "retry_after_seconds", 0))
+    return 1 if error.status == 504 else 0
 
 
 def success(code: int = 0, **details: Any) -> Tree:

@@ -12,7 +12,6 @@ from cockpit.sim.server.http.query import number, watch_options
 from cockpit.sim.server.http.representation import Representation, encode
 from cockpit.sim.server.http.server_context import ApiRequest, ServerContext
 from cockpit.sim.server.http.statuses import failure
-from cockpit.sim.server.limits import MOST_WATCH_BYTES
 from cockpit.sim.server.storage import Stored
 
 _BOOKMARK_SECONDS = 60.0
@@ -23,35 +22,20 @@ _PIECE_BYTES = 1024 * 1024
 
 
 class WatchStream:
-    """Events on their way to one reader. Too many of them end the watch: the reader begins anew, from the
-    version that it has, as with a watch cache that closes slow watchers.
+    """Events on their way to one reader.
 
     They wait as the objects that they are about, which all readers share; lines are made when they are sent.
-    The objects that a watch begins with are there anyhow: they do not count.
     """
 
-    def __init__(self, shown: Representation, cut: Callable[[], None]) -> None:
-        """`cut` breaks off the connection of a reader who does not read."""
+    def __init__(self, shown: Representation) -> None:
         self._shown = shown
-        self._cut = cut
         self._lines: deque[tuple[str, Stored] | bytes] = deque()
-        self._waiting_bytes = 0
-        self._is_begun = False
-        self._beginning = 0
         self._stirred = asyncio.Event()
         self.is_ended = False
 
     def take(self, type_: str, stored: Stored) -> None:
         """One event."""
-        if self.is_ended:
-            return
         self._add((type_, stored))
-        if self._is_begun:
-            self._waiting_bytes += len(stored.json)
-            if self._waiting_bytes > MOST_WATCH_BYTES:
-                self._lines.clear()
-                self.is_ended = True
-                self._cut()
 
     def line(self, data: bytes) -> None:
         """One line as it is."""
@@ -61,11 +45,6 @@ class WatchStream:
         if not self.is_ended:
             self._lines.append(line)
             self._stirred.set()
-
-    def begun(self) -> None:
-        """All that the watch begins with is there; from now on events count."""
-        self._is_begun = True
-        self._beginning = len(self._lines)
 
     def end(self) -> None:
         """No more lines; those that wait are still sent."""
@@ -86,20 +65,10 @@ class WatchStream:
         pieces, size = [], 0
         while self._lines and size < _PIECE_BYTES:
             line = self._lines.popleft()
-            if isinstance(line, bytes):
-                data = line
-            else:
-                data = self._shown.event(*line)
-                self._no_longer_waits(line[1])
+            data = line if isinstance(line, bytes) else self._shown.event(*line)
             pieces.append(data)
             size += len(data)
         return b"".join(pieces)
-
-    def _no_longer_waits(self, stored: Stored) -> None:
-        if self._beginning:
-            self._beginning -= 1
-        else:
-            self._waiting_bytes -= len(stored.json)
 
 
 def _error(error: PortError) -> bytes:
@@ -147,8 +116,7 @@ async def watch(context: ServerContext, asked: ApiRequest, shown: Representation
     given = number(asked.query, "timeoutSeconds")
     seconds = float(given) if given > 0 else context.random.uniform(_LEAST_SECONDS, _MOST_SECONDS)
     request = asked.request(name="", verb="watch")
-    transport = asked.http.transport
-    stream = WatchStream(shown, transport.abort if transport is not None else _nothing)
+    stream = WatchStream(shown)
     stop: Callable[[], None] = _nothing
     try:
         stop = context.operations.watch(request, options, stream.take)
@@ -158,14 +126,12 @@ async def watch(context: ServerContext, asked: ApiRequest, shown: Representation
             raise
         stream.line(_error(error))
         stream.end()
-    stream.begun()
     response = web.StreamResponse(headers={**COMMON, "Content-Type": JSON})
     response.enable_chunked_encoding()
     number_ = id(stream)
     context.ends[number_] = lambda: _end_if_gone(context, asked, stream)
     timers = _Timers(stream, seconds, (lambda: _bookmark(context, asked)) if options.bookmarks else None)
     try:
-        context.connections.streams(asked.http)
         await response.prepare(asked.http)
         await stream.send(response)
         await response.write_eof()

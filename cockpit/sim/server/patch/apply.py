@@ -12,7 +12,6 @@ import msgspec
 from cockpit.k8s import labels as well_known
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.json_values import json_type
-from cockpit.sim.server.limits import shortened
 from cockpit.sim.server.patch.fields import (
     Fields,
     Path,
@@ -86,7 +85,7 @@ def _problems(value: Any, shape: SchemaShape, path: str) -> list[str]:
 def _map_problems(value: Tree, shape: SchemaShape, path: str) -> list[str]:
     found: list[str] = []
     for key in sorted(value):
-        below = f"{path}.{shortened(key)}"
+        below = f"{path}.{key}"
         if shape.type == "object" and key not in shape.fields and not shape.open and shape.items is None:
             # The server stops at the first; its order is any, this one is by name.
             return [*found, f"{below}: field not declared in schema"]

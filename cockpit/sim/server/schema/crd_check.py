@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from cockpit.sim.port import Tree
-from cockpit.sim.server.limits import shortened
 from cockpit.sim.server.refusals import Cause, banned, required, unsupported, wrong
 from cockpit.sim.server.schema.patterns import BadPattern, pattern
 from cockpit.sim.server.schema.values import faults
@@ -52,7 +51,7 @@ def _faults(
         why = "additionalProperties and properties are mutual exclusive"
         yield banned(f"{path}.additionalProperties", why)
     for name in sorted(schema.get("properties") or ()):
-        yield from _faults(schema["properties"][name], f"{path}.properties[{shortened(name)}]")
+        yield from _faults(schema["properties"][name], f"{path}.properties[{name}]")
     if isinstance(schema.get("additionalProperties"), dict):
         yield from _faults(schema["additionalProperties"], f"{path}.additionalProperties")
     if isinstance(schema.get("items"), dict):

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
 import msgspec
 
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.json_values import json_type
-from cockpit.sim.server.limits import MOST_FAULTS
 from cockpit.sim.server.refusals import Cause, wrong
 from cockpit.sim.server.schema.decode import BadJson, decoded, strict
 from cockpit.sim.server.schema.notation import named
@@ -67,7 +65,7 @@ class CustomKind(msgspec.Struct, frozen=True, eq=False):
     def validate(self, tree: Tree) -> list[Cause]:
         """What is wrong with an object, in the server's words, but for rules in CEL (`cel_rules`)."""
         version = self._version_of(tree)
-        causes = list(islice(faults(tree, version.schema), MOST_FAULTS))
+        causes = list(faults(tree, version.schema))
         # Lists as sets and maps are looked at after everything else.
         causes.sort(key=lambda cause: cause["reason"] == "FieldValueDuplicate")
         if version.scale is not None:

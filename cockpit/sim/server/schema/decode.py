@@ -11,7 +11,6 @@ import msgspec
 from cockpit.k8s.quantity import canonical
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.json_values import json_type
-from cockpit.sim.server.limits import MOST_FAULTS, shortened
 from cockpit.sim.server.refusals import wrong
 from cockpit.sim.server.schema.notation import named
 from cockpit.sim.server.schema.shape import SchemaField, SchemaShape
@@ -148,8 +147,8 @@ class _Reading:
             if field is None:
                 if shape.open or shape.items is not None:
                     out[key] = value
-                elif len(self.unknown) < MOST_FAULTS:
-                    self.unknown.append(f'unknown field "{shortened(_path((path, key)))}"')
+                else:
+                    self.unknown.append(f'unknown field "{_path((path, key))}"')
                 continue
             if value is None:
                 continue

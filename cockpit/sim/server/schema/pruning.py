@@ -3,22 +3,16 @@
 import copy
 from typing import Any
 
-import msgspec
-
 from cockpit.sim.port import Tree
-from cockpit.sim.server.limits import METER, MOST_FAULTS, shortened
-
-_encode = msgspec.json.Encoder().encode
 
 _EVERY_OBJECT = frozenset(("apiVersion", "kind", "metadata"))
 
 
 def pruned(tree: Any, schema: Tree) -> tuple[Any, list[str]]:
-    """`tree` without fields that the schema does not know, and the paths of what was dropped, in order: those
-    of the first hundred."""
+    """`tree` without fields that the schema does not know, and the paths of what was dropped, in order."""
     dropped: list[Where] = []
     kept = _pruned(tree, schema, None, dropped, is_root=True)
-    return kept, [shortened(path_of(where)) for where in dropped]
+    return kept, [path_of(where) for where in dropped]
 
 
 Where = tuple[Any, str] | None
@@ -54,7 +48,7 @@ def _pruned(tree: Any, schema: Tree, where: Where, dropped: list[Where], *, is_r
             kept[key] = _pruned(tree[key], inner, (where, key), dropped)
         elif is_open or others is True:
             kept[key] = tree[key]
-        elif len(dropped) < MOST_FAULTS:
+        else:
             dropped.append((where, key))
     if len(kept) == len(tree) and all(kept[key] is tree[key] for key in tree):
         return tree
@@ -92,7 +86,6 @@ def defaulted(tree: Any, schema: Tree) -> Any:
             filled[key] = defaulted(value, inner)
     for key, inner in properties.items():
         if key not in filled and inner.get("default") is not None:
-            METER.unfold(len(_encode(inner["default"])))
             filled[key] = defaulted(copy.deepcopy(inner["default"]), inner)
     if filled.keys() == tree.keys() and all(filled[key] is tree[key] for key in tree):
         return tree

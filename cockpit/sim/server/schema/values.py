@@ -9,7 +9,6 @@ from typing import Any
 
 from cockpit.sim.port import Tree
 from cockpit.sim.server.json_values import identity, same
-from cockpit.sim.server.limits import shortened
 from cockpit.sim.server.refusals import Cause, duplicate, required, too_long, unsupported, wrong
 from cockpit.sim.server.schema.patterns import BadPattern, pattern
 from cockpit.sim.times import seconds_of
@@ -242,4 +241,4 @@ def _object_faults(value: Tree, schema: Tree, path: str) -> Iterator[Cause]:
         if inner is None and isinstance(others, dict):
             inner = others
         if inner is not None:
-            yield from faults(value[name], inner, f"{below}{shortened(name)}")
+            yield from faults(value[name], inner, f"{below}{name}")

@@ -8,7 +8,6 @@ import msgspec
 
 from cockpit.sim.port import Tree
 from cockpit.sim.server.http.tables.columns import AGE, NAME, Printer, TableColumn, age, since
-from cockpit.sim.server.limits import shortened
 
 _STEP = re.compile(
     r"""\.(?P<name>(?:[^.\[\]\\]|\\.)+)
@@ -99,8 +98,8 @@ def _cell(found: list[Any], kind: str, now_seconds: float) -> Any:
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return shortened(value)
-    return shortened(msgspec.json.encode(value).decode())
+        return value
+    return msgspec.json.encode(value).decode()
 
 
 def custom_printer(columns: Sequence[Tree]) -> Printer:
