@@ -64,11 +64,6 @@ class DetailSide:
         """Whether it takes room on the screen now."""
         return any(map(self._place.has_class, _PLACES))
 
-    @property
-    def resting_key(self) -> str | None:
-        """The row that is shown; None while nothing is."""
-        return self._key if self.is_shown else None
-
     def arrange(self) -> None:
         """Take the place that the size of the screen gives it, or none: folded, or with no row to tell of."""
         place = self._place

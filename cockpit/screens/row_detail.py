@@ -10,16 +10,14 @@ from cockpit.views.run_now import run_now
 from cockpit.views.timeline import Run
 
 
-def detail_of_job(cockpit: Cockpit, key: str, run: Run | None = None) -> Detail | None:
-    """The job of that key, with what was read of its log: `run`, or what an earlier look has left."""
+def detail_of_job(cockpit: Cockpit, key: str) -> Detail | None:
+    """The job of that key, with what an earlier look at its log has left."""
     cluster, now_seconds = cockpit.cluster, cockpit.clock.cluster_now()
     job = cluster.jobs.job(key)
     if job is None:
         return None
     members = cluster.jobs.members(key)
-    run = run or run_now(
-        Run(), cluster.runs.of(key), job, members, store=cluster.store, now_seconds=now_seconds
-    )
+    run = run_now(Run(), cluster.runs.of(key), job, members, store=cluster.store, now_seconds=now_seconds)
     past, why = cluster.trends.job(key), cluster.verdicts.of(job, now_seconds).sentence
     return job_detail(job, members, cluster.store, run, now_seconds, past=past, why=why)
 

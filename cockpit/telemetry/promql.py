@@ -99,17 +99,12 @@ def sample_times(nodes: Iterable[str] = (), *, by: Iterable[str] = ()) -> str:
     return f"max by ({', '.join(labels)}) ({each})" if labels else each
 
 
-def throttled(nodes: Iterable[str] = ()) -> str:
+def throttled() -> str:
     """Cards that something harmful throttles: our exporter's series that are 1, DCGM's bit masks."""
     masks = tuple(name for name in names_of((GpuMetric.THROTTLE,)) if name not in REASONED)
     words = any_of(word for bit, word, _ in REASONS if bit & HARMFUL)
-    chosen = tuple(nodes)
-    parts = []
-    for label in HOST_LABELS if chosen else ("",):
-        at = f",{label}=~{any_of(chosen)}" if label else ""
-        parts += [f"{name}{{reason=~{words}{at}}} == 1" for name in REASONED]
-        parts.append(f"{{__name__=~{any_of(masks)}{at}}} > 1")
-    return " or ".join(parts)
+    parts = [f"{name}{{reason=~{words}}} == 1" for name in REASONED]
+    return " or ".join((*parts, f"{{__name__=~{any_of(masks)}}} > 1"))
 
 
 def has_gpus(names: Iterable[str]) -> str:

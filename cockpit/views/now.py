@@ -225,20 +225,20 @@ def fleet_sums(found: Fleet, trends: TrendReader, width: int) -> str:
 def _sums(found: Fleet, trends: TrendReader, cells: int) -> list[str]:
     words = []
     if not isinstance(found.duty, Absent):
-        words.append(f"duty {_trend(trends.fleet('duty'), 0.0, 1.0, cells)}{fmt.percent(found.duty)}")
+        words.append(f"duty {_trend(trends.fleet('duty'), 1.0, cells)}{fmt.percent(found.duty)}")
     if found.watts is not None:
         watts = trends.fleet("watts")
         most = max((item for item in watts if item is not None), default=0.0)
-        words.append(f"power {_trend(watts, 0.0, most, cells)}{fmt.watts(found.watts)}")
+        words.append(f"power {_trend(watts, most, cells)}{fmt.watts(found.watts)}")
     if found.memory_used_bytes is not None and found.memory_total_bytes is not None:
         words.append(f"memory {fmt.memory_cell(found.memory_used_bytes, found.memory_total_bytes).text}")
     return words
 
 
-def _trend(values: tuple[float | None, ...], low: float, high: float, cells: int) -> str:
+def _trend(values: tuple[float | None, ...], high: float, cells: int) -> str:
     """A line of at most `cells` blocks and a blank; nothing before there are two samples."""
     known = sum(value is not None for value in values)
-    return f"{spark(values, min(cells, len(values)), low, high)} " if known > 1 and cells else ""
+    return f"{spark(values, min(cells, len(values)), 0.0, high)} " if known > 1 and cells else ""
 
 
 # ---- panels: a line a pool, a line a queue
@@ -312,7 +312,7 @@ def pools_panel(
         values = trends.pool(pool.name)
         if not values or values[-1] is None:
             return fmt.NOTHING
-        return Cell(f"{_trend(values[-8:], 0.0, 1.0, 8)}{fmt.percent(values[-1])}", "info")
+        return Cell(f"{_trend(values[-8:], 1.0, 8)}{fmt.percent(values[-1])}", "info")
 
     field: Field[Pool] = Field(Column("duty", "Duty", 13, "right", priority=2), duty)
     fields = (*_POOL_PANEL[:-1], field, _POOL_PANEL[-1])

@@ -251,12 +251,12 @@ def _line(values: Sequence[float | None], width: int) -> str:
     return f"{spark(values, min(width, len(values)), 0.0, 1.0)} " if known > 1 else ""
 
 
-def last_hour(pool: Pool, trends: TrendReader, width: int = 24) -> str:
+def last_hour(pool: Pool, trends: TrendReader) -> str:
     """`its GPUs ▂▃▅▆▇ 76%`: duty of the allocated cards over the last hour, as far as known; else ""."""
     values = trends.pool(pool.name)
     if not values or values[-1] is None:
         return ""
-    return f"its GPUs {_line(values, width)}{fmt.percent(values[-1])}"
+    return f"its GPUs {_line(values, 24)}{fmt.percent(values[-1])}"
 
 
 VIEW: View[Pool] = View(

@@ -126,19 +126,6 @@ class Form(VerticalScroll, can_focus=False):
         needed = [row for row in self._rows if row.spec.required and row.spec.kind in ("text", "integer")]
         return sum(not row.editor.text.strip() for row in needed), len(needed)
 
-    async def set_fields(self, fields: Sequence[FieldSpec]) -> None:
-        """Replace all fields; the first one takes the focus when the form had it."""
-        had_focus = self.has_focus_within
-        self._rows = self._make_rows(fields)
-        self._groups = self._make_groups(self._rows)
-        self._touched.clear()
-        self._told.clear()
-        await self.remove_children()
-        await self.mount_all(self._content())
-        if had_focus:
-            self.focus_first()
-        self.post_message(self.Changed(self, self.values, self.errors))
-
     def set_value(self, field_id: str, text: str) -> None:
         """Put a value into a field. Raises KeyError for an unknown field."""
         self._row(field_id).put(text)
