@@ -357,7 +357,7 @@ async def _of(session: ApiSession, job: Job, pod: Pod, library: Library) -> floa
         lines = await read_once(session, source, tail_lines=PROGRESS_LINES, limit_bytes=PROGRESS_BYTES)
     except CockpitError:
         return None
-    return fraction_done(patterns.read_all(line.text for line in lines))
+    return fraction_done(patterns.read_all(text for line in lines for text in line.texts))
 
 
 @lru_cache(maxsize=4)

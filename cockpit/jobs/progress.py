@@ -9,7 +9,7 @@ import msgspec
 
 from cockpit.jobs.template import ProgressPattern
 from cockpit.jobs.training.formats import Told, number_of, told_by
-from cockpit.jobs.training.rank_lines import by_rank
+from cockpit.jobs.training.rank_lines import by_rank, prefixed
 
 LONGEST_LINE: Final = 2000
 """Characters of a line that are looked at: a pattern never walks through a line of megabytes."""
@@ -35,6 +35,8 @@ class Progress(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     is_epoch_from_zero: bool = False
     is_rate_of_rank: bool | None = None  # the rate of one rank; False: of all together; None: not told
     is_mean_of_run: bool = False  # the rate is the program's own mean of the whole run
+    is_any_loop: bool = False  # of a loop without a name: a validation's as well as the run's
+    speaker: str = ""  # the word before the line by which a launcher tells who wrote it
 
     @property
     def fraction(self) -> float | None:
@@ -88,7 +90,15 @@ class Patterns:
         A new epoch restarts its steps. Numbers that are none (nan, words) are left out.
         """
         rank, text = by_rank(line[:LONGEST_LINE])
-        told = told_by(text)
+        told = None
+        for rest in prefixed(text):
+            told = told_by(rest.text)
+            if told is not None:
+                rank = rest.rank if rank is None else rank
+                told = {**told, "speaker": rest.speaker} if told else told
+                break
+        if told is None:
+            told = told_by(text)
         if told is None:
             told = self._told(text)
         if not told:
@@ -103,6 +113,9 @@ class Patterns:
         if "rate" in told:
             told.setdefault("is_mean_of_run", False)
             told.setdefault("is_rate_of_rank", None)
+        if "step" in told:
+            told.setdefault("is_any_loop", False)
+        told.setdefault("speaker", "")
         known = {name: getattr(so_far, name) for name in Progress.__struct_fields__}
         return msgspec.convert({**known, **told}, Progress)
 

@@ -248,7 +248,7 @@ class LogFanIn:
                         if resume.has_gap:
                             resume.has_gap = False
                             lines.append(_note(source, NEXT_RUN if is_next else GAP, before, item))
-                        lines.append(LogLine(source, item.text, item.at_nanoseconds))
+                        lines.append(_line(source, item))
                 yield lines
                 # Half of the time is left to keys: one takes several rounds of the loop to the screen.
                 await asyncio.sleep(min(now() - began, REST_SECONDS))
@@ -323,6 +323,10 @@ def _note(source: LogSource, text: str, before_nanoseconds: int, after: LogPiece
     return LogLine(source, text, max(before_nanoseconds, after.at_nanoseconds), is_note=True)
 
 
+def _line(source: LogSource, piece: LogPiece) -> LogLine:
+    return LogLine(source, piece.text, piece.at_nanoseconds, overwritten=piece.overwritten)
+
+
 async def read_once(
     session: ApiSession,
     source: LogSource,
@@ -340,5 +344,5 @@ async def read_once(
     found: list[LogLine] = []
     async with aclosing(told_by(session, source, query, limit_bytes=limit_bytes)) as chunks:
         async for told in chunks:
-            found += (LogLine(source, item.text, item.at_nanoseconds) for item in told)
+            found += (_line(source, item) for item in told)
     return found

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from cockpit.kube.logs import LINE_BYTES, readable
+from cockpit.kube.logs import LINE_BYTES, overwritten, readable
 
 LONGEST_LINE_CHARACTERS = 1 << 20
 """More of one line is left out, with a word about it: a line of 10 MB would push all others away."""
@@ -28,6 +28,7 @@ class LogPiece(NamedTuple):
     at_nanoseconds: int
     text: str
     is_further: bool = False
+    overwritten: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=64)
@@ -103,7 +104,7 @@ class Cutter:
             self._left_out += len(data)
             return
         self._told += len(text)
-        out.append(LogPiece(self._at, text, was_inside))
+        out.append(LogPiece(self._at, text, was_inside, overwritten(data)))
 
     def _end_line(self, out: list[LogPiece]) -> None:
         if self._left_out:

@@ -10,6 +10,8 @@ from cockpit.sanitise import clean
 
 LINE_BYTES = 64 << 10
 """A longer line is cut into pieces of this size: a progress bar has no line ends."""
+KEPT_OVERWRITTEN = 8
+"""Parts of a line that carriage returns overwrote; more of them repeat themselves."""
 
 
 async def follow(
@@ -73,11 +75,20 @@ def _pieces(line: bytes) -> list[str]:
 
 
 def readable(line: bytes) -> str:
-    """One line of log as text; what a carriage return overwrote is dropped, as a terminal would show it."""
-    text = line.decode("utf-8", "replace").rstrip("\r")
-    if "\r" in text:
-        text = text.rpartition("\r")[2]
-    return clean(_without_colours(text), LINE_BYTES)
+    """One line of log as text, as a terminal would show it: without what a carriage return overwrote."""
+    return _cleaned(line.rstrip(b"\r").rpartition(b"\r")[2])
+
+
+def overwritten(line: bytes) -> tuple[str, ...]:
+    """What a terminal showed before that, the last `KEPT_OVERWRITTEN` parts: bars stand there alone."""
+    parts = line.rstrip(b"\r").rsplit(b"\r", 2 * KEPT_OVERWRITTEN)
+    begin = 1 if len(parts) > 2 * KEPT_OVERWRITTEN else 0
+    texts = (_cleaned(part) for part in parts[begin:-1])
+    return tuple(text for text in texts if text.strip())[-KEPT_OVERWRITTEN:]
+
+
+def _cleaned(part: bytes) -> str:
+    return clean(_without_colours(part.decode("utf-8", "replace")), LINE_BYTES)
 
 
 def _without_colours(text: str) -> str:

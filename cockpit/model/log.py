@@ -22,6 +22,12 @@ class LogLine(msgspec.Struct, frozen=True, gc=False):
     text: str
     at_nanoseconds: int = 0  # when the runtime took it, since the epoch; 0 not told
     is_note: bool = False
+    overwritten: tuple[str, ...] = ()  # what carriage returns in the line overwrote, in its order, cleaned
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that was written, in its order."""
+        return (*self.overwritten, self.text)
 
     @property
     def at_seconds(self) -> float | None:

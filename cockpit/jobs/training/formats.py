@@ -1,30 +1,32 @@
-"""Lines of training logs as the usual programs write them: what is told, by the names of `Progress`.
+"""Lines of training logs as programs write them (`formats.toml`): what is told, by the names of `Progress`.
 
-Each format is a pattern that its line must match from its beginning on. A line that matches one is read by it
-alone; the patterns of templates read the others. The formats and where they are from:
-
-- `progress key=value ...`: our own (jobspecs/training/README.md)
-- Horovod: examples/pytorch/pytorch_synthetic_benchmark.py, pytorch_mnist.py; Keras' bar in the Keras ones
-- PyTorch: examples/imagenet/main.py (`ProgressMeter`), examples/mnist/main.py
-- Lightning: its tqdm and rich bars (pytorch_lightning/callbacks/progress); a plain tqdm bar reads alike
-- DeepSpeed: deepspeed/utils/timer.py (`ThroughputTimer`), runtime/engine.py, runtime/pipe/engine.py
-- Megatron: megatron/training/training.py (`training_log`)
-- torchvision (references), timm, fairseq, MMEngine, Detectron2, TorchTitan, nanoGPT, MaxText, NeMo,
-  Ultralytics: the line that each prints an interval
-- Hugging Face: transformers/trainer_callback.py (`PrinterCallback`), a dict a line, numbers perhaps in quotes
+A line that a format matches from its beginning on is read by it alone; an object in JSON by its keys; the
+patterns of templates read the others. Our own form is `progress key=value ...` (jobspecs/training/README.md).
 """
 
+import json
 import re
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
 from math import ceil
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 Told = dict[str, int | float | str | bool | None]
 """Fields of `Progress` that a line tells."""
 
 _NUMBER: Final = r"[-+]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?"
 _LOSS: Final = rf"(?P<loss>{_NUMBER}|[-+]?(?i:nan|inf)\b)"
+_BAR: Final = (
+    r"\s*[0-9]{1,3}%\|[^|]{0,300}\|\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\s*\[[0-9:?]+<[0-9:?]+,\s*"
+    rf"(?P<speed>{_NUMBER}|\?)\s*(?P<speed_unit>it/s|s/it)"
+    rf"(?:[^\]]{{0,300}}?\b(?i:(?:reduced_|av[rg]_)?(?:train(?:ing)?[_/])?(?:step_|total_)?loss(?:_step)?)={_LOSS})?"
+)
+_SHORT: Final = (("@..", r".{0,300}?"), ("@bar", _BAR), ("@loss", _LOSS), ("@int", "[0-9]+"), ("@n", _NUMBER))
+"""What the patterns of the file abbreviate, the longest name first."""
 _PAIR: Final = re.compile(r'([a-z_]{1,40})=(?:"((?:[^"\\]|\\.)*)"|(\S*))')
 MOST_PAIRS: Final = 40
 MOST_EPOCHS: Final = 1e9
@@ -45,8 +47,11 @@ _OWN: Final = {
     "rank": "rank",
     "size": "size",
 }
+_FIELDS: Final = frozenset(_OWN.values()) | {"epochs"}
 WHOLE: Final = frozenset(("step", "steps", "epoch", "epochs", "rank", "size"))
 """Fields that are whole numbers, 0 or more."""
+_SECONDS: Final = {"s/it": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
+"""Of one step, by the unit of a speed; any other unit counts steps a second."""
 
 
 class RunEvent(NamedTuple):
@@ -108,281 +113,84 @@ def number_of(field: str, text: str | None) -> int | float | None:
     return number if field == "loss" or number >= 0 else None
 
 
-class Format(NamedTuple):
-    """How one program writes. `more` turns what was read into fields, where units have to be changed."""
+class RateOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a rate counts, and whose it is: "rank" or "all"."""
 
-    name: str
-    pattern: re.Pattern[str]
-    constant: Mapping[str, int | float | str | bool | None] = MappingProxyType({})
-    more: Callable[[dict[str, str], Told], None] | None = None
-
-
-def _per_second(read: dict[str, str], told: Told) -> None:
-    """`13.93it/s` or `1.20s/it`."""
-    speed = number_of("rate", read.get("speed"))
-    if speed:
-        told["seconds_per_step"] = 1 / speed if read["speed_unit"].startswith("it") else speed
+    unit: str
+    of: str
+    mean_of_run: bool = False
 
 
-def _part(read: dict[str, str], told: Told) -> None:
-    """`[640/60000`: samples of the epoch, no steps."""
-    done, whole = number_of("step", read.get("done")), number_of("step", read.get("whole"))
-    if done is not None and whole:
-        told["epoch_ratio"] = min(1.0, done / whole)
+class Format(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How one program writes one line; the columns are explained in the file."""
+
+    program: str
+    source: str
+    needs: str
+    pattern: str
+    rate: RateOf | None = None
+    steps_of_run: bool = False
+    epochs_from_zero: bool = False
+    any_loop: bool = False
+    skip: bool = False
+
+    @property
+    def constant(self) -> Told:
+        """What each of its lines tells."""
+        names = {
+            "is_step_of_run": self.steps_of_run,
+            "is_epoch_from_zero": self.epochs_from_zero,
+            "is_any_loop": self.any_loop,
+        }
+        return {name: True for name, is_so in names.items() if is_so}
 
 
-def _keras(read: dict[str, str], told: Told) -> None:
-    speed = number_of("rate", read.get("speed"))
-    if speed is not None and "speed_unit" in read:
-        told["seconds_per_step"] = speed * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[read["speed_unit"]]
+class JsonKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """By which keys objects in JSON tell what; the columns are explained in the file."""
+
+    heads: tuple[str, ...]
+    step: tuple[str, ...]
+    steps: tuple[str, ...]
+    epoch: tuple[str, ...]
+    epochs: tuple[str, ...]
+    loss: tuple[str, ...]
+    seconds_per_step: tuple[str, ...]
+    other: tuple[str, ...]
+    rates: dict[str, tuple[str, ...]]
 
 
-def _megatron(read: dict[str, str], told: Told) -> None:
-    """Milliseconds; seconds in what DeepSpeed and NeMo made of it."""
-    elapsed, batch = number_of("rate", read.get("elapsed")), number_of("step", read.get("batch"))
-    if elapsed:
-        seconds = elapsed / 1e3 if read.get("elapsed_unit") == "ms" else elapsed
-        told["seconds_per_step"] = seconds
-        if batch:
-            told |= {"rate": batch / seconds, "rate_unit": "samples/s", "is_rate_of_rank": False}
+class Formats(NamedTuple):
+    """The file, with its patterns compiled."""
+
+    lines: tuple[tuple[Format, re.Pattern[str]], ...]
+    json: JsonKeys
 
 
-def _milliseconds(read: dict[str, str], told: Told) -> None:
-    elapsed = number_of("rate", read.get("elapsed"))
-    if elapsed:
-        told["seconds_per_step"] = elapsed / 1e3
+@cache  # read with the first log: not while the cockpit starts
+def formats() -> Formats:
+    """All of them, in their order.
+
+    Raises:
+        msgspec.ValidationError: the file has another shape; a test of the house reads it.
+    """
+    tree = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    rows = msgspec.convert(tree["format"], list[Format])
+    return Formats(
+        tuple((row, re.compile(_expanded(row.pattern))) for row in rows),
+        msgspec.convert(tree["json"], JsonKeys),
+    )
 
 
-def _images_of_rank(_read: dict[str, str], told: Told) -> None:
-    if "rate" in told:
-        told |= {"rate_unit": "images/s", "is_rate_of_rank": True}
+def _expanded(pattern: str) -> str:
+    for short, long in _SHORT:
+        pattern = pattern.replace(short, long)
+    return pattern
 
 
-def _dict(read: dict[str, str], told: Told) -> None:
-    """Epochs count what is done: 0.48 is within the first, 3.0 the end of the third. Steps are told by the
-    bar beside it, which is of the whole run."""
-    done = number_of("rate", read.get("done"))
-    if done is not None and done < MOST_EPOCHS:
-        epoch = max(1, ceil(done))
-        told |= {"epoch": epoch, "epoch_ratio": done - (epoch - 1)}
-
-
-def _total(read: dict[str, str], told: Told) -> None:
-    told |= {"rate_unit": "images/s", "is_rate_of_rank": False, "is_mean_of_run": True}
-
-
-_FROM_ZERO: Final[Told] = {"is_epoch_from_zero": True}
-_OF_RUN: Final[Told] = {"is_step_of_run": True}
-_SAMPLES: Final[Told] = {"rate_unit": "samples/s", "is_rate_of_rank": False}
-_SAMPLES_OF_RUN: Final[Told] = {**_SAMPLES, "is_mean_of_run": True}
-_BAR: Final = (
-    r"\s*[0-9]{1,3}%\|[^|]{0,300}\|\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\s*\[[0-9:?]+<[0-9:?]+,\s*"
-    rf"(?P<speed>{_NUMBER}|\?)\s*(?P<speed_unit>it/s|s/it)"
-    rf"(?:[^\]]{{0,300}}?\b(?i:(?:reduced_)?(?:train(?:ing)?[_/])?(?:step_|total_)?loss(?:_step)?)={_LOSS})?"
+_NOT_TRAINING: Final = re.compile(
+    r"\s*[\[(|]?\s*(?i:test(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uation|uating)?)\b"
+    r"|(?!.{0,300}\b(?i:train))(?i:.{0,300}?\b(?:val(?:id(?:ation)?)?|eval(?:uation)?|test|dev)\b.{0,80}?\bloss\b)"
 )
-
-FORMATS: Final = (
-    Format(
-        "Horovod benchmark, an iteration",
-        re.compile(rf"\s*Iter #(?P<step>[0-9]+): (?P<rate>{_NUMBER}) img/sec per (?:GPU|CPU)"),
-        {"rate_unit": "images/s", "is_rate_of_rank": True, "is_step_of_run": True},
-    ),
-    Format(
-        "Horovod benchmark, a rank",
-        re.compile(rf"\s*Img/sec per (?:GPU|CPU): (?P<rate>{_NUMBER}) ?\+-"),
-        {"rate_unit": "images/s", "is_rate_of_rank": True, "is_mean_of_run": True},
-    ),
-    Format(
-        "Horovod benchmark, all",
-        re.compile(
-            rf"\s*Total img/sec on (?P<size>[0-9]+) (?:GPU|CPU)\(s\): (?P<rate>{_NUMBER})(?: ?\+-|\s*$)"
-        ),
-        more=_total,
-    ),
-    Format(
-        "PyTorch MNIST, Horovod MNIST",
-        re.compile(
-            r"\s*Train Epoch: (?P<epoch>[0-9]+) \[(?P<done>[0-9]+)/(?P<whole>[0-9]+) \([0-9.]+%\)\]\s*"
-            rf"Loss: {_LOSS}"
-        ),
-        more=_part,
-    ),
-    Format(
-        "PyTorch ImageNet",
-        re.compile(
-            r"\s*Epoch: \[(?P<epoch>[0-9]+)\]\[\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\]\s+"
-            rf"Time\s+(?P<seconds_per_step>{_NUMBER})(?:.{{0,200}}?\bLoss\s+{_LOSS})?"
-        ),
-        _FROM_ZERO,
-    ),
-    Format(
-        "Lightning",
-        re.compile(rf"\s*Epoch (?P<epoch>[0-9]+)(?:/(?P<last_epoch>[0-9]+))?:(?: :)?{_BAR}"),
-        _FROM_ZERO,
-        _per_second,
-    ),
-    Format(
-        "Lightning, rich",
-        re.compile(
-            r"\s*Epoch (?P<epoch>[0-9]+)/(?P<last_epoch>[0-9]+)\s+[━╸╺ ]{1,300}\s*"
-            r"(?P<step>[0-9]+)/(?P<steps>[0-9]+)\s+[0-9:]+ • [-0-9:]+\s+"
-            rf"(?P<speed>{_NUMBER})(?P<speed_unit>it/s|s/it)"
-            rf"(?:.{{0,300}}?\b(?:train_)?loss(?:_step)?: {_LOSS})?"
-        ),
-        _FROM_ZERO,
-        _per_second,
-    ),
-    Format(
-        "tqdm",
-        re.compile(
-            r"(?:\s*(?i:(?:train(?:ing)? +)?epoch +[#\[]?(?P<epoch>[0-9]+)(?:/(?P<epochs>[0-9]+))?\]?"
-            r"|train(?:ing)?|steps?|iterations?):?)?" + _BAR
-        ),
-        {},
-        _per_second,
-    ),
-    Format(
-        "Keras",
-        re.compile(
-            r"\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+) "
-            r"(?:(?:\[[=>.]{1,100}\]|[━╸╺]{1,100}) (?:- )?(?:ETA: )?[0-9:]+(?:ms|us|s)?|- [0-9]+m?s\b)"
-            rf"(?: (?P<speed>{_NUMBER})(?P<speed_unit>us|ms|s)/(?:step|epoch))?"
-            rf"(?:.{{0,200}}?\bloss: {_LOSS})?"
-        ),
-        {},
-        _keras,
-    ),
-    Format("Keras, an epoch", re.compile(r"\s*Epoch (?P<epoch>[0-9]+)/(?P<epochs>[0-9]+)\s*$")),
-    Format(
-        "DeepSpeed, throughput",
-        re.compile(
-            r".{0,200}?\bepoch=(?P<epoch>[0-9]+)/micro_step=[0-9]+/global_step=(?P<step>[0-9]+), "
-            rf"RunningAvgSamplesPerSec={_NUMBER}, CurrSamplesPerSec=(?P<rate>{_NUMBER})"
-        ),
-        {**_FROM_ZERO, **_OF_RUN, **_SAMPLES},
-    ),
-    Format(
-        "DeepSpeed, a step",
-        re.compile(r".{0,200}?\[Rank (?P<rank>[0-9]+)\] step=(?P<step>[0-9]+), skipped=[0-9]+"),
-        _OF_RUN,
-    ),
-    Format(
-        "DeepSpeed, pipeline",
-        re.compile(
-            rf".{{0,200}}?\bsteps: (?P<step>[0-9]+) loss: {_LOSS} "
-            rf"iter time \(s\): (?P<seconds_per_step>{_NUMBER}) samples/sec: (?P<rate>{_NUMBER})"
-        ),
-        {**_OF_RUN, **_SAMPLES},
-    ),
-    Format(
-        "Hugging Face",
-        re.compile(
-            rf"\s*\{{'loss': '?{_LOSS}'?(?=[,}}])"
-            rf"(?:.{{0,400}}?'epoch': '?(?P<done>{_NUMBER})'?[,}}])?"
-        ),
-        _OF_RUN,
-        _dict,
-    ),
-    Format(
-        "Hugging Face, the end",
-        re.compile(
-            rf"\s*\{{'train_runtime': .{{0,200}}?'train_samples_per_second': '?(?P<rate>{_NUMBER})'?(?=[,}}])"
-        ),
-        {**_SAMPLES_OF_RUN},
-    ),
-    Format(
-        "NeMo",
-        re.compile(
-            r".{0,60}?\bTraining epoch (?P<epoch>[0-9]+), iteration (?P<step>[0-9]+)/(?P<last_step>[0-9]+) \|"
-            r"(?:.{0,200}?\bglobal_batch_size: (?P<batch>[0-9]+))?"
-            rf"(?:.{{0,200}}?\breduced_train_loss: {_LOSS})?"
-            rf"(?:.{{0,200}}?\btrain_step_timing in s: (?P<elapsed>{_NUMBER}))?"
-        ),
-        {**_FROM_ZERO, **_OF_RUN},
-        _megatron,
-    ),
-    Format(
-        "torchvision",
-        re.compile(
-            r"\s*Epoch: \[(?P<epoch>[0-9]+)\]\s+\[\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\]\s+eta: "
-            rf"(?:.{{0,200}}?\bimg/s: (?P<rate>{_NUMBER}))?(?:.{{0,200}}?\bloss: {_LOSS})?"
-            rf"(?:.{{0,600}}?\btime: (?P<seconds_per_step>{_NUMBER}))?"
-        ),
-        _FROM_ZERO,
-        _images_of_rank,
-    ),
-    Format(
-        "timm",
-        re.compile(
-            r"\s*Train: (?P<epoch>[0-9]+) \[\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+) \([ 0-9.]{1,8}%\)\]"
-            rf"\s+Loss:\s+{_LOSS}.{{0,80}}?\bTime:\s+(?P<seconds_per_step>{_NUMBER})s,\s+(?P<rate>{_NUMBER})/s"
-        ),
-        {**_FROM_ZERO, "rate_unit": "images/s", "is_rate_of_rank": False},
-    ),
-    Format(
-        "fairseq",
-        re.compile(
-            r".{0,80}?\| train_inner \| epoch (?P<epoch>[0-9]+):\s+(?P<step>[0-9]+) / (?P<steps>[0-9]+) "
-            rf"loss={_LOSS}"
-        ),
-    ),
-    Format(
-        "MMEngine",
-        re.compile(
-            r".{0,80}?\bEpoch\(train\)\s+\[(?P<epoch>[0-9]+)\]\[\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\]"
-            rf"(?:.{{0,200}}?\btime: (?P<seconds_per_step>{_NUMBER}))?(?:.{{0,200}}?\bloss: {_LOSS})?"
-        ),
-    ),
-    Format(
-        "Detectron2",
-        re.compile(
-            rf".{{0,100}}?\biter: (?P<step>[0-9]+)\s+total_loss: {_LOSS}"
-            rf"(?:.{{0,600}}?\btime: (?P<seconds_per_step>{_NUMBER}))?"
-        ),
-        _OF_RUN,
-    ),
-    Format(
-        "TorchTitan",
-        re.compile(
-            rf".{{0,120}}?\bstep:\s{{1,9}}(?P<step>[0-9]+)\s+loss:\s{{1,9}}{_LOSS}"
-            r".{0,120}?\btps: (?P<rate>[0-9][0-9,]{0,15})"
-        ),
-        {**_OF_RUN, "rate_unit": "tokens/s", "is_rate_of_rank": True},
-    ),
-    Format(
-        "nanoGPT",
-        re.compile(rf"\s*iter (?P<step>[0-9]+): loss {_LOSS}, time (?P<elapsed>{_NUMBER})ms"),
-        _OF_RUN,
-        _milliseconds,
-    ),
-    Format(
-        "MaxText",
-        re.compile(
-            rf".{{0,120}}?\bcompleted step: (?P<step>[0-9]+), seconds: (?P<seconds_per_step>{_NUMBER}), "
-            rf"TFLOP/s/device: {_NUMBER}, Tokens/s/device: (?P<rate>{_NUMBER}),"
-            rf"(?:.{{0,100}}?\bloss: {_LOSS})?"
-        ),
-        {**_OF_RUN, "rate_unit": "tokens/s", "is_rate_of_rank": True},
-    ),
-    Format(
-        "Ultralytics",
-        re.compile(r"\s*(?P<epoch>[0-9]+)/(?P<epochs>[0-9]+)\s+[0-9.]+G\s[^%|]{0,120}:" + _BAR),
-        {},
-        _per_second,
-    ),
-    Format(
-        "Megatron",
-        re.compile(
-            r".{0,60}?\biteration\s+(?P<step>[0-9]+)/\s*(?P<steps>[0-9]+) \|"
-            rf"(?:.{{0,300}}?elapsed time per iteration \((?P<elapsed_unit>ms|s)\): (?P<elapsed>{_NUMBER}))?"
-            r"(?:.{0,300}?global batch size:\s*(?P<batch>[0-9]+))?"
-            rf"(?:.{{0,300}}?\b(?:lm )?loss: {_LOSS})?"
-        ),
-        _OF_RUN,
-        _megatron,
-    ),
-)
-_NOT_TRAINING: Final = re.compile(r"\s*(?i:test(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uation|uating)?)\b")
 """Steps and losses of a validation are none of the training's."""
 
 
@@ -391,29 +199,124 @@ def told_by(line: str) -> Told | None:
     event = event_of(line)
     if event is not None:
         return _own(event)
-    if _NOT_TRAINING.match(line):
-        return {}
-    for item in FORMATS:
-        found = item.pattern.match(line)
+    by_keys = _json(line)
+    if by_keys is not None:
+        return by_keys
+    for item, pattern in formats().lines:
+        found = pattern.match(line) if item.needs in line else None
         if found is None:
             continue
-        read = {name: text for name, text in found.groupdict().items() if text is not None}
-        told = dict(item.constant)
-        for field, text in read.items():
-            number = number_of(field, text) if field in _FIELDS else None
-            if number is not None:
-                told[field] = number
-        last = number_of("epoch", read.get("last_epoch"))
-        if last is not None:
-            told["epochs"] = int(last) + 1
-        _mark_loss(told, read.get("loss"))
-        end = number_of("step", read.get("last_step"))
-        if end is not None:
-            told["steps"] = int(end) + 1
-        if item.more is not None:
-            item.more(read, told)
-        return told
-    return None
+        if item.skip or _NOT_TRAINING.match(line):
+            return {}
+        return _read(item, {name: text for name, text in found.groupdict().items() if text is not None})
+    return {} if _NOT_TRAINING.match(line) else None
 
 
-_FIELDS: Final = frozenset(_OWN.values()) | {"epochs"}
+def _read(item: Format, read: Mapping[str, str]) -> Told:
+    told = item.constant
+    for field, text in read.items():
+        number = number_of(field, text) if field in _FIELDS else None
+        if number is not None:
+            told[field] = number
+    for field, last in (("epochs", "last_epoch"), ("steps", "last_step")):
+        number = number_of(field, read.get(last))
+        if number is not None:
+            told[field] = int(number) + 1
+    _mark_loss(told, read.get("loss"))
+    if "loss" in told:
+        told.pop("is_any_loop", None)  # a loop that tells its loss is the training
+    _part_of_epoch(read, told)
+    _seconds_of_step(read, told)
+    if item.rate is not None and "rate" in told:
+        told |= {"rate_unit": item.rate.unit, "is_rate_of_rank": item.rate.of == "rank"}
+        if item.rate.mean_of_run:
+            told["is_mean_of_run"] = True
+    return told
+
+
+def _part_of_epoch(read: Mapping[str, str], told: Told) -> None:
+    """`[640/60000` counts samples, no steps. Of epochs that are done 0.48 is within the first, 3.0 the end of
+    the third."""
+    done, whole = number_of("step", read.get("done")), number_of("step", read.get("whole"))
+    if done is not None and whole:
+        told["epoch_ratio"] = min(1.0, done / whole)
+    ended = number_of("rate", read.get("ended_epochs"))
+    if ended is not None and ended < MOST_EPOCHS:
+        epoch = max(1, ceil(ended))
+        told |= {"epoch": epoch, "epoch_ratio": ended - (epoch - 1)}
+
+
+def _seconds_of_step(read: Mapping[str, str], told: Told) -> None:
+    speed, unit = number_of("rate", read.get("speed")), read.get("speed_unit")
+    if speed and unit is not None:
+        told["seconds_per_step"] = speed * _SECONDS[unit] if unit in _SECONDS else 1 / speed
+    for name, ratio in (("elapsed_s", 1.0), ("elapsed_ms", 1e-3)):
+        elapsed = number_of("rate", read.get(name))
+        if elapsed:
+            seconds = elapsed * ratio
+            told["seconds_per_step"] = seconds
+            batch = number_of("step", read.get("batch"))
+            if batch:
+                told |= {"rate": batch / seconds, "rate_unit": "samples/s", "is_rate_of_rank": False}
+
+
+# ---- objects in JSON
+
+
+def _json(line: str) -> Told | None:
+    keys = formats().json
+    text = line.strip()
+    for head in keys.heads:
+        text = text.removeprefix(head)
+    if not (text.startswith("{") and text.endswith("}") and '"' in text):
+        return None
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(tree, dict):
+        return None
+    values = _values(tree)
+    if any(isinstance(value, str) and value.lower() in keys.other for _, value in values):
+        return {}
+    told: Told = {}
+    for field in ("step", "steps", "epoch", "epochs", "loss", "seconds_per_step"):
+        _put(told, field, values, getattr(keys, field))
+    for unit, names in keys.rates.items():
+        if "rate" not in told:
+            _put(told, "rate", values, names)
+            if "rate" in told:
+                told["rate_unit"] = unit
+    if "step" in told:
+        told["is_step_of_run"] = "epoch" not in told or "steps" not in told
+    return told
+
+
+def _values(tree: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Keys with their values, one level of objects within opened; MLPerf's `key` and `value` are one pair."""
+    inner = [pair for value in tree.values() if isinstance(value, dict) for pair in value.items()]
+    values = [*tree.items(), *inner]
+    if isinstance(tree.get("key"), str) and "value" in tree:
+        values.append((tree["key"], tree["value"]))
+    return [(name.rsplit(".", 1)[-1], value) for name, value in values if isinstance(name, str)]
+
+
+def _put(told: Told, field: str, values: list[tuple[str, Any]], names: tuple[str, ...]) -> None:
+    """The number that stands under these names; none where two of them disagree. `10/1000` tells both."""
+    texts = [text for name, value in values if name in names for text in _text(value)]
+    numbers = {number_of(field, text.partition("/")[0]) for text in texts} - {None}
+    if field == "loss" and texts:
+        _mark_loss(told, texts[0])
+    if len(numbers) != 1:
+        return
+    told[field] = numbers.pop()
+    whole = number_of(field, texts[0].partition("/")[2])
+    if whole is not None and field in ("step", "epoch"):
+        told[f"{field}s"] = whole
+    if field == "loss":
+        told["is_loss_lost"] = False
+
+
+def _text(value: Any) -> Iterator[str]:
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        yield str(value)

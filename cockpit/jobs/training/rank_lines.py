@@ -3,10 +3,12 @@
 horovodrun writes `[RANK]<stdout>:`, with a moment before it on request (horovod/runner/common/util/
 safe_shell_exec.py, --prefix-output-with-timestamp); mpirun `[JOB,RANK]<stdout>:` (orte/mca/iof, --tag-output,
 which horovodrun gives it); c10d `[rank3]:`. torchrun's `[default3]:` (--tee) counts the processes of a node,
-so it is taken off and names nobody.
+so it is taken off and names no rank. Other launchers and readers of logs put a word before each line that
+may as well be the line's own: it is taken off where a format then reads the rest (`prefixed`).
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 _TAG: Final = re.compile(
@@ -38,3 +40,49 @@ def by_rank(line: str) -> RankLine:
             rank = int(found["rank"])
         line = line[found.end() :]
     return RankLine(rank, line)
+
+
+class Prefixed(NamedTuple):
+    """A line without a word that may be a prefix. `speaker` is who writes, "" where it does not say."""
+
+    speaker: str
+    rank: int | None
+    text: str
+
+
+_PREFIXES: Final = (
+    # ray/python/ray/_private/worker.py print_worker_logs
+    re.compile(r"\((?P<speaker>[^()]{0,80}?\bpid=\d{1,9}(?:, ip=[0-9a-f.:]{1,45})?)\) "),
+    # srun --label; torch and others by name
+    re.compile(r"\s{0,5}(?P<rank>\d{1,5}): (?=\S|\s+\d)"),
+    re.compile(r"\[?(?i:rank)[ :=]?(?P<rank>\d{1,5})\]?[:|]? "),
+    # pdsh, which DeepSpeed starts; kubetail and stern; docker compose
+    re.compile(r"(?=[a-z.-]{0,60}\d)(?P<speaker>[a-z0-9][a-z0-9.-]{0,62}): "),
+    re.compile(
+        r"\[(?=[a-z.-]{0,60}\d)(?P<speaker>[a-z][a-z0-9.]{0,60}-[a-z0-9.-]{1,80})(?: [a-z0-9-]{1,63})?\] "
+    ),
+    re.compile(
+        r"(?=[a-z.-]{0,60}\d)(?P<speaker>[a-z][a-z0-9]{0,60}[-_][a-z0-9._-]{1,80})"
+        r"(?: [a-z0-9-]{1,63})?(?: {1,9}[|│›])? "
+    ),
+    # a runtime's own file, and `kubectl logs --timestamps`
+    re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]{8,18}(?:Z|[+-]\d\d:\d\d) (?:std(?:out|err) [FP] )?"),
+)
+
+
+def prefixed(line: str) -> Iterator[Prefixed]:
+    """The line without each word that may be a prefix, one of two as well."""
+    for first in _without(line):
+        yield first
+        yield from _without(first.text)
+
+
+def _without(line: str) -> Iterator[Prefixed]:
+    for pattern in _PREFIXES:
+        found = pattern.match(line)
+        if found is not None:
+            named = found.groupdict()
+            rank = named.get("rank")
+            yield Prefixed(
+                named.get("speaker") or "", None if rank is None else int(rank), line[found.end() :]
+            )

@@ -95,6 +95,9 @@ class TrainingRun:
         self._leading: int | None = None
         self._writers: set[str] = set()  # logs in which the leading rank's steps stood
         self._moves = Moves()
+        self._at: Place = (0, 0)
+        self._loops = 0  # of one total, without a name, that were gone through
+        self._speaker: str | None = None
         self._usual_before: float | None = None
         self._own_mean: tuple[float, str, bool | None] | None = None
         self._reader = StallReader()
@@ -125,6 +128,11 @@ class TrainingRun:
         return True
 
     def _take(self, line: LogLine) -> None:
+        for text in line.overwritten:
+            told = self._patterns.read(text)
+            if not told.is_empty:
+                rank = told.rank if line.source.is_leader or told.rank is not None else line.source.rank
+                self._told(told, rank, self._trace(rank, line, ""), line, text)
         text = line.text[:LONGEST_LINE]
         tagged, bare = by_rank(text)
         told = self._patterns.read(text)
@@ -138,7 +146,7 @@ class TrainingRun:
         if event is not None and event.name != "progress":
             self._event(event.name, event.pairs, trace, line.at_seconds)
         elif not told.is_empty:
-            self._told(told, rank, trace, line)
+            self._told(told, rank, trace, line, text)
 
     def _trace(self, rank: int | None, line: LogLine, bare: str) -> RankTrace | None:
         if rank is None:
@@ -184,38 +192,45 @@ class TrainingRun:
             if self.size is not None and len(self._joined) >= self.size:
                 self.joined_seconds = at
 
-    def _told(self, told: Progress, rank: int | None, trace: RankTrace | None, line: LogLine) -> None:
-        text, at = line.text[:LONGEST_LINE], line.at_seconds
+    def _told(
+        self, told: Progress, rank: int | None, trace: RankTrace | None, line: LogLine, text: str
+    ) -> None:
+        at = line.at_seconds
         if told.size:
             self.size = told.size
-        if trace is not None:
-            if told.step is not None:
-                trace.step, trace.step_seconds = told.step, at
-            if told.rate is not None:
-                trace.rate = told.rate
-            if told.compute_seconds is not None and told.step is not None:
-                trace.computes.append((told.step, told.compute_seconds))
+        if trace is not None and not self._is_other_loop(told):
+            _trace(trace, told, at)
         leading = _LEADER if rank is None else rank
         if not self._is_leading(leading, told.has_moved):
             return
         before = self.progress
-        self.progress = now = self._patterns.read(text, before)
-        place = _place(now)
+        now = self._patterns.read(text, before)
+        is_new_writer = told.has_moved and self._is_new_writer(line.source.uid)
+        if not is_new_writer and (self._is_other_loop(told) or self._is_behind(told, now)):
+            return
+        self.progress, self._speaker = now, told.speaker
+        if _is_next_loop(before, now) and not is_new_writer:
+            self._loops, self.done = self._loops + 1, Curve()
+        place, last = _place(now, self._loops), self._at
         if told.has_moved:
-            if place < _place(before) or self._is_new_writer(line.source.uid):
+            if is_new_writer or (place < last and _counts_run(before) == _counts_run(now)):
                 self._begun_again(place)
-            if place != _place(before) or self.went_on_seconds is None:
-                self.moved_seconds = at
-                self._moves = self._moves.to(at)
-            if self.first_seconds is None:
-                self.first_seconds = at
-            if self.went_on_seconds is None:
-                self.went_on_seconds = at
+            self._moved(place, at)
         if now.fraction is not None and told.has_moved:
             self.done.add(place, at, now.fraction)
         if told.loss is not None:
             self.loss.add(place, at, told.loss)
         self._rate(told, place, at)
+
+    def _moved(self, place: Place, at: float | None) -> None:
+        if place != self._at or self.went_on_seconds is None:
+            self.moved_seconds = at
+            self._moves = self._moves.to(at)
+        self._at = place
+        if self.first_seconds is None:
+            self.first_seconds = at
+        if self.went_on_seconds is None:
+            self.went_on_seconds = at
 
     def _is_leading(self, rank: int, has_moved: bool) -> bool:
         """Whether this rank's word counts: the lowest that ever told of a step. What a higher one told before
@@ -227,7 +242,23 @@ class TrainingRun:
             self.progress, self.rate_unit, self._timed = Progress(), "", None
             self.loss, self.rate, self.done = Curve(), Curve(is_rate=True), Curve()
             self._moves, self._writers = Moves(), set()
+            self._at, self._loops, self._speaker = (0, 0), 0, None
         return rank == self._leading
+
+    def _is_other_loop(self, told: Progress) -> bool:
+        """Whether it tells of a loop beside the run's: one of another total, before the run's own has ended,
+        or after losses were told with it."""
+        known = self.progress
+        if not told.is_any_loop or known.steps is None or told.steps == known.steps:
+            return False
+        return bool(self.loss) or (known.step is not None and known.step < known.steps)
+
+    def _is_behind(self, told: Progress, now: Progress) -> bool:
+        """Whether another worker tells what one told already: without ranks the first that tells counts."""
+        if self._speaker in (None, told.speaker):
+            return False
+        parts = [(progress.epoch or 0, progress.epoch_ratio or 0.0) for progress in (now, self.progress)]
+        return _place(now, self._loops) <= self._at and parts[0] <= parts[1]
 
     def _is_new_writer(self, uid: str) -> bool:
         """Whether another pod goes on with the steps: the job was resumed, or tried again."""
@@ -319,11 +350,32 @@ class TrainingRun:
 STEPS_UNIT: Final = "steps/s"
 
 
-def _place(progress: Progress) -> Place:
+def _is_next_loop(before: Progress, now: Progress) -> bool:
+    """Whether a loop without an epoch's number was gone through, and begins once more."""
+    if before.steps is None or before.step is None or now.step is None:
+        return False
+    is_nameless = now.epoch is None and not now.is_step_of_run and now.steps == before.steps
+    return is_nameless and before.step >= before.steps > now.step
+
+
+def _trace(trace: RankTrace, told: Progress, at: float | None) -> None:
+    if told.step is not None:
+        trace.step, trace.step_seconds = told.step, at
+    if told.rate is not None:
+        trace.rate = told.rate
+    if told.compute_seconds is not None and told.step is not None:
+        trace.computes.append((told.step, told.compute_seconds))
+
+
+def _counts_run(progress: Progress) -> bool:
+    return progress.is_step_of_run and progress.step is not None
+
+
+def _place(progress: Progress, loops: int) -> Place:
     """Where a reading stands: steps of the whole run alone say so, else epochs and what is within them."""
-    if progress.is_step_of_run and progress.step is not None:
+    if _counts_run(progress) and progress.step is not None:
         return (0, progress.step)
     within = progress.step
     if within is None and progress.epoch_ratio is not None:
         within = round(progress.epoch_ratio * 1_000_000)
-    return (progress.epoch or 0, within or 0)
+    return (loops if progress.epoch is None else progress.epoch, within or 0)
