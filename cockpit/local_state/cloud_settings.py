@@ -25,7 +25,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from cockpit.errors import BadInput
-from cockpit.local_state.command_profiles import PROFILES
+from cockpit.local_state.command_profiles import profiles
 from cockpit.model.reach import AwsSite, Commands, Outside
 
 _AWS: Final = ("region", "cluster", "profile")
@@ -98,7 +98,7 @@ def _commands(reader: SettingsReader, tree: Mapping[str, Any], section: str) -> 
     given["values"] = _values(reader, tree, section)
     found = msgspec.structs.replace(base, **given)
     if not found.read:
-        raise reader.fault("read", section, f"give a list of words, or a profile: {', '.join(PROFILES)}")
+        raise reader.fault("read", section, f"give a list of words, or a profile: {', '.join(profiles())}")
     if found.limit and not found.maximum:
         raise reader.fault(
             "maximum", section, "give the path of the maximum in what read prints: limit changes it"
@@ -111,11 +111,11 @@ def _profile(reader: SettingsReader, tree: Mapping[str, Any], section: str) -> C
     name = reader.text(tree, "profile", section)
     if not name:
         return Commands(who="the command", read=())
-    if name not in PROFILES:
-        near = difflib.get_close_matches(name, PROFILES, n=1)
-        remedy = f"did you mean {near[0]}?" if near else f"known profiles: {', '.join(PROFILES)}"
+    if name not in profiles():
+        near = difflib.get_close_matches(name, profiles(), n=1)
+        remedy = f"did you mean {near[0]}?" if near else f"known profiles: {', '.join(profiles())}"
         raise reader.fault("profile", section, f"unknown profile {name!r}; {remedy}")
-    return PROFILES[name]
+    return profiles()[name]
 
 
 def _argv(reader: SettingsReader, tree: Mapping[str, Any], key: str, section: str) -> tuple[str, ...]:

@@ -4,8 +4,11 @@ Sources: NVIDIA/dcgm-exporter etc/default-counters.csv (also what is commented o
 of 4.9.0 for the new spellings; NVIDIA/DCGM dcgmlib/dcgm_fields.h (limits); our exporter's families.
 """
 
+import tomllib
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from pathlib import Path
+
+import msgspec
 
 from cockpit.model.gpu_detail import GpuDetail, ProcessUse
 from cockpit.model.quantity import Absent, Reading
@@ -13,13 +16,13 @@ from cockpit.model.throttle import BIT_OF
 from cockpit.telemetry.labels import NodeNames, instance_of, node_of, uuid_of
 from cockpit.telemetry.sample import Sample, is_reading
 
-_DEV, _PROF, _OWN = "DCGM_FI_DEV_", "DCGM_FI_PROF_", "cockpit_gpu_"
+_DEV, _OWN = "DCGM_FI_DEV_", "cockpit_gpu_"
 _MOST_DIGITS = 10  # of a process id
 MOST_PROCESSES = 32
 """Processes of one card that are kept: the page shows them in one line each."""
 
 
-class _Field(NamedTuple):
+class _Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where a raw name goes. `only` lists label values that must all match; several series add up."""
 
     name: str
@@ -27,63 +30,10 @@ class _Field(NamedTuple):
     only: tuple[tuple[str, str], ...] = ()
 
 
-FIELDS: dict[str, tuple[_Field, ...]] = {
-    # ours
-    f"{_OWN}power_limit_watts": (_Field("power_cap_watts"),),
-    f"{_OWN}sm_clock_max_hertz": (_Field("sm_clock_max_hertz"),),
-    f"{_OWN}memory_clock_hertz": (_Field("memory_clock_hertz"),),
-    f"{_OWN}memory_temperature_celsius": (_Field("memory_temperature_celsius"),),
-    f"{_OWN}temperature_limit_celsius": (
-        _Field("slowdown_celsius", only=(("limit", "slowdown"),)),
-        _Field("shutdown_celsius", only=(("limit", "shutdown"),)),
-    ),
-    f"{_OWN}tensor_active_ratio": (_Field("tensor_ratio"),),
-    f"{_OWN}dram_active_ratio": (_Field("dram_ratio"),),
-    f"{_OWN}sm_active_ratio": (_Field("sm_ratio"),),
-    f"{_OWN}energy_joules_total": (_Field("energy_joules"),),
-    f"{_OWN}ecc_errors_total": (
-        _Field("ecc_double", only=(("kind", "uncorrected"), ("counter", "volatile"))),
-    ),
-    f"{_OWN}remapped_rows_total": (_Field("remapped_rows"),),
-    f"{_OWN}row_remap_pending": (_Field("remap_pending"),),
-    f"{_OWN}row_remap_failed": (_Field("remap_failed"),),
-    f"{_OWN}nvlink_errors_total": (_Field("nvlink_errors"),),
-    f"{_OWN}pcie_replays_total": (_Field("pcie_replays"),),
-    # dcgm, generations A and B
-    f"{_DEV}ENFORCED_POWER_LIMIT": (_Field("power_cap_watts"),),
-    f"{_DEV}POWER_MGMT_LIMIT": (_Field("power_cap_watts"),),
-    f"{_DEV}MAX_SM_CLOCK": (_Field("sm_clock_max_hertz", 1e6),),
-    f"{_DEV}MEM_CLOCK": (_Field("memory_clock_hertz", 1e6),),
-    f"{_DEV}MEMORY_TEMP": (_Field("memory_temperature_celsius"),),
-    f"{_DEV}SLOWDOWN_TEMP": (_Field("slowdown_celsius"),),
-    f"{_DEV}SHUTDOWN_TEMP": (_Field("shutdown_celsius"),),
-    f"{_PROF}PIPE_TENSOR_ACTIVE": (_Field("tensor_ratio"),),
-    f"{_PROF}DRAM_ACTIVE": (_Field("dram_ratio"),),
-    f"{_PROF}SM_ACTIVE": (_Field("sm_ratio"),),
-    f"{_DEV}TOTAL_ENERGY_CONSUMPTION": (_Field("energy_joules", 0.001),),
-    f"{_DEV}ECC_DBE_VOL_TOTAL": (_Field("ecc_double"),),
-    f"{_DEV}UNCORRECTABLE_REMAPPED_ROWS": (_Field("remapped_rows"),),
-    f"{_DEV}CORRECTABLE_REMAPPED_ROWS": (_Field("remapped_rows"),),
-    f"{_DEV}ROW_REMAP_PENDING": (_Field("remap_pending"),),
-    f"{_DEV}ROW_REMAP_FAILURE": (_Field("remap_failed"),),
-    f"{_DEV}NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL": (_Field("nvlink_errors"),),
-    f"{_DEV}NVLINK_CRC_DATA_ERROR_COUNT_TOTAL": (_Field("nvlink_errors"),),
-    f"{_DEV}NVLINK_REPLAY_ERROR_COUNT_TOTAL": (_Field("nvlink_errors"),),
-    f"{_DEV}NVLINK_RECOVERY_ERROR_COUNT_TOTAL": (_Field("nvlink_errors"),),
-    f"{_DEV}PCIE_REPLAY_COUNTER": (_Field("pcie_replays"),),
-    # dcgm, generation C
-    f"{_DEV}ENFORCED_POWER_LIMIT_WATTS": (_Field("power_cap_watts"),),
-    f"{_DEV}MEMORY_CLOCK_HERTZ": (_Field("memory_clock_hertz"),),
-    f"{_DEV}MEMORY_TEMP_CELSIUS": (_Field("memory_temperature_celsius"),),
-    f"{_PROF}TENSOR_UTIL_RATIO": (_Field("tensor_ratio"),),
-    f"{_PROF}DRAM_UTIL_RATIO": (_Field("dram_ratio"),),
-    f"{_PROF}SM_UTIL_RATIO": (_Field("sm_ratio"),),
-    f"{_DEV}GPU_ENERGY_JOULES_TOTAL": (_Field("energy_joules"),),
-    f"{_DEV}ROW_REMAP_UNCORRECTABLE_TOTAL": (_Field("remapped_rows"),),
-    f"{_DEV}ROW_REMAP_CORRECTABLE_TOTAL": (_Field("remapped_rows"),),
-    f"{_DEV}ROW_REMAP_FAILED": (_Field("remap_failed"),),
-    f"{_DEV}PCIE_REPLAY_TOTAL": (_Field("pcie_replays"),),
-}
+FIELDS = msgspec.convert(
+    tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")),
+    dict[str, tuple[_Field, ...]],
+)
 """Raw name -> field of `GpuDetail` and factor to its base unit."""
 
 _ADD_UP = frozenset({"remapped_rows", "nvlink_errors"})

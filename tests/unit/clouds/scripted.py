@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from cockpit.clouds.errors import OutsideError
 from cockpit.clouds.reading import Ways
-from cockpit.local_state.command_profiles import PROFILES
+from cockpit.local_state.command_profiles import profiles
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
 from cockpit.model.reach import AwsSite, Commands, Outside, Reach
@@ -181,7 +181,7 @@ def command_outside(profile: str, **values: str) -> Outside:
     from msgspec.structs import replace
 
     named = tuple((name.replace("_", "-"), value) for name, value in values.items())
-    return Outside(commands=(("*", replace(PROFILES[profile], values=named)),))
+    return Outside(commands=(("*", replace(profiles()[profile], values=named)),))
 
 
 AKS_ID = (
