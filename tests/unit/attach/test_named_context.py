@@ -45,7 +45,7 @@ async def test_the_context_has_its_name_without_a_session(
     task = asyncio.create_task(made.run())
     try:
         async with asyncio.timeout(30):
-            while made.link is not link:
+            while made.link is not link:  # noqa: ASYNC110 - the link has no event
                 await asyncio.sleep(0.01)
         assert made.context == wanted
     finally:
