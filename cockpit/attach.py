@@ -31,7 +31,6 @@ from cockpit.store.trends import Trends
 from cockpit.supervise import Note, Sleep, Tell, Work, kept_up
 from cockpit.telemetry.focus import EVERYTHING, NOBODY, Focus
 from cockpit.triage.namespace_notes import is_confined, reads_all
-from cockpit.triage.verdicts import SLICE_SECONDS, Pace, Verdicts
 
 if TYPE_CHECKING:
     from cockpit.gangs.engine import InstalledEngine
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from cockpit.model.pod import Pod
     from cockpit.model.trace import PodLines
     from cockpit.telemetry.source import TelemetrySource
+    from cockpit.triage.verdicts import Verdicts
 
 CATCH_UP_OBJECTS = 1_500
 """While a big list comes in, the job rows follow in pieces of a few milliseconds: no key waits for all."""
@@ -144,8 +144,10 @@ class Attachment:
         return OutsideReads(self.store, self.options.outside, self.sink, self.clock, sleep=self._sleep)
 
     @cached_property
-    def verdicts(self) -> Verdicts:
+    def verdicts(self) -> "Verdicts":
         """Why each job waits or is broken."""
+        from cockpit.triage.verdicts import SLICE_SECONDS, Pace, Verdicts  # a third of what a feed imports
+
         return Verdicts(self.store, self.jobs, Pace(self.clock.monotonic, SLICE_SECONDS))
 
     def look_at(self, look: Focus) -> None:

@@ -188,6 +188,7 @@ def _nouns_with_verbs(nouns: Any, shared: argparse.ArgumentParser) -> None:
                 _ARGUMENTS.get(verb.id, _on_things)(parser, verb)
         if noun == "job":
             _logs(group, shared)
+            _wait(group, shared)
             _efficiency(group, shared)
         if noun == "pool":
             _show_pool(group, shared)
@@ -224,10 +225,12 @@ _SHORTS = (
 
 
 def _submit(parser: Any, _verb: Verb) -> None:
-    parser.add_argument("template", metavar="TEMPLATE", help="see cockpit template list")
+    parser.add_argument("template", metavar="TEMPLATE", nargs="?", help="see cockpit template list")
+    parser.add_argument("-f", "--file", metavar="FILE", help="manifests to submit as they are; - reads them")
     _values(parser, "template parameter; repeatable", *_SHORTS)
     parser.add_argument("--engine", default="", metavar="ENGINE", action=EngineChoice)
     _output(parser)
+    parser.add_argument("--wait", action="store_true", help="wait until the job runs")
     _acting(parser, dry_run="show the manifest and the server's answer to a dry run")
 
 
@@ -279,32 +282,24 @@ def _logs(verbs: Any, shared: argparse.ArgumentParser) -> None:
     add("--since", default="", metavar="AGE", help="only lines newer than this, such as 30s, 10m or 2h")
     add("--tail", type=whole, metavar="COUNT", help="last COUNT lines per pod (default: 20 to 1000)")
     add("--previous", action="store_true", help="logs of the run before the last restart")
-    add(
-        "--grep",
-        action="append",
-        default=[],
-        metavar="RE",
-        help="only lines that match a regular expression; repeatable",
-    )
-    add(
-        "--not",
-        dest="unwanted",
-        action="append",
-        default=[],
-        metavar="RE",
-        help="leave out lines that match; repeatable",
-    )
+    add("--grep", action="append", default=[], metavar="RE", help="only lines that match RE; repeatable")
+    add("--not", dest="unwanted", action="append", default=[], metavar="RE", help="leave out what matches RE")
     add("--rank", action="append", default=[], metavar="N", help="only these members: 0, 0-3,7 or launcher")
     add("--container", default="", metavar="NAME", help="container, if pods have several")
-    add(
-        "--stream",
-        choices=("stdout", "stderr"),
-        default="",
-        help="only this stream, if supported",
-    )
+    add("--stream", choices=("stdout", "stderr"), default="", help="only this stream, if supported")
     add("--times", action="store_true", help="prefix lines with their UTC timestamps")
     add("--save", default="", metavar="FILE", help="write to a new file instead")
     _waiting(logs)
+
+
+def _wait(verbs: Any, shared: argparse.ArgumentParser) -> None:
+    parser = _command(verbs, "wait", shared, "wait until a job runs or has ended", "job_wait:run")
+    parser.add_argument("name", metavar="NAME", help=NOUNS["job"].naming)
+    wanted = "state to wait for (default: done)"
+    parser.add_argument("--for", dest="wanted", choices=("running", "done"), default="done", help=wanted)
+    longest = "longest wait (default: none)"
+    parser.add_argument("--within", type=seconds, default=None, metavar="SECONDS", help=longest)
+    _waiting(parser)
 
 
 def _efficiency(verbs: Any, shared: argparse.ArgumentParser) -> None:

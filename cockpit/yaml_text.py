@@ -21,17 +21,36 @@ def read_yaml(text: str | bytes, *, in_python: bool = False) -> Any:
     """The one document in `text`, plain values only. Raises ValueError and yaml.YAMLError, also for one that
     nests deeper than DEEPEST or whose aliases unfold to more than MOST_VALUES. `in_python` takes the parser
     that says better what is wrong."""
-    base = yaml.CSafeLoader if yaml.__with_libyaml__ and not in_python else yaml.SafeLoader
-    loader = bounded(base)(text)
+    loader = _loader(text, in_python)
     try:
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        if _unfolded(node, {}) > MOST_VALUES:
-            raise yaml.YAMLError(f"its aliases unfold to more than {MOST_VALUES:,} values")
-        return loader.construct_document(node)
+        return _value(loader, loader.get_single_node())
     finally:
         loader.dispose()
+
+
+def read_documents(text: str | bytes) -> list[Any]:
+    """Every document in `text`, None for an empty one; raises as `read_yaml`."""
+    loader = _loader(text, in_python=True)
+    try:
+        found = []
+        while loader.check_node():
+            found.append(_value(loader, loader.get_node()))
+        return found
+    finally:
+        loader.dispose()
+
+
+def _loader(text: str | bytes, in_python: bool) -> Any:
+    base = yaml.CSafeLoader if yaml.__with_libyaml__ and not in_python else yaml.SafeLoader
+    return bounded(base)(text)
+
+
+def _value(loader: Any, node: Any) -> Any:
+    if node is None:
+        return None
+    if _unfolded(node, {}) > MOST_VALUES:
+        raise yaml.YAMLError(f"its aliases unfold to more than {MOST_VALUES:,} values")
+    return loader.construct_document(node)
 
 
 def _unfolded(node: Any, known: dict[int, float]) -> float:

@@ -55,14 +55,14 @@ def unserved(api_version: str, kind: str, lookup: Lookup) -> str:
             if own
             else _OPERATORS.get(api_version.rpartition("/")[0], "the operator that defines it")
         )
-        remedy = f"install {operator}, or choose another template"
+        remedy = f"install {operator}, or choose another kind"
         return f"this cluster does not serve {kind} of {api_version}: {remedy}"
     path = served.path("default").split("/")
     found = "/".join(path[2:4]) if path[1] == "apis" else path[2]
     if found == api_version:
         return ""
-    remedy = "change the template to that version, or update the operator"
-    return f"the template creates {kind} of {api_version}, but this cluster serves only {found}: {remedy}"
+    remedy = "change it to that version, or update the operator"
+    return f"what is created is {kind} of {api_version}, but this cluster serves only {found}: {remedy}"
 
 
 def object_path(

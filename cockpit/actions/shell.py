@@ -30,6 +30,12 @@ def submit_line(
     return _line(words, context)
 
 
+def submit_file_line(file: str, context: str = "", namespace: str = "") -> str:
+    """`cockpit job submit -f job.yaml --write`."""
+    words = ["cockpit", "job", "submit", "-f", file, *(["--namespace", namespace] if namespace else [])]
+    return _line(words, context)
+
+
 def kill_line(job: Job, context: str = "") -> str:
     """`cockpit job kill mpijob/team-a/llm --write`."""
     return _line(["cockpit", "job", "kill", f"{job.kind.lower()}/{job.namespace}/{job.name}"], context)

@@ -8,7 +8,7 @@ from cockpit.actions.address import Lookup, object_path, unserved
 from cockpit.actions.refusals import taken
 from cockpit.actions.shell import submit_line
 from cockpit.errors import BadInput
-from cockpit.fit.pod_sets import pods_asked
+from cockpit.fit.pod_sets import makes_no_pods, pods_asked
 from cockpit.fit.reasons import asked_lines
 from cockpit.gangs import registry
 from cockpit.gangs.conflicts import engines_named
@@ -18,6 +18,7 @@ from cockpit.gangs.manifests import Attached
 from cockpit.jobs.render import advice, queue_of, remarks, render
 from cockpit.jobs.template import Template
 from cockpit.model.contender import Contender
+from cockpit.model.listing import listing
 from cockpit.model.plan import Call, Plan
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -62,7 +63,7 @@ def plan_submit(
     target = f"{template.kind.lower()} {where}/{name}"
     path = _path(template, where, lookup, findings)
     dead = _refuse_absent(manifest, findings.present)
-    warnings = [*remarks(template, given), *advice(manifest), *dead, *findings.doubts]
+    warnings = [*remarks(template, given), *advice(manifest, _gpu_taints(store)), *dead, *findings.doubts]
     if store is not None:
         _refuse_taken(store, template, f"{where}/{name}")
     if store is not None:
@@ -71,7 +72,7 @@ def plan_submit(
     first = Call(method="POST", path=path, body=manifest, target=target, fields_at_risk=made.fields_at_risk)
     return Plan(
         verb="submit",
-        contends=(Contender(name=f"{where}/{name}", manifest=manifest),),
+        contends=() if makes_no_pods(manifest) else (Contender(name=f"{where}/{name}", manifest=manifest),),
         title=f"Submit {target}",
         done=f"Submitted {target}",
         calls=(first, *(group_call(one, where, lookup) for one in made.before)),
@@ -197,7 +198,17 @@ def _engine_warnings(
     return () if topology is None else topology.submit_warnings(manifest, namespace, gpus, store, topologies)
 
 
+def _gpu_taints(store: StoreReader | None) -> frozenset[str] | None:
+    """Keys of taints of GPU nodes; None where the nodes are not known."""
+    if store is None or not listing(store, Kind.NODE).has_all:
+        return None
+    nodes = (node for node in store.records(Kind.NODE).values() if node.gpu_capacity or node.is_gpu_labelled)
+    return frozenset(taint.key for node in nodes for taint in node.taints)
+
+
 def _lines(manifest: Mapping[str, Any], target: str) -> tuple[str, ...]:
+    if makes_no_pods(manifest):
+        return (f"create {target}",)
     asked = pods_asked(manifest)
     lines = [f"create {target}", *asked_lines(asked)]
     queue = queue_of(manifest)

@@ -2,11 +2,14 @@
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Sequence
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from cockpit.actions.execute.replan import rehearse_replanned
 from cockpit.actions.others import with_others
+from cockpit.actions.shell import submit_file_line
 from cockpit.actions.submit import check_submit
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
@@ -14,13 +17,15 @@ from cockpit.commands.attached import attached, late_login, logins_for, session_
 from cockpit.commands.confirm import CODES, confirm_plan, refuse_without_right
 from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.fitting import FIT_KINDS, fit_told
+from cockpit.commands.job_wait import until
 from cockpit.commands.output import note, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
-from cockpit.commands.submitting import Wish, planned
+from cockpit.commands.submitting import Wish, planned, together
 from cockpit.commands.verb import planner
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.fit.pod_sets import pods_asked
+from cockpit.jobs.manifest_file import read_manifests
 from cockpit.jobs.template import Template, load_library
 from cockpit.kube.discovery import discover
 from cockpit.kube.session import SessionOptions, open_session
@@ -34,17 +39,40 @@ SHORTS = ("name", "workers", "gpus", "image", "command", "queue")
 
 
 def submit(options: argparse.Namespace) -> int:
-    """Make a job from a template."""
+    """Make a job from a template, or the objects of a file."""
     if options.output != "table" and not options.dry_run:
         raise BadInput(f"--output {options.output}: only a dry run has this output; add --dry-run")
     settings = settings_in_force()
-    template = load_library(settings.template_folders).named(options.template)
-    values = values_given(options)
     chosen = attach_options(options, settings)
+    values = values_given(options)
+    templates = _of_file(options, values, one_namespace(chosen)) or (
+        load_library(settings.template_folders).named(options.template),
+    )
     # Checked before anything is asked of the cluster: a wrong value needs no connection to be told.
-    check_submit(template, values, one_namespace(chosen), options.engine)
+    for template in templates:
+        check_submit(template, values, one_namespace(chosen), options.engine)
     refuse_without_right(options, may_write=chosen.write)
-    return asyncio.run(within(options.timeout, _submit(template, values, options, chosen)))
+    return asyncio.run(within(options.timeout, _submit(templates, values, options, chosen)))
+
+
+def _of_file(options: argparse.Namespace, values: dict[str, str], namespace: str) -> tuple[Template, ...]:
+    """What `--file` holds, () without one. Raises BadInput."""
+    if (options.file is None) == (options.template is None):
+        raise BadInput("give the name of a template, or a file of manifests with --file: one of them")
+    if options.file is None:
+        return ()
+    if values:
+        raise BadInput(
+            f"--set {next(iter(values))}: a file has no parameters; see cockpit template new --help"
+        )
+    templates = read_manifests(options.file, sys.stdin, Random())
+    for template in templates:
+        own = template.manifest["metadata"].get("namespace")
+        if namespace and own and own != namespace:
+            raise BadInput(
+                f"{template.title}: namespace {own} in the file, but --namespace {namespace}: leave one"
+            )
+    return templates
 
 
 def values_given(options: argparse.Namespace) -> dict[str, str]:
@@ -68,7 +96,7 @@ def values_given(options: argparse.Namespace) -> dict[str, str]:
 
 
 async def _submit(
-    template: Template, values: dict[str, str], options: argparse.Namespace, chosen: AttachOptions
+    templates: Sequence[Template], values: dict[str, str], options: argparse.Namespace, chosen: AttachOptions
 ) -> int:
     """The plan over an attachment: what it does to others rests on its tables. A dry run also shows the
     manifest and where it would go."""
@@ -83,18 +111,36 @@ async def _submit(
         if session is None:
             raise NoConnection(live.attachment.sentence or "not connected to a cluster")
         served = live.attachment.served = live.attachment.served or await discover(session)
-        wish = Wish(template, values, options.engine, one_namespace(chosen) or session.namespace)
-        plan = await planned(wish, session, served, live.attachment.store)
+        where = one_namespace(chosen) or session.namespace
+        plans = [
+            await planned(
+                Wish(template, values, options.engine, where), session, served, live.attachment.store
+            )
+            for template in templates
+        ]
+        plan = plans[0]
+        if options.file is not None:
+            line = submit_file_line(options.file, session.context, one_namespace(chosen))
+            plan = together(plans, options.file, line)
         fresh = await planner(live, clock)
         if not options.dry_run:
-            return await confirm_plan(plan, options, fresh, clock)
-        told = await fit_told(plan, live.attachment, fresh(), trouble)
+            code = await confirm_plan(plan, options, fresh, clock)
+            if options.wait and code == 0 and plan.contends:
+                return await until(live, plan.contends[0].name, "running", None)
+            return code
+        told = [
+            line
+            for each in plans
+            if each.contends
+            for line in await fit_told(each, live.attachment, fresh(), trouble)
+        ]
         if options.output != "table":
             plan, verdict = await rehearse_replanned(await with_others(fresh(), plan), None, session)
             note(notes)
             put([tree_text(_described(plan, told, verdict), options.output)])
             return CODES[verdict.state]
-        put([tree_text(mask_tree(plan.calls[0].body), "yaml"), "", *told, *notes])
+        bodies = [tree_text(mask_tree(call.body), "yaml") for call in plan.calls]
+        put(["\n---\n".join(bodies), "", *told, *notes])
         return await confirm_plan(plan, options, fresh, clock)
 
 

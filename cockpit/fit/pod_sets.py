@@ -97,6 +97,22 @@ class PodsAsked(msgspec.Struct, frozen=True, kw_only=True):
         return sum(item.gpus or 0 for item in self.sets)
 
 
+_WITHOUT_PODS: Final = frozenset(
+    {
+        *("rbac.authorization.k8s.io", "networking.k8s.io", "gateway.networking.k8s.io", "storage.k8s.io"),
+        *("policy", "scheduling.k8s.io", "autoscaling", "monitoring.coreos.com", "snapshot.storage.k8s.io"),
+    }
+)
+"""Groups of Kubernetes' APIs whose objects make no pods."""
+_CORE_WITH_PODS: Final = frozenset(("Pod", "PodTemplate", "ReplicationController"))
+
+
+def makes_no_pods(manifest: Mapping[str, Any]) -> bool:
+    """Whether its kind is one of which no pod comes: a ConfigMap, a claim, a role beside a job."""
+    group, slash, _version = str(manifest.get("apiVersion")).rpartition("/")
+    return group in _WITHOUT_PODS if slash else manifest.get("kind") not in _CORE_WITH_PODS
+
+
 def pods_asked(manifest: Mapping[str, Any]) -> PodsAsked:
     """The pods that the manifest asks for. A malformed field reads as not stated; never raises."""
     if manifest.get("kind") == "TrainJob":

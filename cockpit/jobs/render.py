@@ -155,13 +155,16 @@ def _limits(container: dict[str, Any]) -> dict[str, Any]:
     return _tree(_tree(container.get("resources")).get("limits"))
 
 
-def advice(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a careful colleague would say about a rendered manifest before it is sent; () when nothing."""
+def advice(manifest: Mapping[str, Any], tainted: frozenset[str] | None = None) -> tuple[str, ...]:
+    """What a careful colleague would say about a rendered manifest before it is sent; () when nothing.
+
+    `tainted` are the taint keys of the cluster's GPU nodes, None where nobody knows them.
+    """
     found = [*_job_advice(manifest)]
     for part in pods_asked(manifest).sets:
         found.extend(_image_advice(part))
         if manifest.get("kind") != "TrainJob":  # its pods come from a runtime, which is not seen here
-            found.extend(_gpu_advice(part))
+            found.extend(_gpu_advice(part, tainted))
     return tuple(dict.fromkeys(found))
 
 
@@ -200,13 +203,14 @@ def _image_advice(part: ManifestPods) -> Iterable[str]:
             yield f"image {image} has no fixed tag: two members may run different code"
 
 
-def _gpu_advice(part: ManifestPods) -> Iterable[str]:
+def _gpu_advice(part: ManifestPods, tainted: frozenset[str] | None) -> Iterable[str]:
     if not part.gpus_each:
         return
     tolerations = _items(part.pod_spec.get("tolerations"))
     # A toleration without a key tolerates everything.
     known = (None, *GPU_NAMES, *(resource for resource in _resources(part) if is_gpu_resource(resource)))
-    if not any(toleration.get("key") in known for toleration in tolerations):
+    is_tolerated = any(toleration.get("key") in known for toleration in tolerations)
+    if not is_tolerated and (tainted is None or not tainted.isdisjoint(known)):
         yield f"{part.role} pods ask for GPUs but do not tolerate the taint of GPU nodes"
     volumes = [_tree(item.get("emptyDir")) for item in _items(part.pod_spec.get("volumes"))]
     shared = [volume for volume in volumes if volume.get("medium") == "Memory"]
