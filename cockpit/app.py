@@ -68,7 +68,8 @@ CALM_SECONDS = 0.5
 class AppOptions:
     """How the app starts. `attach=False` draws the first screen and connects to nothing; `state_folder`
     None keeps nothing on this host (tests, screenshots). `goes_on`: report unexpected errors and continue.
-    `first_note` is a toast on the first screen. `logins` were created before the app."""
+    `first_note` is a toast on the first screen. `logins` were created before the app. `has_tour`: each page
+    says what to press for the next step of the tour."""
 
     attach_to: AttachOptions = field(default_factory=AttachOptions)
     attach: bool = True
@@ -78,6 +79,7 @@ class AppOptions:
     goes_on: bool = False
     first_note: str = ""
     logins: Logins | None = None
+    has_tour: bool = False
 
 
 class CockpitApp(AppBase):
@@ -123,6 +125,8 @@ class CockpitApp(AppBase):
         self.push_screen(NowScreen())
         if self.options.first_place != "now":
             self.go(self.options.first_place)
+        if self.options.has_tour:
+            self._pages.tour.begin()
 
     def _step_away(self, is_away: bool, _app: object) -> None:
         self.attachment.step_away(is_away=is_away)
@@ -293,6 +297,9 @@ class CockpitApp(AppBase):
 
     def go(self, place: str) -> None:
         self._pages.go(place)
+
+    def action_leave_tour(self) -> None:
+        self._pages.tour.leave()
 
     def open_job(self, key: str, *, in_place: bool = False) -> None:
         self._pages.open_job(key, in_place=in_place)

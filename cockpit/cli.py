@@ -366,6 +366,8 @@ def _demo(nouns: Any, shared: argparse.ArgumentParser) -> None:
     )
     demo.add_argument("--folder", default="", metavar="DIR", help="write kubeconfig and logs to this folder")
     demo.add_argument("--read-only", action="store_true", help="start read-only, as on a real cluster")
+    guided = "three minutes in the demo: submit a job, read why it waits, start it, kill it"
+    nouns.add_parser("tour", help=guided, description=guided).set_defaults(command="demo:tour")
 
 
 def _template(nouns: Any, shared: argparse.ArgumentParser) -> None:

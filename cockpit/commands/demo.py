@@ -1,4 +1,4 @@
-"""`cockpit demo`: an embedded cluster in a child process, and the screens on it.
+"""`cockpit demo`, `cockpit tour`: an embedded cluster in a child process, and the screens on it.
 
 Without a terminal the overview is printed once; with `--serve` the cluster stays and says where it is.
 """
@@ -25,10 +25,11 @@ from cockpit.commands.settings import namespaces_given, settings_in_force
 from cockpit.errors import BadInput, CockpitError
 from cockpit.local_state.config import Settings
 from cockpit.local_state.paths import state_folder
-from cockpit.terminal import end_with_terminal, is_terminal
+from cockpit.terminal import end_with_terminal, is_terminal, screen_fault
 
 START_SECONDS = 120.0
 """Patience for the child: a fleet takes a while to stand."""
+TOUR_WARM_SECONDS = "30"
 _END_SECONDS = 0.7
 _SAY_SECONDS = 3.0
 _EXTRA = ("cel", "cryptography", "re2")
@@ -65,6 +66,34 @@ def run(options: argparse.Namespace) -> int:
         if not has_terminal:
             return _overview(options, chosen, said)
         return _screens(chosen, settings, said)
+
+
+def tour(_options: argparse.Namespace) -> int:
+    """The screens on a fresh default demo, with a card that leads through them. All that they keep on this
+    host is in the demo's folder, and goes with it."""
+    if not is_terminal():
+        raise BadInput("the tour needs a terminal; without one, cockpit demo prints the overview")
+    if fault := screen_fault():
+        raise BadInput(fault)
+    _require_extra()
+    settings = settings_in_force()
+    end_with_terminal()
+    with _folder("") as words:
+        own = Path(words[1])
+        os.environ |= {f"XDG_{kind}_HOME": str(own / kind.lower()) for kind in ("STATE", "CONFIG")}
+        command = [
+            sys.executable,
+            "-m",
+            "cockpit.sim",
+            *words,
+            "--warm",
+            str(TOUR_WARM_SECONDS),
+            "--with-parent",
+        ]
+        with _child(command, _prepare) as (kubeconfig, said):
+            return _screens(
+                AttachOptions(kubeconfig=str(kubeconfig), write=True), settings, said, has_tour=True
+            )
 
 
 def _require_extra() -> None:
@@ -194,7 +223,7 @@ def _overview(options: argparse.Namespace, chosen: AttachOptions, said: str) -> 
     return asyncio.run(show())
 
 
-def _screens(chosen: AttachOptions, settings: Settings, said: str) -> int:
+def _screens(chosen: AttachOptions, settings: Settings, said: str, *, has_tour: bool = False) -> int:
     from cockpit.app import AppOptions
     from cockpit.app import run as run_app
 
@@ -204,5 +233,6 @@ def _screens(chosen: AttachOptions, settings: Settings, said: str) -> int:
             settings=settings,
             state_folder=state_folder(os.environ),
             first_note=said,
+            has_tour=has_tour,
         )
     )

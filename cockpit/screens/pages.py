@@ -1,7 +1,7 @@
 """The pages that keys open, each imported when it is first opened: all of them take 0.3 s of CPU."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cockpit.model.job import Job
     from cockpit.model.pod import Pod
     from cockpit.screens.place import Place
+    from cockpit.screens.tour import TourGuide
 
 PLACES: Mapping[str, str] = {
     "now": "NowScreen",
@@ -45,6 +46,12 @@ class PageOpener:
 
     def __init__(self, app: AppBase) -> None:
         self._app = app
+
+    @cached_property
+    def tour(self) -> "TourGuide":
+        """Who leads through the tour, where there is one."""
+        guide: TourGuide = _imported("tour", "TourGuide")(self._app)
+        return guide
 
     def go(self, place: str) -> None:
         """Show a place; pages opened from the last one are closed."""

@@ -1,10 +1,13 @@
-"""`make screenshots`: draw every scene into screenshots/."""
+"""`make screenshots`: draw every scene into screenshots/, and record the tour into docs/."""
 
+import asyncio
 from pathlib import Path
 
+from tests.screenshots.cast import CAST, PICTURE, record
 from tests.screenshots.scenes import SCENES, draw_all
 
-FOLDER = Path(__file__).resolve().parents[2] / "screenshots"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "screenshots"
 
 
 def main() -> None:
@@ -21,6 +24,9 @@ def main() -> None:
             path.unlink()
             print(f"gone   {path.name}")
     print(f"{len(drawn)} screens in {FOLDER.name}/")
+    for name, text in zip((CAST, PICTURE), asyncio.run(record()), strict=True):
+        (ROOT / "docs" / name).write_text(text, encoding="utf-8")
+        print(f"drawn  docs/{name}")
 
 
 main()

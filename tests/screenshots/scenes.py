@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from textual.widgets import Input
 
+from cockpit.app import CockpitApp
 from cockpit.attach import Link
 from cockpit.clock import ManualClock
 from cockpit.model.batch import Phase
@@ -246,9 +247,13 @@ async def draw(scene: Scene) -> str:
         for field in app.screen.query(Input):
             field.cursor_blink = False  # a picture shows one moment: always the same one
         await settle(pilot)
-        svg = app.export_screenshot(title=f"gpu-cockpit · {scene.name}")
+        return picture_of(app, f"gpu-cockpit · {scene.name}")
+
+
+def picture_of(app: CockpitApp, title: str) -> str:
+    """What the app shows, as SVG text."""
     # some renderers drop leading blanks without this, and columns would seem to be misaligned
-    return svg.replace("<text ", '<text xml:space="preserve" ')
+    return app.export_screenshot(title=title).replace("<text ", '<text xml:space="preserve" ')
 
 
 def draw_all(scenes: tuple[Scene, ...] = SCENES) -> dict[str, str]:
