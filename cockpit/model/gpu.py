@@ -59,7 +59,7 @@ class Gpu(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     temperature_celsius: Reading = Absent.NOT_COLLECTED
     power_watts: Reading = Absent.NOT_COLLECTED
     sm_clock_hertz: Reading = Absent.NOT_COLLECTED
-    throttle: int = 0  # NVML's bits that are known to be set; 0 also where they are not collected
+    throttle: int | None = None  # NVML's bits that are set, 0 none. None: not collected
     xid: int | None = None  # last code seen, 0 none; it does not clear. None: not collected
     pod_namespace: str = ""
     pod_name: str = ""
@@ -68,4 +68,4 @@ class Gpu(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     sampled_seconds: float | None = None
     also: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
-    source: str = ""  # "dcgm A", "dcgm B", "dcgm C", "cockpit", "arena", "amd", "intel"
+    source: str = ""  # a section of cockpit/telemetry/exporters.toml; "dcgm B" besides

@@ -48,7 +48,9 @@ def bits_of(words: Iterable[str]) -> int:
 def harm_of(card: Gpu) -> int:
     """What harms the card now: the harmful bits, and HOT."""
     heat = card.temperature_celsius
-    return card.throttle & HARMFUL | (HOT if not isinstance(heat, Absent) and heat >= HOT_CELSIUS else 0)
+    return (card.throttle or 0) & HARMFUL | (
+        HOT if not isinstance(heat, Absent) and heat >= HOT_CELSIUS else 0
+    )
 
 
 def sentence(bits: int) -> str:

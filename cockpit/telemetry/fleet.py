@@ -111,7 +111,8 @@ class FleetReader:
     async def _with_all_labels(self, places: NodeNames, at: float | None) -> tuple[list[Gpu], float | None]:
         """Every quantity with all its labels: the most that can be asked for."""
         found = []
-        for query in (*(promql.instant(names_of((item,))) for item in _EACH), promql.throttled()):
+        each = (promql.instant(names_of((item,))) for item in GpuMetric if item is not GpuMetric.THROTTLE)
+        for query in (*each, promql.throttle_told()):
             rows = await self._asked.series(query, at)
             found += await self._asked.apart(partial(samples, rows))
         times = await self._times(promql.sample_times(), at)
@@ -130,7 +131,3 @@ class FleetReader:
         except TelemetryError:
             # numbers without their age are better than none; the next round asks again
             return []
-
-
-_EACH = tuple(item for item in GpuMetric if item is not GpuMetric.THROTTLE)
-"""Of the nine reasons of a card (our exporter's) only those that throttle clocks are queried too."""

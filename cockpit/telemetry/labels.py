@@ -33,16 +33,32 @@ class PodOnCard(NamedTuple):
 NOBODY = PodOnCard("", "", "", True)
 UNTOLD = PodOnCard("", "", "", False)
 
-_UUID = ("UUID", "uuid", "gpu_uuid", "serial_number")
-HOSTS = ("Hostname", "hostname", "exported_node", "node", "node_name", "nodename", "kubernetes_node", "host")
+UUIDS = ("UUID", "uuid", "gpu_uuid", "serial_number", "accelerator_id", "deviceuuid", "vdie_id")
+"""Labels that name a card wherever it is."""
+NUMBERED = ("neuroncore", "instance_id", "instance_type", "id")
+"""Labels that number a part of a node, of exporters that name no card (`_numbered`)."""
+HOSTS = (
+    "Hostname",
+    "hostname",
+    "exported_node",
+    "node",
+    "node_name",
+    "nodename",
+    "kubernetes_node",
+    "host",
+    "exported_instance",
+)
 """Labels that name a node, the most trusted first."""
-_INDEX = ("gpu", "index", "minor_number", "gpu_index", "gpu_id")
+_INDEX = ("gpu", "index", "minor_number", "gpu_index", "gpu_id", "deviceidx", "id")
 _MODEL = ("modelName", "model_name", "model", "product", "card_series", "dev_name")
+_CORES = {"inf1": 4, "inf2": 2, "trn1": 2, "trn1n": 2}
+"""Cores of a device, by the family of AWS' machine types (awsdocs-neuron, Neuron architecture); of others a
+core stands for itself."""
 _PROFILE = ("GPU_I_PROFILE", "mig_profile")
 _INSTANCE = ("GPU_I_ID", "mig_instance")
 _MOST_DIGITS = 6
 _DEVICE_NUMBER = re.compile(r"nvidia([0-9]{1,6})$")
-EXPORTERS = "dcgm|exporter|xpumanager|xpumd|device-plugin|node-agent|prometheus"
+EXPORTERS = "dcgm|exporter|xpumanager|xpumd|device-plugin|neuron-monitor|all-smi|node-agent|prometheus"
 """Words by which an exporter's own pod or container is known, in any case."""
 _EXPORTER = re.compile(EXPORTERS, re.IGNORECASE)
 
@@ -57,7 +73,21 @@ def first(labels: Labels, names: tuple[str, ...]) -> str:
 
 
 def uuid_of(labels: Labels) -> str:
-    return labels.get("UUID") or first(labels, _UUID)
+    return labels.get("UUID") or first(labels, UUIDS) or _numbered(labels)
+
+
+def _numbered(labels: Labels) -> str:
+    """A name for what is only numbered on its node: the device of a Neuron core, a chip of an older
+    npu-exporter. The round adds the node where several have one of this name."""
+    core = labels.get("neuroncore", "")
+    if core.isascii() and core.isdigit() and len(core) <= _MOST_DIGITS:
+        return f"{labels.get('instance_id') or 'neuron'}-{_device_of(labels, int(core))}"
+    chip = labels.get("id", "")
+    return f"npu-{chip}" if chip.isascii() and chip.isdigit() and len(chip) <= _MOST_DIGITS else ""
+
+
+def _device_of(labels: Labels, core: int) -> int:
+    return core // _CORES.get(labels.get("instance_type", "").partition(".")[0], 1)
 
 
 def instance_of(labels: Labels) -> str:
@@ -69,16 +99,21 @@ def profile_of(labels: Labels) -> str:
     return first(labels, _PROFILE)
 
 
-def model_of(labels: Labels) -> str:
-    """The model as the exporter writes it, blanks as dashes so that it reads like the node's label."""
-    return "-".join(first(labels, _MODEL).split())
+def model_of(labels: Labels, label: str = "") -> str:
+    """The model as the exporter writes it (some under an unusual label), blanks as dashes so that it reads
+    like the node's label."""
+    return "-".join((first(labels, _MODEL) or labels.get(label, "")).split())
 
 
 def index_of(labels: Labels) -> int | None:
     """The card's number on its node, None where no label tells."""
-    told = first(labels, _INDEX)
-    if told.isascii() and told.isdigit() and len(told) <= _MOST_DIGITS:
-        return int(told)
+    for name in _INDEX:
+        told = labels.get(name, "")
+        if told.isascii() and told.isdigit() and len(told) <= _MOST_DIGITS:
+            return int(told)
+    core = labels.get("neuroncore", "")
+    if core.isascii() and core.isdigit() and len(core) <= _MOST_DIGITS:
+        return _device_of(labels, int(core))
     match = _DEVICE_NUMBER.match(labels.get("device", ""))
     return int(match[1]) if match else None
 

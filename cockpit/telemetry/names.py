@@ -1,16 +1,12 @@
-"""The one table that knows raw metric names. Nothing else in the program does.
-
-Sources: NVIDIA/dcgm-exporter etc/default-counters.csv (A, B: tags up to 4.8.4), the release note of 4.9.0
-with NVIDIA/DCGM dcgmlib/dcgm_fields.h (C: 23 names and 11 units changed), kubeflow/arena
-pkg/apis/types/gpu_metric.go and mindprince/nvidia_gpu_prometheus_exporter (the fourth family),
-ROCm/device-metrics-exporter docs/configuration/metricslist.md (AMD: the lists print capitals, pages small
-letters, often behind the configured prefix `amd_`), intel/xpumanager rest/prometheus_exporter.py (Intel 1.x).
-What only the page of a node shows is in `cockpit.telemetry.detail_names`.
+"""The one table that knows raw metric names: `exporters.toml`, a section for each family. Nothing else in the
+program does. What only the page of a node shows is in `cockpit.telemetry.detail_names`.
 """
 
 import enum
+import tomllib
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 
 class GpuMetric(enum.Enum):
@@ -36,9 +32,17 @@ class ExporterFamily(enum.Enum):
     COCKPIT = "cockpit"
     DCGM_C = "dcgm C"
     DCGM_AB = "dcgm A"  # A and B share their names; the host label tells them apart
+    DCGM_1 = "dcgm 1"
     ARENA = "arena"
+    NVIDIA_SMI = "nvidia-smi"
+    HAMI = "hami"
+    GKE = "gke"
+    ALL_SMI = "all-smi"
     AMD = "amd"
     INTEL = "intel"
+    GAUDI = "gaudi"
+    NEURON = "neuron"
+    ASCEND = "ascend"
 
 
 class Meaning(NamedTuple):
@@ -51,123 +55,78 @@ class Meaning(NamedTuple):
     trust: int  # place of the source in Source, 0 is trusted most
 
 
-_MIB = 1_048_576.0
-_DEV = "DCGM_FI_DEV_"
-_PROF = "DCGM_FI_PROF_"
+_UNITS = {"": 1.0, "%": 0.01, "MiB": 1_048_576.0, "MHz": 1e6, "Hz": 1.0, "mW": 0.001}
 
-_AB: dict[str, tuple[GpuMetric, float]] = {
-    f"{_DEV}GPU_UTIL": (GpuMetric.DUTY, 0.01),
-    f"{_PROF}GR_ENGINE_ACTIVE": (GpuMetric.ENGINE, 1.0),
-    f"{_DEV}FB_USED": (GpuMetric.MEMORY_USED, _MIB),
-    f"{_DEV}FB_FREE": (GpuMetric.MEMORY_FREE, _MIB),
-    f"{_DEV}FB_RESERVED": (GpuMetric.MEMORY_RESERVED, _MIB),
-    f"{_DEV}FB_TOTAL": (GpuMetric.MEMORY_TOTAL, _MIB),
-    f"{_DEV}GPU_TEMP": (GpuMetric.TEMPERATURE, 1.0),
-    f"{_DEV}POWER_USAGE": (GpuMetric.POWER, 1.0),
-    f"{_DEV}SM_CLOCK": (GpuMetric.SM_CLOCK, 1e6),
-    f"{_DEV}XID_ERRORS": (GpuMetric.XID, 1.0),
-    f"{_DEV}CLOCK_THROTTLE_REASONS": (GpuMetric.THROTTLE, 1.0),
-    f"{_DEV}CLOCKS_EVENT_REASONS": (GpuMetric.THROTTLE, 1.0),
-}
-_C: dict[str, tuple[GpuMetric, float]] = {
-    f"{_DEV}GPU_UTIL_RATIO": (GpuMetric.DUTY, 1.0),
-    f"{_PROF}GR_ENGINE_UTIL_RATIO": (GpuMetric.ENGINE, 1.0),
-    f"{_DEV}FB_USED_BYTES": (GpuMetric.MEMORY_USED, 1.0),
-    f"{_DEV}FB_FREE_BYTES": (GpuMetric.MEMORY_FREE, 1.0),
-    f"{_DEV}FB_RESERVED_BYTES": (GpuMetric.MEMORY_RESERVED, 1.0),
-    f"{_DEV}FB_CAPACITY_BYTES": (GpuMetric.MEMORY_TOTAL, 1.0),
-    f"{_DEV}GPU_TEMP_CELSIUS": (GpuMetric.TEMPERATURE, 1.0),
-    f"{_DEV}BOARD_POWER_WATTS": (GpuMetric.POWER, 1.0),
-    f"{_DEV}SM_CLOCK_HERTZ": (GpuMetric.SM_CLOCK, 1.0),
-    f"{_DEV}XID_ERROR": (GpuMetric.XID, 1.0),
-}
-_COCKPIT: dict[str, tuple[GpuMetric, float]] = {
-    "cockpit_gpu_duty_ratio": (GpuMetric.DUTY, 1.0),
-    "cockpit_gpu_engine_active_ratio": (GpuMetric.ENGINE, 1.0),
-    "cockpit_gpu_memory_used_bytes": (GpuMetric.MEMORY_USED, 1.0),
-    "cockpit_gpu_memory_free_bytes": (GpuMetric.MEMORY_FREE, 1.0),
-    "cockpit_gpu_memory_reserved_bytes": (GpuMetric.MEMORY_RESERVED, 1.0),
-    "cockpit_gpu_memory_total_bytes": (GpuMetric.MEMORY_TOTAL, 1.0),
-    "cockpit_gpu_temperature_celsius": (GpuMetric.TEMPERATURE, 1.0),
-    "cockpit_gpu_power_watts": (GpuMetric.POWER, 1.0),
-    "cockpit_gpu_sm_clock_hertz": (GpuMetric.SM_CLOCK, 1.0),
-    "cockpit_gpu_xid": (GpuMetric.XID, 1.0),
-    "cockpit_gpu_throttle": (GpuMetric.THROTTLE, 1.0),
-    "cockpit_gpu_holder": (GpuMetric.HOLDER, 1.0),
-}
-_ARENA: dict[str, tuple[GpuMetric, float]] = {
-    "nvidia_gpu_duty_cycle": (GpuMetric.DUTY, 0.01),
-    "nvidia_gpu_memory_used_bytes": (GpuMetric.MEMORY_USED, 1.0),
-    "nvidia_gpu_memory_total_bytes": (GpuMetric.MEMORY_TOTAL, 1.0),
-    "nvidia_gpu_temperature_celsius": (GpuMetric.TEMPERATURE, 1.0),
-    "nvidia_gpu_power_usage_milliwatts": (GpuMetric.POWER, 0.001),
-}
-_AMD_FIELDS: dict[str, tuple[GpuMetric, float]] = {
-    "gpu_gfx_activity": (GpuMetric.DUTY, 0.01),
-    "gpu_used_vram": (GpuMetric.MEMORY_USED, _MIB),
-    "gpu_free_vram": (GpuMetric.MEMORY_FREE, _MIB),
-    "gpu_total_vram": (GpuMetric.MEMORY_TOTAL, _MIB),
-    "gpu_junction_temperature": (GpuMetric.TEMPERATURE, 1.0),
-    "gpu_package_power": (GpuMetric.POWER, 1.0),
-    "gpu_clock": (GpuMetric.SM_CLOCK, 1e6),
-}
-_AMD: dict[str, tuple[GpuMetric, float]] = {
-    spelt: meaning for name, meaning in _AMD_FIELDS.items() for spelt in (name, f"amd_{name}", name.upper())
-}
-_INTEL: dict[str, tuple[GpuMetric, float]] = {
-    "xpum_engine_ratio": (GpuMetric.DUTY, 1.0),
-    "xpum_memory_used_bytes": (GpuMetric.MEMORY_USED, 1.0),
-    "xpum_temperature_celsius": (GpuMetric.TEMPERATURE, 1.0),
-    "xpum_power_watts": (GpuMetric.POWER, 1.0),
-    "xpum_frequency_mhz": (GpuMetric.SM_CLOCK, 1e6),
-}
+TABLE: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("exporters.toml").read_text(encoding="utf-8")
+)
+"""A section for each `ExporterFamily`, as the file has it."""
 
 SLOTS: dict[GpuMetric, int] = {quantity: slot for slot, quantity in enumerate(GpuMetric)}
 
-MEANINGS: dict[str, Meaning] = {
-    name: Meaning(quantity, factor, source, SLOTS[quantity], trust)
-    for trust, (source, family) in enumerate(
-        (
-            (ExporterFamily.COCKPIT, _COCKPIT),
-            (ExporterFamily.DCGM_C, _C),
-            (ExporterFamily.DCGM_AB, _AB),
-            (ExporterFamily.ARENA, _ARENA),
-            (ExporterFamily.AMD, _AMD),
-            (ExporterFamily.INTEL, _INTEL),
-        )
-    )
-    for name, (quantity, factor) in family.items()
-}
+
+def _spelt(name: str, section: Mapping[str, Any]) -> tuple[str, ...]:
+    """The name as the exporter's versions and settings write it."""
+    spellings = {"lower": name.lower(), "upper": name.upper(), "amd_": f"amd_{name}"}
+    return (name, *(spellings[how] for how in section.get("spelt", ())))
+
+
+def _meanings() -> dict[str, Meaning]:
+    found: dict[str, Meaning] = {}
+    for trust, family in enumerate(ExporterFamily):
+        section = TABLE[family.value]
+        for name, told in {**section["metrics"], **section.get("fallback", {})}.items():
+            word, _, unit = told.partition(" ")
+            quantity = GpuMetric[word.upper()]
+            meaning = Meaning(quantity, _UNITS[unit], family, SLOTS[quantity], trust)
+            found |= dict.fromkeys(_spelt(name, section), meaning)
+    return found
+
+
+MEANINGS: dict[str, Meaning] = _meanings()
 
 ONLY: dict[str, tuple[str, frozenset[str]]] = {
-    **{
-        name: ("clock_type", frozenset({"GPU_CLOCK_TYPE_SYSTEM", "system"}))
-        for name in ("gpu_clock", "amd_gpu_clock", "GPU_CLOCK")
-    },
-    "xpum_temperature_celsius": ("location", frozenset({"gpu"})),
-    "xpum_frequency_mhz": ("type", frozenset({"actual"})),
+    spelt: (label, frozenset(values))
+    for section in TABLE.values()
+    for name, wanted in section.get("only", {}).items()
+    for label, values in wanted.items()
+    for spelt in _spelt(name, section)
 }
 """Names that mean their quantity only where this label has one of these values."""
 
-TILED = frozenset({"xpum_memory_used_bytes"})
-"""Names that Intel's exporter prints once a tile (`sub_dev`): the card's value is the sum."""
+TILED: dict[str, tuple[str, str]] = {
+    name: (label, how)
+    for section in TABLE.values()
+    for name, parts in section.get("parts", {}).items()
+    for how, label in parts.items()
+}
+"""Names that are printed once for each part of a card: the label that names the part, and whether the card's
+value is the `sum` or the `mean`."""
 
-RATIO_NAMES: frozenset[str] = frozenset(name for name in MEANINGS if name.endswith("_RATIO"))
+FALLBACKS: dict[str, int] = {
+    spelt: rank
+    for section in TABLE.values()
+    for rank, name in enumerate(section.get("fallback", ()))
+    for spelt in _spelt(name, section)
+}
+"""Names that count only where a card has no better reading of the quantity, the better ones first."""
+
+MODEL_LABELS: dict[ExporterFamily, str] = {
+    family: label for family in ExporterFamily if (label := TABLE[family.value].get("model"))
+}
+"""The label with the model, of families that write it under an unusual one."""
+
+RATIO_NAMES: frozenset[str] = frozenset(
+    name
+    for name, meaning in MEANINGS.items()
+    if meaning.source is ExporterFamily.DCGM_C and name.upper().endswith("_RATIO")
+)
 """Names that promise 0..1 but carry an integer percent under DCGM 4.6, as aliases of field 203."""
 
 FAMILY_LABEL = "cockpit_family"
 """The label by which sample times say of which name they are: `timestamp()` drops the name."""
 
-SAMPLED_AT = (
-    f"{_DEV}GPU_TEMP",
-    f"{_DEV}GPU_TEMP_CELSIUS",
-    "cockpit_gpu_temperature_celsius",
-    "nvidia_gpu_duty_cycle",
-    "gpu_used_vram",
-    "amd_gpu_used_vram",
-    "GPU_USED_VRAM",
-    "xpum_memory_used_bytes",
-)
+SAMPLED_AT: tuple[str, ...] = tuple(name for section in TABLE.values() for name in section["sampled_at"])
 """One name a family that every card has, MIG or not: its sample time stands for the card's."""
 
 
@@ -175,6 +134,11 @@ def is_meant(name: str, labels: Mapping[str, str]) -> bool:
     """False for a series of another of the card's sensors than the one that stands for the card."""
     only = ONLY.get(name)
     return only is None or labels.get(only[0], "") in only[1]
+
+
+def is_foreign(name: str, meaning: Meaning, labels: Mapping[str, str]) -> bool:
+    """True for a series of something else whose name is a common word (`memory_used`)."""
+    return meaning.source is ExporterFamily.GKE and not is_meant(name, labels)
 
 
 def names_of(quantities: Iterable[GpuMetric]) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def trimmed(known: Whole | None, way: tuple[GpuMetric, ...] = WAYS[0]) -> list[s
 
     if known is None:
         left = (*way, GpuMetric.HOLDER, GpuMetric.THROTTLE)
-        return [*(of(item) for item in GpuMetric if item not in left), promql.throttled()]
+        return [*(of(item) for item in GpuMetric if item not in left), promql.throttle_told()]
     always = (item for item in _ALWAYS if item not in known.labelled)
     some = [*always, *((GpuMetric.ENGINE,) if known.needs_engine else ())]
     return [*(of(item) for item in some), f"{of(GpuMetric.XID)} != 0", promql.throttled()]

@@ -7,14 +7,18 @@ because the API stamps every row of an instant vector with the time of the query
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cockpit.model.throttle import HARMFUL, REASONS
-from cockpit.telemetry.labels import HOSTS
+from cockpit.telemetry.labels import HOSTS, NUMBERED, UUIDS
 from cockpit.telemetry.names import FAMILY_LABEL, SAMPLED_AT, GpuMetric, names_of
 
-REASONED = ("cockpit_gpu_throttle",)
-"""Names with a series for each reason (label `reason`)."""
+REASONED = {
+    "cockpit_gpu_throttle": "reason",
+    "DCGM_EXP_CLOCK_EVENTS_COUNT": "clock_event",
+    "dcgm_exp_clock_events_count": "clock_event",
+}
+"""Names with a series for each reason, and the label with its word."""
 
 PROBE = "vector(1)"
 """Answered by every Prometheus, with any targets; `/` is refused by many proxies."""
@@ -23,15 +27,13 @@ HOST_LABELS = ("Hostname", "hostname", "node")
 """Labels that name a node, generation A first."""
 
 _CARD_LABELS = (
-    "UUID",
-    "uuid",
-    "gpu_uuid",
-    "serial_number",
+    *UUIDS,
+    *NUMBERED,
     "GPU_I_ID",
     "mig_instance",
     *HOSTS,
 )
-_SENSOR_LABELS = ("clock_type", "location", "type", "sub_dev", "reason")
+_SENSOR_LABELS = ("clock_type", "location", "type", "sub_dev", "reason", "clock_event", "make")
 """Labels that say which of a card's sensors a series is of (`names.ONLY`, `names.TILED`)."""
 
 _SCRAPE_LABELS = ("instance", "namespace", "pod")
@@ -56,9 +58,25 @@ def any_of(literals: Iterable[str]) -> str:
     return quote("|".join(escape_re2(item) for item in literals))
 
 
+def any_name(names: Iterable[str]) -> str:
+    """As `any_of`, shorter where names begin alike: a question to a proxy has its limits."""
+    return quote(_alternatives(sorted(names)))
+
+
+def _alternatives(names: Sequence[str]) -> str:
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        head, mark, rest = name.partition("_")
+        groups.setdefault(head + mark, []).append(rest)
+    return "|".join(
+        f"{head}{escape_re2(rest[0])}" if len(rest) == 1 else f"{head}({_alternatives(rest)})"
+        for head, rest in groups.items()
+    )
+
+
 def instant(names: Iterable[str], nodes: Iterable[str] = ()) -> str:
     """Every series of these names; with `nodes` only theirs, by any label that names a node."""
-    by_name = f"__name__=~{any_of(names)}"
+    by_name = f"__name__=~{any_name(names)}"
     chosen = tuple(nodes)
     if not chosen:
         return f"{{{by_name}}}"
@@ -100,11 +118,17 @@ def sample_times(nodes: Iterable[str] = (), *, by: Iterable[str] = ()) -> str:
 
 
 def throttled() -> str:
-    """Cards that something harmful throttles: our exporter's series that are 1, DCGM's bit masks."""
+    """Cards that something harmful throttles: series a reason (ours, DCGM's events), and bit masks."""
     masks = tuple(name for name in names_of((GpuMetric.THROTTLE,)) if name not in REASONED)
     words = any_of(word for bit, word, _ in REASONS if bit & HARMFUL)
-    parts = [f"{name}{{reason=~{words}}} == 1" for name in REASONED]
+    parts = [f"{name}{{{label}=~{words}}} > 0" for name, label in REASONED.items()]
     return " or ".join((*parts, f"{{__name__=~{any_of(masks)}}} > 1"))
+
+
+def throttle_told() -> str:
+    """As `throttled`, and what tells of each card that throttling is collected: of ours a reason."""
+    names = (name for name in names_of((GpuMetric.THROTTLE,)) if REASONED.get(name) != "reason")
+    return f'{throttled()} or {instant(names)} or cockpit_gpu_throttle{{reason="gpu_idle"}}'
 
 
 def has_gpus(names: Iterable[str]) -> str:

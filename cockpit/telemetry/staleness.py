@@ -31,7 +31,7 @@ def stale(card: Gpu) -> Gpu:
         )
         if not isinstance(getattr(card, name), Absent)
     }
-    return msgspec.structs.replace(card, throttle=0, **readings) if readings else card
+    return msgspec.structs.replace(card, throttle=None, **readings) if readings else card
 
 
 def is_forgotten(card: Gpu, now_seconds: float, forget_seconds: float = FORGET_SECONDS) -> bool:

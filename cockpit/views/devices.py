@@ -83,7 +83,7 @@ def bits_of(row: gpus.GpuRow) -> int | None:
     """What throttles the clocks (NVML's bits), None if unknown."""
     if row.detail is not None and row.detail.throttle is not None:
         return row.detail.throttle
-    return row.card.throttle or None
+    return row.card.throttle
 
 
 _WORDS = {0x1: "idle", 0x2: "set", 0x4: "cap", 0x8: "hw", 0x10: "sync"} | {

@@ -222,7 +222,7 @@ def _scaled(value: Reading, low: float, high: float) -> Reading:
 
 
 def _health(card: Gpu) -> Reading:
-    is_throttled = bool(card.throttle & HARMFUL)
+    is_throttled = bool((card.throttle or 0) & HARMFUL)
     if card.xid is None:
         return 0.6 if is_throttled else Absent.NOT_COLLECTED
     if card.xid and xid_class(card.xid).is_bad:

@@ -99,7 +99,7 @@ def _index(row: DeviceRow, now_seconds: float) -> Cell:
 
 
 def _health(row: DeviceRow, now_seconds: float) -> Cell:
-    if row.card is not None and row.card.throttle & throttle.HARMFUL:
+    if row.card is not None and (row.card.throttle or 0) & throttle.HARMFUL:
         return Cell("▲ throttled", "warn")
     return _cell(row, lambda card: cards.health_cell((card,)))
 

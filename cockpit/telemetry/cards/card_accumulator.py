@@ -7,7 +7,7 @@ from cockpit.model.gpu import Doubt, DoubtKind, Gpu, Mark
 from cockpit.model.quantity import Absent, Reading
 from cockpit.telemetry.cards.plausible import contradict, is_too_much_used, judged
 from cockpit.telemetry.labels import NOBODY, UNTOLD, PodOnCard, holder_of, index_of, model_of, profile_of
-from cockpit.telemetry.names import SLOTS, ExporterFamily, GpuMetric
+from cockpit.telemetry.names import MODEL_LABELS, SLOTS, ExporterFamily, GpuMetric
 from cockpit.telemetry.staleness import OLD_SECONDS
 
 SOURCES = tuple(ExporterFamily)
@@ -74,7 +74,7 @@ def note_labels(
         card.lower_host = "hostname" in labels
     if card.index is None:
         card.index = index_of(labels)
-    card.model = card.model or model_of(labels)
+    card.model = card.model or model_of(labels, MODEL_LABELS.get(source, ""))
     card.profile = card.profile or profile_of(labels)
     note_holder(card, labels, at_seconds)
 

@@ -14,7 +14,7 @@ from cockpit.telemetry.cards.card_accumulator import (
     tells_xid,
 )
 from cockpit.telemetry.cards.family_times import FamilyTimes
-from cockpit.telemetry.cards.plausible import BOUNDS, MOST_BYTES, is_too_much_used
+from cockpit.telemetry.cards.plausible import BOUNDS, MOST_BYTES, is_too_much_used, judged
 from cockpit.telemetry.cards.stamps import Key
 from cockpit.telemetry.names import SLOTS, GpuMetric, Meaning
 
@@ -63,6 +63,12 @@ class Columns:
         if old != (value, meaning.trust, own_time):
             self._more.setdefault(number, []).append((slot, meaning.trust, value, own_time))
 
+    def fall_back(self, number: int, meaning: Meaning, value: float, own_time: float | None = None) -> None:
+        """Keep a value of second choice: only where nothing better was told that can be."""
+        had = self.values[meaning.slot][number]
+        if had is None or isinstance(judged(meaning.slot, had), Absent):
+            self.keep(number, meaning, value, own_time)
+
     def inherit(self, instance: int, parent: int) -> None:
         """A card with MIG instances is no device itself; temperature and power are its instances'."""
         keys = self._keys
@@ -83,9 +89,8 @@ class Columns:
             ]
             if more:
                 self._more.setdefault(instance, []).extend(more)
-        throttle = self.throttle.get(instance, 0) | self.throttle.get(parent, 0)
-        if throttle:
-            self.throttle[instance] = throttle
+        if parent in self.throttle:
+            self.throttle[instance] = self.throttle.get(instance, 0) | self.throttle[parent]
 
     def plain(
         self, number: int, columns: Sequence[Sequence[Reading]], *, is_mig: bool, before: Gpu | None

@@ -11,7 +11,7 @@ against a plain reading of the same samples (tests/unit/telemetry/oracle.py).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 import msgspec
 
@@ -33,16 +33,33 @@ from cockpit.telemetry.cards.register import (
 from cockpit.telemetry.cards.stamps import Stamps
 from cockpit.telemetry.cards.units import bits, parts_of, percents_of, scaled
 from cockpit.telemetry.labels import NodeNames, is_placed
-from cockpit.telemetry.names import MEANINGS, ONLY, RATIO_NAMES, SLOTS, TILED, GpuMetric, Meaning, is_meant
+from cockpit.telemetry.names import (
+    FALLBACKS,
+    MEANINGS,
+    ONLY,
+    RATIO_NAMES,
+    SLOTS,
+    TILED,
+    GpuMetric,
+    Meaning,
+    is_foreign,
+    is_meant,
+)
 from cockpit.telemetry.rows import Row, labels_of
 from cockpit.telemetry.sample import Sample, is_reading
 
-_PLACE, _INDEX = attrgetter("node", "index", "uuid"), attrgetter("index")
+_PLACE, _INDEX, _RANK = attrgetter("node", "index", "uuid"), attrgetter("index"), itemgetter(0)
 _NAME = b'"__name__":"'
 _NO_MARK = b"\0"
 _THROTTLE, _HOLDER = SLOTS[GpuMetric.THROTTLE], SLOTS[GpuMetric.HOLDER]
 _SPECIAL = frozenset(
-    {*RATIO_NAMES, *ONLY, *TILED, *(name for name, one in MEANINGS.items() if one.slot == _THROTTLE)}
+    {
+        *RATIO_NAMES,
+        *ONLY,
+        *TILED,
+        *FALLBACKS,
+        *(name for name, one in MEANINGS.items() if one.slot == _THROTTLE),
+    }
 )
 """Names that are more than a number times a factor."""
 
@@ -88,17 +105,18 @@ class Round:
         self._register = register
         self._times = FamilyTimes(register, times)
         self._readings = Columns(register.keys, self._times)
-        self._present = bytearray()  # of each card the families that told of it, a bit each
+        self._present: list[int] = []  # of each card the families that told of it, a bit each
         self._series: list[MetricSeries | list[MetricSeries] | None] = []
         self._series_times: dict[MetricSeries, float] = {}
         self._ratios: list[tuple[int, str, Meaning, float, float | None]] = []
-        self._tiles: dict[int, dict[tuple[Meaning, str], tuple[float, float]]] = {}
+        self._tiles: dict[int, dict[tuple[str, str], tuple[float, float]]] = {}
+        self._fallbacks: list[tuple[int, int, Meaning, float, float | None]] = []
         self.rows = 0
         self._grow()
 
     def _grow(self) -> None:
         more = len(self._register.keys) - len(self._present)
-        self._present.extend(bytes(more))
+        self._present.extend([0] * more)
         self._series.extend([None] * more)
         self._readings.grow(more)
 
@@ -141,8 +159,10 @@ class Round:
         """A series that is new; None where it is nothing to us, or cannot be read."""
         labels = _labels(raw)
         meaning = MEANINGS.get(labels.get("__name__", ""))
-        number = -1 if meaning is None else self._number(labels)
-        if meaning is None or number < 0:
+        if meaning is None or is_foreign(labels["__name__"], meaning, labels):
+            return None
+        number = self._number(labels)
+        if number < 0:
             return None
         return MetricSeries(number, labels, meaning, is_special=labels["__name__"] in _SPECIAL)
 
@@ -171,7 +191,7 @@ class Round:
             number = numbers.get(head + tail)
             if number is None:
                 number = numbers[head + tail] = self._number(_labels(row.metric))
-            if number < 0:
+            if number < 0 or (lane.is_special and is_foreign(lane.name, lane.meaning, _labels(row.metric))):
                 continue
             present[number] |= lane.bit
             value = float(row.value[1])
@@ -210,7 +230,7 @@ class Round:
         for sample in samples:
             self.rows += 1
             meaning = MEANINGS.get(sample.name)
-            if meaning is None:
+            if meaning is None or is_foreign(sample.name, meaning, sample.labels):
                 continue
             labels, trust = sample.labels, meaning.trust
             signature = signature_of(trust, labels)
@@ -254,16 +274,22 @@ class Round:
         elif name in RATIO_NAMES:
             self._ratios.append((number, name, meaning, value, own_time))
         elif is_meant(name, labels):
-            value, tile = scaled(value, meaning.factor), labels.get("sub_dev", "")
-            if name not in TILED or not tile:
+            value, tile = (
+                scaled(value, meaning.factor),
+                labels.get(TILED[name][0], "") if name in TILED else "",
+            )
+            if name in FALLBACKS:
+                self._fallbacks.append((FALLBACKS[name], number, meaning, value, own_time))
+                return
+            if not tile:
                 self._readings.keep(number, meaning, value, own_time)
                 return
             key = self._register.keys[number]
             at = self._times.at(key, meaning.trust) if own_time is None else own_time
             tiles = self._tiles.setdefault(number, {})
-            had = tiles.get((meaning, tile))
+            had = tiles.get((name, tile))
             if had is None or (at, value) > (had[1], had[0]):
-                tiles[meaning, tile] = (value, at)
+                tiles[name, tile] = (value, at)
 
     # ---- what comes of it
 
@@ -308,7 +334,9 @@ class Round:
                     temperature_celsius=numbers.temperature,
                     power_watts=numbers.power,
                     sm_clock_hertz=numbers.clock,
-                    throttle=self._readings.throttle.get(number, 0),
+                    throttle=self._readings.throttle.get(
+                        number, 0 if was is not None and was.throttle is not None else None
+                    ),
                     xid=numbers.xid,
                     pod_namespace=fixed.namespace,
                     pod_name=fixed.pod,
@@ -370,21 +398,22 @@ class Round:
         return names
 
     def _settle(self) -> None:
-        """Ratios, once it is known which nodes mean percents; sums of tiles; then heat and power of cut
-        cards."""
+        """Ratios, once it is known which nodes mean percents; cards from their parts; readings of second
+        choice; then heat and power of cut cards."""
         keys = self._register.keys
         percents = percents_of((keys[number][0], name, value) for number, name, _, value, _ in self._ratios)
         for number, name, meaning, value, own in self._ratios:
             factor = 0.01 if (keys[number][0], name) in percents else meaning.factor
             self._readings.keep(number, meaning, scaled(value, factor), own)
         for number, tiles in self._tiles.items():
-            for meaning in {meaning for meaning, _ in tiles}:
-                told = [one for (of, _), one in tiles.items() if of == meaning]
+            for name in {name for name, _ in tiles}:
+                told, meaning = [one for (of, _), one in tiles.items() if of == name], MEANINGS[name]
                 at = max(at for _, at in told)
                 usual = self._times.at(keys[number], meaning.trust)
-                self._readings.keep(
-                    number, meaning, sum(value for value, _ in told), None if at == usual else at
-                )
+                value = sum(value for value, _ in told) / (len(told) if TILED[name][1] == "mean" else 1)
+                self._readings.keep(number, meaning, value, None if at == usual else at)
+        for _, number, meaning, value, own in sorted(self._fallbacks, key=_RANK):
+            self._readings.fall_back(number, meaning, value, own)
         for parent, instances in self._register.instances.items():
             shown = [instance for instance in instances if self._present[instance]]
             if shown and self._present[parent]:

@@ -16,7 +16,10 @@ Key = tuple[str, str, str]
 """Node, card UUID, MIG instance ("" for the whole card)."""
 
 NOT_OF_A_SCRAPE = frozenset(
-    {"__name__", FAMILY_LABEL, "clock_type", "location", "type", "sub_dev", "reason", "source"}
+    {
+        *("__name__", FAMILY_LABEL, "clock_type", "location", "type", "sub_dev", "reason", "source"),
+        *("clock_event", "window_size_in_ms", "neuroncore"),
+    }
 )
 """Labels in which two series of one scrape of one card may differ."""
 

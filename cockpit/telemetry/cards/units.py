@@ -20,8 +20,8 @@ def parts_of(factor: float) -> int:
 
 
 def bits(value: float, labels: Mapping[str, str]) -> int:
-    """NVML's bits: a series a reason (ours), or all of them in one number (DCGM's field)."""
-    reason = labels.get("reason")
+    """NVML's bits: a series a reason (ours, DCGM's events), or all of them in one number (DCGM's field)."""
+    reason = labels.get("reason", labels.get("clock_event"))
     if reason is not None:
         return BIT_OF.get(reason, 0) if value else 0
     return int(value) if 0 <= value < _MOST_BITS else 0

@@ -14,6 +14,7 @@ from cockpit.telemetry.cards.card_accumulator import (
     CardLabels,
     Value,
     holders_of,
+    judged_number,
     mark_of,
     note_holder,
     note_labels,
@@ -28,6 +29,7 @@ from cockpit.telemetry.labels import (
     uuid_of,
 )
 from cockpit.telemetry.names import (
+    FALLBACKS,
     MEANINGS,
     ONLY,
     RATIO_NAMES,
@@ -36,13 +38,20 @@ from cockpit.telemetry.names import (
     GpuMetric,
     Meaning,
     generation,
+    is_foreign,
 )
 from cockpit.telemetry.sample import Sample, is_reading
 
 _XID = SLOTS[GpuMetric.XID]
 _THROTTLE = SLOTS[GpuMetric.THROTTLE]
 _SPECIAL = frozenset(
-    {*RATIO_NAMES, *ONLY, *TILED, *(name for name, one in MEANINGS.items() if one.slot == _THROTTLE)}
+    {
+        *RATIO_NAMES,
+        *ONLY,
+        *TILED,
+        *FALLBACKS,
+        *(name for name, one in MEANINGS.items() if one.slot == _THROTTLE),
+    }
 )
 """Names that are more than a number times a factor; looked up once for each of 200,000 samples."""
 _TEMPERATURE, _POWER, _SM_CLOCK = (
@@ -106,8 +115,9 @@ class Heard(CardLabels):
         super().__init__()
         self.values: list[Value | None] = [None] * len(SLOTS)
         self.more: list[tuple[int, Value]] = []
-        self.throttle = 0
-        self.tiles: dict[tuple[Meaning, str], tuple[float, float]] = {}
+        self.throttle: int | None = None
+        self.tiles: dict[tuple[str, str], tuple[float, float]] = {}
+        self.fallbacks: list[tuple[int, Meaning, float, float]] = []
 
 
 def put(card: Heard, meaning: Meaning, value: float, at_seconds: float) -> None:
@@ -137,7 +147,9 @@ def record(uuid: str, node: str, card: Heard, maps_pods: bool, before: Gpu | Non
         temperature_celsius=found.temperature,
         power_watts=found.power,
         sm_clock_hertz=found.clock,
-        throttle=card.throttle,
+        throttle=0
+        if card.throttle is None and before is not None and before.throttle is not None
+        else card.throttle,
         xid=found.xid,
         pod_namespace=holder.namespace,
         pod_name=holder.pod,
@@ -187,7 +199,7 @@ class _Gathering:
         if one.name not in _SPECIAL:
             put(card, meaning, scaled(one.value, meaning.factor), at)
         elif meaning.slot == _THROTTLE:
-            card.throttle |= bits(one.value, one.labels)
+            card.throttle = (card.throttle or 0) | bits(one.value, one.labels)
         elif one.name in RATIO_NAMES:
             self.ratios.append((key, one, meaning, at))
         else:
@@ -200,9 +212,16 @@ class _Gathering:
             factor = 0.01 if (key[0], one.name) in percents else meaning.factor
             put(self.found[key], meaning, scaled(one.value, factor), at)
         for card in self.found.values():
-            for meaning in {meaning for meaning, _ in card.tiles}:
-                tiles = [told for (of, _), told in card.tiles.items() if of == meaning]
-                put(card, meaning, sum(value for value, _ in tiles), max(at for _, at in tiles))
+            for name in {name for name, _ in card.tiles}:
+                tiles = [told for (of, _), told in card.tiles.items() if of == name]
+                parts = len(tiles) if TILED[name][1] == "mean" else 1
+                put(
+                    card, MEANINGS[name], sum(value for value, _ in tiles) / parts, max(at for _, at in tiles)
+                )
+            for _, meaning, value, at in sorted(card.fallbacks, key=lambda one: one[0]):
+                had = card.values[meaning.slot]
+                if had is None or not judged_number(meaning.slot, had):
+                    put(card, meaning, value, at)
 
 
 def _short(labels: Mapping[str, str]) -> tuple[object, ...] | None:
@@ -224,7 +243,7 @@ def _gather(
     known: dict[tuple[object, ...], tuple[Key, Heard]] = {}
     for one in samples:
         meaning = MEANINGS.get(one.name)
-        if meaning is None:
+        if meaning is None or is_foreign(one.name, meaning, one.labels):
             continue
         signature = signature_of(meaning.trust, one.labels)
         entry = known.get(signature) if signature[1] else None
@@ -243,7 +262,7 @@ def _gather(
     by_short: dict[tuple[object, ...], tuple[Key, Heard]] = {}
     for one in trimmed:
         meaning = MEANINGS.get(one.name)
-        if meaning is None:
+        if meaning is None or is_foreign(one.name, meaning, one.labels):
             continue
         short = _short(one.labels)
         entry = by_short.get(short) if short is not None else None
@@ -264,12 +283,15 @@ def _put_special(card: Heard, one: Sample, meaning: Meaning, at: float) -> None:
     if label and one.labels.get(label, "") not in wanted:
         return
     value = scaled(one.value, meaning.factor)
-    tile = one.labels.get("sub_dev", "")
-    if one.name in TILED and tile:
+    if one.name in FALLBACKS:
+        card.fallbacks.append((FALLBACKS[one.name], meaning, value, at))
+        return
+    tile = one.labels.get(TILED[one.name][0], "") if one.name in TILED else ""
+    if tile:
         tiles = card.tiles
-        had = tiles.get((meaning, tile))
+        had = tiles.get((one.name, tile))
         if had is None or (at, value) > (had[1], had[0]):
-            tiles[meaning, tile] = (value, at)
+            tiles[one.name, tile] = (value, at)
         return
     put(card, meaning, value, at)
 
@@ -289,7 +311,8 @@ def _drop_parents(found: dict[Key, Heard]) -> None:
                 if card.values[slot] is None:
                     card.values[slot] = parent.values[slot]
                     card.more += [one for one in parent.more if one[0] == slot]
-            card.throttle |= parent.throttle
+            if parent.throttle is not None:
+                card.throttle = (card.throttle or 0) | parent.throttle
 
 
 def _numbered(records: list[Gpu]) -> list[Gpu]:

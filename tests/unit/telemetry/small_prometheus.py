@@ -37,26 +37,31 @@ class SmallPrometheus(PrometheusStub):
         return found
 
     def _rows(self, promql: str) -> list[Row]:
-        if " == 1" in promql:
-            reasons = re.findall(r'(\w+){reason=~"([^"]*)"', promql)
-            return [
-                one
-                for name, pattern in reasons
-                for one in self._named(name)
-                if re.fullmatch(pattern, one["metric"].get("reason", "")) and float(one["value"][1]) == 1
-            ]
         if "timestamp(" in promql:
             if self.has_no_times:
                 raise TelemetryError("no timestamps here")
             names = re.findall(r"timestamp\((\w+)\)", promql)
             times = [one for name in names for one in stamped(self._named(name), self.sampled_seconds)]
             return _by(promql, times) if promql.startswith("max by") else times
-        match = re.search(r'__name__=~"([^"]*)"', promql)
+        found = [one for part in promql.split(" or ") for one in self._part(part)]
+        return [one for at, one in enumerate(found) if one not in found[:at]] if " or " in promql else found
+
+    def _part(self, promql: str) -> list[Row]:
+        match = re.search(r'(\w*)\{(\w+)=~?"([^"]*)"\}\)?(?: (>|!=) (\d+))?$', promql)
         assert match is not None
-        rows = self._named(match[1])
+        name, label, pattern, sign, than = match.groups()
+        rows = [
+            one for one in self._named(name or pattern) if re.fullmatch(pattern, one["metric"].get(label, ""))
+        ]
         if promql.startswith("max by"):
             rows = _by(promql, rows)
-        return [one for one in rows if float(one["value"][1]) != 0] if promql.endswith("!= 0") else rows
+        if sign is None:
+            return rows
+        return [
+            one
+            for one in rows
+            if (float(one["value"][1]) > int(than) if sign == ">" else float(one["value"][1]) != int(than))
+        ]
 
     def _named(self, pattern: str) -> list[Row]:
         return [one for one in self.rows if re.fullmatch(pattern, one["metric"]["__name__"])]

@@ -50,7 +50,7 @@ def test_only_what_the_present_holder_did_is_played_and_no_more_than_duty() -> N
     ((was,),) = replayed([CARD], known)
     assert (was.duty_ratio, was.sampled_seconds) == (0.2, NOW - 30)
     assert was.temperature_celsius is Absent.NOT_COLLECTED
-    assert was.throttle == 0
+    assert was.throttle is None
 
 
 def test_the_store_knows_a_mean_and_a_rest_as_if_it_had_watched() -> None:
