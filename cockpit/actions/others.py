@@ -18,9 +18,10 @@ from cockpit.actions.read import read_tree
 from cockpit.actions.record_run import MAPS
 from cockpit.actions.surroundings import Needs, ask_surroundings, needs_of
 from cockpit.errors import BadInput, Refused
+from cockpit.fit.demand import directed, parts_of_workload
 from cockpit.fit.pod_sets import pods_asked
 from cockpit.fit.scheduling_context import Surroundings
-from cockpit.fit.shape import Part, shape_of
+from cockpit.fit.shape import Part
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.what_if import changed_store, outranks_some, pushed_by
 from cockpit.gangs import registry
@@ -292,13 +293,18 @@ class _Weighing:
     def _parts(self, one: Contender, start: QuotaStart | None) -> tuple[Part, ...]:
         parts = planned_gang(one.manifest, one.namespace) if one.manifest is not None else ()
         if not parts and one.workload_uid in self._workloads:
-            parts = tuple(_parts_of(self._workloads[one.workload_uid], one.namespace))
+            parts = parts_of_workload(self._workloads[one.workload_uid], one.namespace)
         if one.pods is not None:
             more = one.pods
             parts = tuple(
                 Part(part.role, more[part.role], part.shape) for part in parts if more.get(part.role)
             )
-        return tuple(_directed(part, start) for part in parts)
+        if start is None:
+            return parts
+        labels, tolerated = start.selectors, start.tolerations
+        return tuple(
+            directed(part, dict(labels.get(part.role, ())), tolerated.get(part.role, ())) for part in parts
+        )
 
     def _half_seen(self, parts: Sequence[Part], around: Surroundings) -> str:
         """Why nodes and pods do not tell whom the scheduler would take; "" where they do."""
@@ -404,23 +410,3 @@ def _foreign(one: Contender) -> str:
 
 def _needs(parts: Sequence[Part]) -> Needs:
     return needs_of(parts)._replace(priorities=True)
-
-
-def _parts_of(workload: Tree, namespace: str) -> Iterable[Part]:
-    for one in mapping(workload.get("spec")).get("podSets") or ():
-        template = mapping(one.get("template"))
-        yield Part(str(one.get("name") or "main"), int(one.get("count") or 0), shape_of(template, namespace))
-
-
-def _directed(part: Part, start: QuotaStart | None) -> Part:
-    """With what the flavors of its quota add to its pods."""
-    if start is None:
-        return part
-    selector = dict(part.shape.node_selector) | dict(start.selectors.get(part.role, ()))
-    more = start.tolerations.get(part.role, ())
-    shape = msgspec.structs.replace(
-        part.shape,
-        node_selector=tuple(sorted(selector.items())),
-        tolerations=(*part.shape.tolerations, *more),
-    )
-    return Part(part.role, part.count, shape)

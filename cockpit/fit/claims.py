@@ -10,7 +10,7 @@ from cockpit.fit.shape import Part, Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.volumes import has_volume
 from cockpit.k8s.labels import HOSTNAME
-from cockpit.k8s.node_affinity import NodeTerms
+from cockpit.k8s.node_affinity import NodeTerms, is_chosen
 from cockpit.k8s.selectors import holds
 from cockpit.model.node import Node
 from cockpit.model.store_reader import StoreReader
@@ -65,10 +65,8 @@ def _is_chosen(snapshot: ClusterSnapshot, shape: Shape, node: Node) -> bool:
     labels = snapshot.labels(node.name)
     if shape.node_name and shape.node_name != node.name:
         return False
-    hostname = {HOSTNAME: node.name, **labels}
-    if any(hostname.get(key) != value for key, value in shape.node_selector):
-        return False
-    return shape.node_terms is None or NodeTerms(shape.node_terms).matches(node.name, hostname)
+    terms = None if shape.node_terms is None else NodeTerms(shape.node_terms)
+    return is_chosen(shape.node_selector, terms, node.name, {HOSTNAME: node.name, **labels})
 
 
 def where(volume: Volume) -> str:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from cockpit.fit.demand import held_by
 from cockpit.fit.node_filters import NodeFit
 from cockpit.fit.scheduling_context import Budget
 from cockpit.fit.shape import Part
@@ -170,7 +171,6 @@ def _rooms(free: Mapping[str, int], asked: Mapping[str, int]) -> int:
 
 
 def _give_back(free: dict[str, int], pod: Pod, sign: int = 1) -> None:
-    amounts = {"cpu": pod.cpu_millicores, "memory": pod.memory_bytes, "pods": 1}
-    amounts.update(pod.traits.resources or {pod.gpu_resource: pod.gpus})
+    amounts = held_by(pod)
     for name in free:
         free[name] += sign * amounts.get(name, 0)

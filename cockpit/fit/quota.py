@@ -7,6 +7,7 @@ counted as `cockpit.k8s.admission.quota_tree` does; preemption inside the cohort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from cockpit.fit.demand import asked_of
 from cockpit.fit.shape import Part
 from cockpit.k8s.admission.quota_tree import FlavorResource, Forest, Quota
 from cockpit.k8s.gpu_resources import is_gpu_resource
@@ -137,15 +138,6 @@ def shortage(store: StoreReader, parts: Sequence[Part], queue: str) -> Shortage 
             return Shortage(found.name, "", 0, 0, "", f"queue {queue} is stopped ({one.stop_policy})")
     _, lacks = QuotaLedger(store).flavors(found, asked_of(parts))
     return lacks[0] if lacks else None
-
-
-def asked_of(parts: Sequence[Part]) -> dict[str, int]:
-    """What all members ask for together, and how many pods they are."""
-    sums: dict[str, int] = {"pods": sum(one.count for one in parts)}
-    for one in parts:
-        for name, each in one.shape.requests:
-            sums[name] = sums.get(name, 0) + each * one.count
-    return sums
 
 
 def _used(row: QuotaRow) -> int:

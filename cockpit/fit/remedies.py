@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from cockpit.fit.demand import held_by
 from cockpit.fit.node_filters import Block, NodeFit, fit_nodes, room_for
 from cockpit.fit.shape import Part, Shape
 from cockpit.fit.snapshot import ClusterSnapshot
@@ -241,8 +242,7 @@ def _offered_when_empty(snapshot: ClusterSnapshot, node: Node) -> dict[str, int]
         return offered
     for pod in snapshot.store.pods_on(node.name):
         if pod.owner_kind == "DaemonSet" and not pod.is_finished:
-            asked = {"cpu": pod.cpu_millicores, "memory": pod.memory_bytes, "pods": 1}
-            asked.update(pod.traits.resources or {pod.gpu_resource: pod.gpus})
+            asked = held_by(pod)
             for name in offered:
                 offered[name] -= asked.get(name, 0)
     return offered

@@ -7,8 +7,7 @@ one that misses least. Domains are tried by their free GPUs, most first, and no 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
-
+from cockpit.fit.demand import directed
 from cockpit.fit.gang import FitAnswer, fit
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part
@@ -43,18 +42,15 @@ def fit_together(
     domains = _by_free(store, key, resource)
     best: TogetherAnswer | None = None
     for tried, domain in enumerate(domains[:MOST_DOMAINS], start=1):
-        pinned = [_pinned(one, key, domain) if at in bound_parts else one for at, one in enumerate(parts)]
+        pinned = [
+            directed(one, {key: domain}, ()) if at in bound_parts else one for at, one in enumerate(parts)
+        ]
         answer = fit(store, pinned, queue=queue, surroundings=surroundings)
         if best is None or best.answer is None or answer.missing < best.answer.missing:
             best = TogetherAnswer(answer, domain, len(domains), tried)
         if answer.missing == 0:
             break
     return best or TogetherAnswer(None, "", 0, 0)
-
-
-def _pinned(part: Part, key: str, domain: str) -> Part:
-    selector = tuple(sorted({**dict(part.shape.node_selector), key: domain}.items()))
-    return Part(part.role, part.count, msgspec.structs.replace(part.shape, node_selector=selector))
 
 
 def _by_free(store: StoreReader, key: str, resource: str) -> list[str]:

@@ -13,7 +13,7 @@ from cockpit.fit.inter_pod_affinity import PodAffinityFilter, concerns, meets_al
 from cockpit.fit.node_filters import NodeFit
 from cockpit.fit.shape import Shape, Spread
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.k8s.node_affinity import NodeTerms
+from cockpit.k8s.node_affinity import NodeTerms, is_chosen
 from cockpit.k8s.selectors import selects
 from cockpit.k8s.tolerations import untolerated
 from cockpit.model.record import Labels
@@ -110,11 +110,8 @@ def _takes_part(
     snapshot: ClusterSnapshot, shape: Shape, terms: NodeTerms | None, spread: Spread, name: str
 ) -> bool:
     labels, node = snapshot.labels(name), snapshot.nodes[name]
-    if spread.honors_affinity:
-        if any(labels.get(key) != value for key, value in shape.node_selector):
-            return False
-        if terms is not None and not terms.matches(name, labels):
-            return False
+    if spread.honors_affinity and not is_chosen(shape.node_selector, terms, name, labels):
+        return False
     if spread.honors_taints:
         return untolerated(node.taints, shape.tolerations) is None
     return True

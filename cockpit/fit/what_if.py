@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
+from cockpit.fit.demand import held_by
 from cockpit.fit.gang import FitAnswer, fit, room_elsewhere, starts
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part
@@ -126,10 +127,8 @@ class _Changed:
             return held
         left = dict(held)
         for pod in self._gone[node]:
-            for name, count in pod.traits.resources or ((pod.gpu_resource, pod.gpus),):
+            for name, count in held_by(pod).items():
                 left[name] = left.get(name, 0) - count
-            if pod.traits.resources and pod.gpus_claimed:
-                left[pod.gpu_resource] = left.get(pod.gpu_resource, 0) - pod.gpus_claimed
         return left
 
 

@@ -67,11 +67,19 @@ def _fields_test(term: NodeTerm) -> Test | None:
 
 def node_matches(spec: Mapping[str, Any], name: str, labels: Labels) -> bool:
     """Whether the node selector and the required node affinity of a pod spec choose the node."""
-    for key, value in (spec.get("nodeSelector") or {}).items():
+    terms = required_terms_of(spec)
+    selector = (spec.get("nodeSelector") or {}).items()
+    return is_chosen(selector, None if terms is None else NodeTerms(terms), name, labels)
+
+
+def is_chosen(
+    selector: Iterable[tuple[str, str]], terms: NodeTerms | None, name: str, labels: Labels
+) -> bool:
+    """Whether a node selector and the terms of a required node affinity choose the node."""
+    for key, value in selector:
         if labels.get(key) != value:
             return False
-    terms = required_terms_of(spec)
-    return terms is None or NodeTerms(terms).matches(name, labels)
+    return terms is None or terms.matches(name, labels)
 
 
 def names_required(terms: Iterable[NodeTerm]) -> frozenset[str] | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.k8s import labels as well_known
-from cockpit.k8s.node_affinity import NodeTerms
+from cockpit.k8s.node_affinity import NodeTerms, is_chosen
 from cockpit.k8s.tolerations import HARD, is_tolerated
 from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
@@ -210,10 +210,7 @@ def _may(ask: _Ask, wishes: PodWishes, machines: Iterable[_Machine]) -> bool:
             continue
         if any(not is_tolerated(Taint(*taint), wishes.tolerations) for taint in one.taints):
             continue
-        labels = dict(one.labels)
-        if any(labels.get(key) != value for key, value in selector):
-            continue
-        if terms is None or terms.matches("", labels):
+        if is_chosen(selector, terms, "", dict(one.labels)):
             return True
     return False
 

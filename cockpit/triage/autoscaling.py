@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, Permanence, TextPlace, Trait, is_a, lasts, understand
+from cockpit.fit.demand import shape_of_pod
 from cockpit.fit.node_filters import fit_nodes
 from cockpit.fit.remedies import another_node
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
@@ -40,7 +41,6 @@ from cockpit.triage.judgement import of_event
 from cockpit.triage.node_walk import WAITS, coming_until, judge
 from cockpit.triage.pool_walk import evidence_of
 from cockpit.triage.room import amount_words
-from cockpit.triage.wanted import shape_of_pod
 
 NEWS_SECONDS: Final = 900.0
 """A word that a node is on its way is old after so long: machines that do not join by then are given up."""

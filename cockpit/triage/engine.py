@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from cockpit.catalogue import ListOf
+from cockpit.fit.demand import parts_of_job
 from cockpit.fit.shape import Part
 from cockpit.gangs import registry
 from cockpit.model.finding import Finding, Subject
@@ -23,7 +24,7 @@ from cockpit.triage.placing import unplaced
 from cockpit.triage.pool_walk import of_pool, of_queue
 from cockpit.triage.roots import with_root
 from cockpit.triage.waiting_since import job_since, pod_since
-from cockpit.triage.wanted import parts_of_job, wanted_of
+from cockpit.triage.wanted import wanted_of
 
 
 def of_templates(walk: Walk, view: ClusterView) -> list[Finding]:

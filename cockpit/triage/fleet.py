@@ -7,6 +7,7 @@ while and needs the store no more, so that a screen does it apart.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import starmap
 from typing import Final, NamedTuple
 
 import msgspec
@@ -14,8 +15,8 @@ from msgspec.structs import replace
 
 from cockpit.k8s import labels as well_known
 from cockpit.k8s.gpu_resources import is_gpu_resource
-from cockpit.k8s.node_affinity import NodeTerms
-from cockpit.k8s.tolerations import HARD, is_tolerated
+from cockpit.k8s.node_affinity import NodeTerms, is_chosen
+from cockpit.k8s.tolerations import HARD, untolerated
 from cockpit.model.job_reader import JobReader
 from cockpit.model.listing import listing
 from cockpit.model.node import Node, Taint
@@ -330,16 +331,12 @@ def _allowed(pod: Pod, kinds: list[_KindOfNode]) -> frozenset[int]:
     if len(selector) != len(wishes.node_selector):
         return frozenset()
     terms = None if wishes.node_terms is None else NodeTerms(wishes.node_terms)
-    found = set()
-    for at, kind in enumerate(kinds):
-        if any(not is_tolerated(Taint(*one), wishes.tolerations) for one in kind.taints):
-            continue
-        labels = dict(kind.labels)
-        if any(labels.get(key) != value for key, value in selector):
-            continue
-        if terms is None or terms.matches("", labels):
-            found.add(at)
-    return frozenset(found)
+    return frozenset(
+        at
+        for at, kind in enumerate(kinds)
+        if untolerated(starmap(Taint, kind.taints), wishes.tolerations) is None
+        and is_chosen(selector, terms, "", dict(kind.labels))
+    )
 
 
 def _counted(

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from cockpit.catalogue import Gate, TextPlace, row_of, understand
 from cockpit.catalogue.cause import Cause
+from cockpit.fit.demand import shape_of_pod
 from cockpit.gangs import pod_group, registry, scheduler
 from cockpit.gangs.draft import joined, tell
 from cockpit.gangs.pod_group import SET_ASIDE, refused_why
@@ -28,7 +29,6 @@ from cockpit.triage import controllers, creation
 from cockpit.triage.context import Context, Walk
 from cockpit.triage.judgement import judged, of_event, of_pod
 from cockpit.triage.placing import unplaced
-from cockpit.triage.wanted import shape_of_pod
 
 
 def standing(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> GangStanding | None:

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, Gate, TextPlace, Trait, Understood, is_a, row_of, understand
+from cockpit.fit.demand import shape_of_pod
 from cockpit.fit.shape import Shape
 from cockpit.gangs import registry, scheduler
 from cockpit.gangs.draft import draft, joined, not_understood, tell
@@ -26,7 +27,6 @@ from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.judgement import judged, of_event, of_pod
 from cockpit.triage.shortage import SchedulerWord
-from cockpit.triage.wanted import shape_of_pod
 
 UNSEEN_SECONDS = 25.0
 """A scheduler that runs has looked at a pod after so long."""

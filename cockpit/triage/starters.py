@@ -8,6 +8,7 @@ scheduler can place (topology spread, devices by claim) is not judged.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from cockpit.fit.demand import alike_parts, shape_of_pod
 from cockpit.fit.gang import seats_for
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Part
@@ -18,7 +19,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.wanted import alike_parts, shape_of_pod, waits
+from cockpit.triage.wanted import waits
 
 MOST_TRIED: Final = 60
 """So many of those that wait are tried; on more a person does not look before "yes"."""

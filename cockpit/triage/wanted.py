@@ -1,74 +1,21 @@
-"""What a waiting job or pod asks of the cluster: the shape of a pod that exists as the filters of
-`cockpit.fit` take it, members that have no node yet, and quota."""
+"""What a waiting job or pod still asks of the cluster: members that have no node yet, and quota."""
 
 import enum
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import msgspec
-from msgspec.structs import replace
 
+from cockpit.fit.demand import alike_parts, parts_of_workload
 from cockpit.fit.gang import FitAnswer, fit
-from cockpit.fit.shape import Amounts, Part, Shape, shape_of
+from cockpit.fit.shape import Part, Shape, shape_of
 from cockpit.gangs import registry
 from cockpit.jobs.planned import planned_gang
 from cockpit.model.finding import Subject
-from cockpit.model.job import Job, JobObject, JobState
+from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.model.scheduling import Traits
 from cockpit.triage.context import ClusterView, Tree
-
-_USUAL = "nvidia.com/gpu"
-"""What is asked for by a record that does not name its resource."""
-
-
-def parts_of_job(job: JobObject) -> tuple[Part, ...]:
-    """The roles of a job as its record tells them; () where the templates of one were not decoded."""
-    found = []
-    for role in job.replicas:
-        if role.traits is None or role.replicas is None:
-            return ()
-        asked = _asked(
-            role.traits, role.gpus_each, role.gpu_resource, role.cpu_millicores_each, role.memory_bytes_each
-        )
-        found.append(Part(role.role, role.replicas, _shape(job.namespace, role.traits, asked)))
-    return tuple(found)
-
-
-def shape_of_pod(pod: Pod) -> Shape:
-    """What the pod asks of a node. Devices by claim and its topology spread are left out: only the scheduler
-    places those."""
-    own = pod.gpus - pod.gpus_claimed
-    asked = _asked(pod.traits, own, pod.gpu_resource, pod.cpu_millicores, pod.memory_bytes)
-    shape = _shape(pod.namespace, pod.traits, asked)
-    return replace(shape, priority=pod.priority, priority_class=pod.priority_class)
-
-
-def _asked(traits: Traits, gpus: int, gpu_resource: str, cpu_millicores: int, memory_bytes: int) -> Amounts:
-    asked = dict(traits.resources)
-    if gpus > 0:
-        asked[gpu_resource or _USUAL] = gpus
-    asked |= {"cpu": cpu_millicores, "memory": memory_bytes}
-    return tuple(sorted((name, count) for name, count in asked.items() if count > 0))
-
-
-def _shape(namespace: str, traits: Traits, requests: Amounts) -> Shape:
-    wishes = traits.wishes
-    return Shape(
-        namespace=namespace,
-        labels=traits.labels,
-        requests=requests,
-        node_selector=wishes.node_selector,
-        node_terms=wishes.node_terms,
-        tolerations=wishes.tolerations,
-        near=wishes.near,
-        keeps_away=traits.keeps_away,
-        host_ports=traits.host_ports,
-        claims=traits.claims,
-        preempts=wishes.preempts,
-    )
 
 
 class Demand:
@@ -222,31 +169,12 @@ def _shapes(pods: Sequence[Pod], view: ClusterView) -> list[Shape] | None:
     return found
 
 
-def alike_parts(pods: Sequence[Pod], shapes: Iterable[Shape]) -> tuple[Part, ...]:
-    """Pods that ask for the same, whatever labels tell them apart."""
-    counts: Counter[tuple[str, Shape]] = Counter()
-    for pod, shape in zip(pods, shapes, strict=True):
-        minds = shape.spreads or shape.keeps_away or shape.near
-        counts[pod.role or "pod", shape if minds else replace(shape, labels=())] += 1
-    return tuple(Part(role, count, shape) for (role, shape), count in counts.items())
-
-
 def _planned(job: Job, tree: Tree | None, view: ClusterView) -> tuple[Part, ...]:
     if tree is not None:
         return planned_gang(tree, job.namespace)
     workload = registry.workload_of(job, view.store)
     found = None if workload is None else view.tree("Workload", workload.namespace, workload.name)
-    spec = {} if found is None else found.get("spec")
-    sets = spec.get("podSets") if isinstance(spec, Mapping) else None
-    return tuple(
-        Part(
-            str(one.get("name") or "pod"),
-            int(one.get("count") or 0),
-            shape_of(one["template"], job.namespace),
-        )
-        for one in (sets if isinstance(sets, list) else ())
-        if isinstance(one, Mapping) and isinstance(one.get("template"), Mapping) and one.get("count")
-    )
+    return () if found is None else parts_of_workload(found, job.namespace)
 
 
 def _queue(job: Job | None, view: ClusterView) -> str:

@@ -2,14 +2,15 @@
 that no node has room for take seats."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from cockpit.catalogue import Lift, row_of
 from cockpit.catalogue.cause import Cause
-from cockpit.fit.quota import Flavors, QuotaLedger, Shortage, asked_of
+from cockpit.fit.demand import asked_of, directed, parts_of_sets, shape_of_pod
+from cockpit.fit.quota import Flavors, QuotaLedger, Shortage
 from cockpit.fit.shape import Part, Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.what_if import WhatIf, changed_store
@@ -19,13 +20,11 @@ from cockpit.k8s.tolerations import taint_of, tolerations_of, untolerated
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow, Workload
 from cockpit.model.job import JobState
 from cockpit.model.record import Kind
-from cockpit.model.scheduling import Toleration
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.offer import Desk
-from cockpit.triage.wanted import shape_of_pod, waits
+from cockpit.triage.wanted import waits
 
 _HAVE_WAITING_PODS: Final = (JobState.PENDING, JobState.DEGRADED)
-_GOES_ANYWHERE: Final = (Toleration(operator="Exists"),)
 
 
 class QueueTurn(NamedTuple):
@@ -51,7 +50,8 @@ def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
     ledger = QuotaLedger(seen, desk.cohorts)
     rivals: list[Part] = []
     for one in ahead(desk, queue, seen, is_last=is_last):
-        asked, parts = _asked(one), [*_parts(one)]
+        parts = tuple(parts_of_sets(one.pod_sets, one.namespace))
+        asked = asked_of(parts)
         given, lacks = ledger.flavors(queue, asked, lambda name: _suits(desk, queue, parts, name))  # noqa: B023
         if lacks and queue.strategy == STRICT:
             return QueueTurn(then.parts, tuple(rivals), lacks, one.job_key)
@@ -61,8 +61,8 @@ def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
     given, lacks = ledger.flavors(
         queue, asked_of(then.parts), lambda name: _suits(desk, queue, then.parts, name)
     )
-    parts = [_on_its_nodes(desk, one, given) for one in then.parts]
-    return QueueTurn(then.parts if lacks else tuple(parts), tuple(rivals), lacks)
+    parts = tuple(_on_its_nodes(desk, one, given) for one in then.parts)
+    return QueueTurn(then.parts if lacks else parts, tuple(rivals), lacks)
 
 
 def on_flavors_of(desk: Desk, turn: QueueTurn) -> tuple[Part, ...]:
@@ -128,14 +128,8 @@ def _on_its_nodes(desk: Desk, part: Part, given: Flavors) -> Part:
     flavors = [desk.flavors[name] for name in dict.fromkeys(given.values()) if name in desk.flavors]
     if not flavors:
         return part
-    labels = dict(part.shape.node_selector) | {
-        key: value for one in flavors for key, value in one.labels.items()
-    }
-    more = tuple(each for one in flavors for each in tolerations_of(list(one.tolerations)))
-    shape = replace(
-        part.shape, node_selector=tuple(sorted(labels.items())), tolerations=(*part.shape.tolerations, *more)
-    )
-    return Part(part.role, part.count, shape)
+    labels = {key: value for one in flavors for key, value in one.labels.items()}
+    return directed(part, labels, (each for one in flavors for each in tolerations_of(list(one.tolerations))))
 
 
 def ahead(desk: Desk, queue: ClusterQueue, seen: StoreReader, *, is_last: bool = False) -> list[Workload]:
@@ -163,28 +157,6 @@ def ahead(desk: Desk, queue: ClusterQueue, seen: StoreReader, *, is_last: bool =
 
 def _order(one: Workload) -> tuple[int, float]:
     return -one.priority, one.created_seconds or 0.0
-
-
-def _asked(one: Workload) -> dict[str, int]:
-    sums: dict[str, int] = {"pods": sum(part.count for part in one.pod_sets)}
-    for part in one.pod_sets:
-        for name, amount in part.resources:
-            sums[name] = sums.get(name, 0) + amount
-    return sums
-
-
-def _parts(workload: Workload) -> Iterator[Part]:
-    """What it tolerates is not told: it may go anywhere."""
-    for one in workload.pod_sets:
-        if not one.count:
-            continue
-        each = tuple(sorted((name, amount // one.count) for name, amount in one.resources if amount))
-        pairs = (pair.partition("=") for pair in one.selector.split(",") if pair)
-        selector = tuple((key, value) for key, _, value in pairs)
-        shape = Shape(
-            namespace=workload.namespace, requests=each, node_selector=selector, tolerations=_GOES_ANYWHERE
-        )
-        yield Part(one.name, one.count, shape)
 
 
 # ---- seats

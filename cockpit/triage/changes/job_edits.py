@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from cockpit.fit.quota import asked_of
+from cockpit.fit.demand import asked_of
 from cockpit.fit.shape import Part
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from cockpit.fit.demand import held_by
 from cockpit.fit.node_filters import NodeFit
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.gangs import registry
@@ -19,7 +20,6 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.triage.changes.in_line import turn_of
 from cockpit.triage.changes.offer import OTHERS, TIME, ChangeOffers, Desk, Records, made
-from cockpit.triage.wanted import shape_of_pod
 
 ENDING_KINDS: Final = frozenset(
     (
@@ -106,7 +106,7 @@ class _Rooms:
         look = self._looks[name]
         free = dict(zip(self._asked, self._snapshot.free(look.node, self._asked), strict=True))
         for pod in pods:
-            given = {**dict(shape_of_pod(pod).requests), "pods": 1}
+            given = held_by(pod)
             for resource in free:
                 free[resource] += given.get(resource, 0)
         room = min(max(0, free[resource]) // each for resource, each in self._asked.items())

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from cockpit.catalogue.cause import Cause
-from cockpit.fit.quota import asked_of
+from cockpit.fit.demand import asked_of
 from cockpit.gangs import registry
 from cockpit.gangs.offers import QueueCase
 from cockpit.gangs.sentence import counted

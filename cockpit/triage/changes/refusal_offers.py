@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from cockpit.catalogue.cause import Cause
+from cockpit.fit.demand import asked_of
 from cockpit.fit.remedies import with_gpus
 from cockpit.fit.shape import Part
 from cockpit.gangs import registry
@@ -287,11 +288,7 @@ class Lack(NamedTuple):
 def lacks(quotas: Sequence[Mapping[str, Any]], parts: Sequence[Part]) -> tuple[Lack, ...] | None:
     """Every line that the pods exceed; None where a quota counts what a shape does not tell (limits,
     scopes)."""
-    asked: dict[str, int] = {"pods": sum(one.count for one in parts)}
-    for part in parts:
-        for name, each in part.shape.requests:
-            asked[name] = asked.get(name, 0) + each * part.count
-    found = []
+    asked, found = asked_of(parts), []
     for tree in quotas:
         spec, status = tree.get("spec") or {}, tree.get("status") or {}
         if spec.get("scopes") or spec.get("scopeSelector"):

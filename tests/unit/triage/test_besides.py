@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from cockpit.catalogue import Cause
+from cockpit.fit.demand import shape_of_pod
 from cockpit.fit.scheduling_context import Surroundings
 from cockpit.model.finding import Finding, Subject
 from cockpit.triage.context import Context
 from cockpit.triage.engine import explain
 from cockpit.triage.filters import of_pods
-from cockpit.triage.wanted import shape_of_pod
 from tests.unit.triage.objects import NOW, Tree, job, node, pods_of, view_of
 
 NIGHT = {"key": "team", "value": "night", "effect": "NoSchedule"}

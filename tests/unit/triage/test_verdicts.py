@@ -2,6 +2,7 @@
 
 import pytest
 
+from cockpit.fit.demand import shape_of_pod
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch
 from cockpit.model.pool import PoolObject
@@ -10,7 +11,6 @@ from cockpit.store.store import Store
 from cockpit.triage import verdicts
 from cockpit.triage.funnel import sift
 from cockpit.triage.verdicts import RIPE_SECONDS, Verdicts
-from cockpit.triage.wanted import shape_of_pod
 from tests.unit.triage.objects import NOW, decoded, job, node, pods_of
 
 REFUSED = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
