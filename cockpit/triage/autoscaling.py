@@ -16,7 +16,7 @@ from cockpit.fit.remedies import another_node
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
-from cockpit.gangs.draft import draft, followed, joined, without_empty
+from cockpit.gangs.draft import draft, followed, joined, tell, without_empty
 from cockpit.k8s.tolerations import HARD, is_tolerated
 from cockpit.model.event import Event
 from cockpit.model.finding import Evidence, Finding, Subject
@@ -88,13 +88,11 @@ def said(pod: Pod, found: Finding, context: Context) -> Finding:
         if _grows_in_vain(known.names.get("pool", ""), pod, context):
             continue
         # of other nodes only what is done for the pod counts, and not that no pool is found either
-        if is_a(found.cause, Trait.OTHER_NODE) and (
-            known.cause == Cause.NO_MACHINE or not context.is_within(event.last_seconds, NEWS_SECONDS)
-        ):
+        is_news = known.cause != Cause.NO_MACHINE and context.is_within(event.last_seconds, NEWS_SECONDS)
+        if is_a(found.cause, Trait.OTHER_NODE) and not is_news:
             return found
-        if known.cause == Cause.NODE_COMING and (
-            none := _sold_out(known.names.get("node", ""), event, context)
-        ):
+        nominated = known.names.get("node", "") if known.cause == Cause.NODE_COMING else ""
+        if none := _sold_out(nominated, event, context):
             pool = none.object_name.rpartition("-")[0]
             words, cause, names = "the cloud has no machine for pool {pool}", Cause.NO_MACHINE, {"pool": pool}
             return _with(found, cause, words, names, none, event)
@@ -117,20 +115,17 @@ def _refused(  # what was found, and what the autoscaler says of it
     if any(one.is_of_all for one in kept):
         words = "no scale-up: the autoscaler is at its maximum of nodes"
         return _with(found, Cause.POOL_AT_MAXIMUM, words, {}, event)
-    states = [_kept_back(one, kept) for one in pools] if pools is not None else [_only(kept)]
+    states = {_kept_back(one, kept) for one in pools} if pools is not None else {_only(kept)}
     if None in states:  # one that would serve the pod may grow
         return told
     if pools is not None and len(pools) > sum(one.groups for one in kept):
         pools = None  # which of them is meant is not told
-    whose = _named(pools)
-    if set(states) == {PoolGrowth.FULL}:
-        words, cause = "no scale-up: {whose} is at its maximum", Cause.POOL_AT_MAXIMUM
-        if pools is not None and len(pools) > 1:
-            words = "no scale-up: {whose} are at their maximum"
-        return _with(found, cause, words, {"whose": whose}, event)
-    if set(states) == {PoolGrowth.WAITS}:
-        words, cause = "autoscaler backs off from {whose}", Cause.NO_MACHINE
-        return _with(found, cause, words, {"whose": whose}, event)
+    names = {"whose": _named(pools)}
+    if states == {PoolGrowth.FULL}:
+        are = "are at their" if pools is not None and len(pools) > 1 else "is at its"
+        return _with(found, Cause.POOL_AT_MAXIMUM, f"no scale-up: {{whose}} {are} maximum", names, event)
+    if states == {PoolGrowth.WAITS}:
+        return _with(found, Cause.NO_MACHINE, "autoscaler backs off from {whose}", names, event)
     return followed(told, f"; {_kinds(kept)}")
 
 
@@ -152,24 +147,26 @@ def _by_pools(pod: Pod, found: Finding, context: Context) -> Finding:
         acts = replace(found, permanence=Permanence.ACTS)
         return followed(acts, "; {whose}, at 0 nodes, would take it", whose=whose)
     waits = 0.0 if pod.created_seconds is None else now - pod.created_seconds
-    names: dict[str, object] = {"whose": whose, "minutes": int(waits / 60), "maximum": pools[0].maximum}
-    cause, words = Cause.NODE_COMING, "{whose}, at 0 nodes, may bring one that takes it"
+    cause, more = Cause.NODE_COMING, {}
     if states == {PoolGrowth.FULL}:
-        cause, words = Cause.POOL_AT_MAXIMUM, "{whose} would take it and is at its maximum {maximum}"
+        cause, more = Cause.POOL_AT_MAXIMUM, {"maximum": pools[0].maximum}
     elif any(registry.refusals(event) for event in context.store.events_of(pod.uid)):
         return found
     elif waits > NEWS_SECONDS:
-        cause = Cause.NO_MACHINE
-        words = "{whose}, at 0 nodes, would take it and has not grown in {minutes} min"
-    return draft(
-        cause,
-        words,
-        {key: names[key] for key in names if f"{{{key}}}" in words},
-        *found.evidence,
-        sureness=Sureness.INFERRED,
+        cause, more = Cause.NO_MACHINE, {"minutes": int(waits / 60)}
+    return _instead(
+        found, tell(cause, {"whose": whose, **more}, says="at 0 nodes"), (found.cause, *found.also)
+    )
+
+
+def _instead(found: Finding, made: Finding, also: tuple[str, ...] = ()) -> Finding:
+    """What is told in the place of a cause, with what that one rests on."""
+    return replace(
+        made,
+        evidence=(*made.evidence, *found.evidence),
         funnel=found.funnel,
         since_seconds=found.since_seconds,
-        also=(found.cause, *found.also),
+        also=also,
     )
 
 
@@ -190,27 +187,14 @@ def _but_for(pod: Pod, found: Finding, context: Context) -> Finding | None:
             asked = replace(asked, requests=tuple(fewer.items()))
         if not (taints or is_small) or may_serve(pool.owner, (), asked, snapshot) is not True:
             continue
-        cause, words = Cause.TAINT, "{whose}, at 0 nodes, has taint {taint}, not tolerated"
-        names: dict[str, object] = {"whose": _named([pool]), "taint": taints[0].key if taints else ""}
-        if is_small:
-            cause, words = (
-                Cause.GPUS_SHORT,
-                "needs {asked} on one node, {whose}, at 0 nodes, has {each}",
-            )
-            names = {"asked": amount_words(shape.gpu_resource, shape.gpus), "whose": _named([pool])}
-            names["each"] = told.gpus or 0
-        return draft(
-            cause,
-            words,
-            names,
-            *found.evidence,
-            sureness=Sureness.INFERRED,
-            permanence=Permanence.NEVER if is_small else None,
-            funnel=found.funnel,
-            since_seconds=found.since_seconds,
-            root=Subject("pool", "", pool.name),
-            also=(Cause.TAINT,) if is_small and taints else (),
-        )
+        root = Subject("pool", "", pool.name)
+        if not is_small:
+            names = {"whose": _named([pool]), "taint": taints[0].key}
+            return _instead(found, tell(Cause.TAINT, names, says="at 0 nodes", root=root))
+        asked_words = amount_words(shape.gpu_resource, shape.gpus)
+        small = {"asked": asked_words, "whose": _named([pool]), "each": told.gpus or 0}
+        made = tell(Cause.GPUS_SHORT, small, says="at 0 nodes", root=root)
+        return _instead(found, made, (Cause.TAINT,) if taints else ())
     return None
 
 
@@ -349,20 +333,12 @@ def _without_gpus_yet(found: Finding, sifted: Sifted, context: Context) -> Findi
         Evidence(f"Node {node.name}", "allocatable", "no GPU yet", node.created_seconds)
         for node in nodes[:_MOST_NODES]
     )
-    each = dict(sifted.shape.requests)[resource]
+    asked = amount_words(resource, dict(sifted.shape.requests)[resource])
     whom = nodes[0].name if len(nodes) == 1 else f"{len(nodes)} new nodes"
     ends = datetime.fromtimestamp(max(until for until, _ in waiting), UTC).strftime("%H:%M")
-    return draft(
-        Cause.NODE_COMING,
-        f"needs {{asked}}: {what}, until {{until}} UTC at most",
-        {"asked": amount_words(resource, each), "node": whom, "until": ends},
-        *no_gpus,
-        *found.evidence,
-        sureness=Sureness.INFERRED,
-        funnel=found.funnel,
-        since_seconds=found.since_seconds,
-        also=(found.cause, *(one for one in found.also if one != Cause.GPU_STACK_DOWN)),
-    )
+    words, names = f"needs {{asked}}: {what}, until {{until}} UTC at most", {"asked": asked, "node": whom}
+    made = draft(Cause.NODE_COMING, words, {**names, "until": ends}, *no_gpus, sureness=Sureness.INFERRED)
+    return _instead(found, made, (found.cause, *(it for it in found.also if it != Cause.GPU_STACK_DOWN)))
 
 
 # ---- nodes whose GPUs are lost
@@ -389,23 +365,17 @@ def _on_lost_gpus(found: Finding, sifted: Sifted, context: Context) -> Finding |
         return None
     node, trouble = lost[0]
     trouble = replace(trouble, words=trouble.words.removesuffix(WAITS))  # the node tells it
-    if len(lost) > 1:
-        told = joined(trouble, "{count} nodes as {node}: ", count=len(lost), node=node.name)
-    else:
-        told = joined(trouble, "node {node}: ", node=node.name)
+    head, count = (
+        ("{count} nodes as {node}: ", {"count": len(lost)}) if len(lost) > 1 else ("node {node}: ", {})
+    )
+    told = joined(trouble, head, **count, node=node.name)
     names = {one.name for one, _ in lost}
     looks = [look for look in sifted.dropped.get("offers", ()) if look.node.name in names]
     is_tainted = any(block.kind == "taint" for look in looks for block in look.blocks)
     also = (found.cause, *found.also, *((Cause.TAINT,) if is_tainted else ()))
-    return replace(
-        told,
-        facts=(("asked", amount_words(resource, each)), ("node", node.name), *trouble.facts),
-        evidence=(*trouble.evidence, *found.evidence),
-        funnel=found.funnel,
-        since_seconds=found.since_seconds,
-        root=Subject("node", "", node.name) if len(lost) == 1 else None,
-        also=tuple(dict.fromkeys(one for one in also if one != trouble.cause)),
-    )
+    facts = (("asked", amount_words(resource, each)), ("node", node.name), *trouble.facts)
+    told = replace(told, facts=facts, root=Subject("node", "", node.name) if len(lost) == 1 else None)
+    return _instead(found, told, tuple(dict.fromkeys(one for one in also if one != trouble.cause)))
 
 
 def _selected(sifted: Sifted) -> Iterator[Node]:

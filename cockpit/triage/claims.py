@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from cockpit.catalogue import Cause, Permanence
+from cockpit.catalogue import Cause
 from cockpit.fit.scheduling_context import Surroundings
 from cockpit.fit.shape import Shape
 from cockpit.gangs.draft import draft, tell
@@ -13,8 +13,7 @@ from cockpit.model.finding import Evidence, Finding, Subject
 from cockpit.model.listing import Complete, listing
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.model.sureness import Sureness
-from cockpit.triage.context import Context
+from cockpit.triage.context import Context, tree_in, trees_in
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.judgement import of_event, of_pod
 
@@ -28,7 +27,10 @@ def absent(pod: Pod, context: Context) -> Iterator[Finding]:
         yield from missing(named.object, pod.traits.claims, context.around, pod.created_seconds)
     for event in context.store.events_of(pod.uid):
         if event.reason == "FailedResourceClaimCreation":
-            yield draft(Cause.DEVICE_CLAIM_MISSING, *_claim_failure(event.message, pod), of_event(event))
+            says, names = "not made", {"why": event.message}
+            if len(templates := pod.traits.wishes.claim_templates) == 1:
+                says, names = "from template", {"template": templates[0]}
+            yield tell(Cause.DEVICE_CLAIM_MISSING, names, of_event(event), says=says)
     own, wishes = listing(context.store, Kind.DEVICE_CLAIM, pod.namespace), pod.traits.wishes
     gone = [
         ("claim", name)
@@ -39,11 +41,8 @@ def absent(pod: Pod, context: Context) -> Iterator[Finding]:
     templates = wishes.claim_templates
     gone += [("template", x) for x in templates if context.lacks("ResourceClaimTemplate", pod.namespace, x)]
     for what, name in gone:
-        words = "device claim {claim} does not exist"
-        if what == "template":
-            words = "device claim template {template} does not exist"
         said = Evidence(named.object, "spec.resourceClaims", name, pod.created_seconds)
-        yield draft(Cause.DEVICE_CLAIM_MISSING, words, {what: name}, said, sureness=Sureness.PROVED)
+        yield tell(Cause.DEVICE_CLAIM_MISSING, {what: name}, said, says=what)
 
 
 def missing(
@@ -54,9 +53,8 @@ def missing(
         return
     for name in names:
         if name not in around.claims:
-            yield tell(
-                Cause.CLAIM_MISSING, {"claim": name}, Evidence(object_, "spec.volumes", name, since_seconds)
-            )
+            said = Evidence(object_, "spec.volumes", name, since_seconds)
+            yield tell(Cause.CLAIM_MISSING, {"claim": name}, said)
 
 
 def without(shape: Shape, absent: Iterable[Finding]) -> Shape:
@@ -65,35 +63,24 @@ def without(shape: Shape, absent: Iterable[Finding]) -> Shape:
     return replace(shape, claims=tuple(claim for claim in shape.claims if claim not in gone))
 
 
-def _claim_failure(message: str, pod: Pod) -> tuple[str, dict[str, object]]:
-    templates = pod.traits.wishes.claim_templates
-    if len(templates) == 1:
-        return "its device claim cannot be made from template {template}", {"template": templates[0]}
-    return "its device claim cannot be made: {why}", {"why": message}
-
-
 def unbound(pod: Pod, context: Context, said: Evidence) -> Finding:
     """A claim without a volume: its class does not exist, or nobody provisions it."""
-    claims = context.around.claims
-    classes = context.around.classes
+    claims, classes = context.around.claims, context.around.classes
     waiting = [name for name in pod.traits.claims if claims and name in claims and not claims[name].is_bound]
     name = waiting[0] if waiting else ", ".join(pod.traits.claims) or "its claim"
-    names: dict[str, object] = {"claim": name}
     if not claims or name not in claims:
-        return tell(Cause.CLAIM_UNBOUND, names, said)
-    own, text = claims[name].storage_class, "volume claim {claim} is not bound"
-    sureness, shown = Sureness.SAID, f"storageClassName {own}" if own else "no storageClassName"
-    if own:
-        names["storage_class"] = own
+        return tell(Cause.CLAIM_UNBOUND, {"claim": name}, said)
+    own = claims[name].storage_class
+    shown = _claim_evidence(pod, name, f"storageClassName {own}" if own else "no storageClassName")
+    says = ""
     if not own:
-        text += ": it names no StorageClass and no volume suits it"
+        says = "no class"
     elif classes is not None and own not in classes:
-        text, sureness = text + ": StorageClass {storage_class} does not exist", Sureness.PROVED
+        says = "absent class"
     elif classes is not None and not classes[own].provisions:
-        text += ": no free volume of class {storage_class}"
-    else:
-        return draft(Cause.CLAIM_UNBOUND, text + " yet", names, said)
-    return draft(Cause.CLAIM_UNBOUND, text, names, said, _claim_evidence(pod, name, shown), sureness=sureness)
+        says = "no volume"
+    evidence = (said, shown) if says else (said,)
+    return tell(Cause.CLAIM_UNBOUND, {"claim": name, "storage_class": own}, *evidence, says=says)
 
 
 def for_one_pod(namespace: str, names: Iterable[str], context: Context) -> Finding | None:
@@ -126,25 +113,13 @@ def elsewhere(pod: Pod, context: Context, said: Evidence, sifted: Sifted) -> Fin
         volume = volumes.get(claim.volume) if claim and volumes else None
         if volume is None:
             continue
-        values = [value for _, value in volume.zones]
-        values += [
-            value
-            for term in volume.node_terms or ()
-            for one in (*term.expressions, *term.fields)
-            for value in one.values
-        ]
-        where = ", ".join(dict.fromkeys(values))
-        if where:
-            return tell(
-                Cause.VOLUME_ELSEWHERE,
-                {"claim": name, "zone": where},
-                said,
-                Evidence(f"PersistentVolume {volume.name}", "spec.nodeAffinity", where),
-                *_zones_of_pools(sifted),
-                says="zone",
-                funnel=sifted.funnel,
-            )
-    names: dict[str, object] = {"claim": ", ".join(pod.traits.claims) or "of the pod"}
+        rules = (one for term in volume.node_terms or () for one in (*term.expressions, *term.fields))
+        values = (*(value for _, value in volume.zones), *(value for one in rules for value in one.values))
+        if where := ", ".join(dict.fromkeys(values)):
+            shown = Evidence(f"PersistentVolume {volume.name}", "spec.nodeAffinity", where)
+            evidence, names = (said, shown, *_zones_of_pools(sifted)), {"claim": name, "zone": where}
+            return tell(Cause.VOLUME_ELSEWHERE, names, *evidence, says="zone", funnel=sifted.funnel)
+    names = {"claim": ", ".join(pod.traits.claims) or "of the pod"}
     return tell(Cause.VOLUME_ELSEWHERE, names, said, says="out of reach", funnel=sifted.funnel)
 
 
@@ -166,38 +141,26 @@ def devices(pod: Pod, context: Context, said: Evidence, cause: str) -> Finding:
         for name in pod.traits.wishes.device_claims:
             known: DeviceClaim | None = context.store.by_key(Kind.DEVICE_CLAIM, f"{pod.namespace}/{name}")
             node = "" if known is None else known.where
-            words = "device claim {claim} is allocated on {node}, where the pod cannot go"
-            if node:
-                return draft(cause, words, {"claim": name, "node": node}, said)
-            return draft(cause, "device claim {claim} is allocated elsewhere", {"claim": name}, said)
+            return tell(cause, {"claim": name, "node": node}, said, says="node" if node else "elsewhere")
     asked = _devices_asked(pod, context)
     offered = [context.store.devices_on(node.name) for node in context.store.records(Kind.NODE).values()]
     most = max(map(len, offered), default=0)
     free = max((sum(not one.pods for one in some) for some in offered), default=0)
+    if cause == Cause.DEVICES_SHORT and asked > most > 0:
+        return tell(cause, {"asked": asked, "largest": most}, said, says="too many")
     if cause == Cause.DEVICES_SHORT and asked and most:
-        words = "asks for {asked} devices on one node, no node has more than {largest}"
-        names: dict[str, object] = {"asked": asked, "largest": most}
-        permanence = Permanence.NEVER if asked > most else None
-        if asked <= most:
-            words = "asks for {asked} devices on one node, the best has {free} free"
-            names = {"asked": asked, "free": free}
-        return draft(Cause.DEVICES_SHORT, words, names, said, permanence=permanence)
+        return tell(cause, {"asked": asked, "free": free}, said, says="free")
     return draft(cause, "no node can serve all its device claims", {}, said)
 
 
 def _devices_asked(pod: Pod, context: Context) -> int:
-    total = 0
-    wishes = pod.traits.wishes
-    specs = [
-        (context.tree("ResourceClaim", pod.namespace, name) or {}).get("spec", {})
-        for name in wishes.device_claims
-    ]
-    for name in wishes.claim_templates:
-        template = context.tree("ResourceClaimTemplate", pod.namespace, name) or {}
-        specs.append((template.get("spec") or {}).get("spec") or {})
-    for spec in specs:
-        for request in (spec.get("devices") or {}).get("requests") or ():
-            exactly = request.get("exactly") or request
-            count = exactly.get("count", 1)
-            total += count if isinstance(count, int) else 0
-    return total
+    wishes, space = pod.traits.wishes, pod.namespace
+    trees = [context.tree("ResourceClaim", space, name) for name in wishes.device_claims]
+    templates = [context.tree("ResourceClaimTemplate", space, name) for name in wishes.claim_templates]
+    specs = [tree_in((tree or {}).get("spec")) for tree in (*trees, *templates)]
+    specs[len(trees) :] = [tree_in(spec.get("spec")) for spec in specs[len(trees) :]]
+    requests = (
+        request for spec in specs for request in trees_in(tree_in(spec.get("devices")).get("requests"))
+    )
+    counts = ((request.get("exactly") or request).get("count", 1) for request in requests)
+    return sum(count for count in counts if isinstance(count, int))

@@ -1,6 +1,7 @@
 """Why the pods of a job do not exist. The refusal of the API server is the cause, its wrapper is
 not."""
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -26,7 +27,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import controllers
 from cockpit.triage.context import Walk
-from cockpit.triage.judgement import gaps, is_up, judged, of_event, with_gaps
+from cockpit.triage.judgement import gaps, is_up, judged, of_event, of_pod, with_gaps
 from cockpit.triage.recurrence import Attempts, of_attempts
 
 UNTOUCHED_SECONDS = 25.0
@@ -69,33 +70,17 @@ def _of_refusal(event: Event) -> Finding | None:
     found = understand(TextPlace.CREATE, text)
     if found is None:
         return None
-    evidence = (of_event(event),)
-    names: dict[str, object] = dict(found.names)
-    if found.cause == Cause.NAMESPACE_QUOTA_USED_UP and "limited" in names:
+    cause, said, since = found.cause, of_event(event), event.first_seconds
+    names = dict(found.names)
+    if cause == Cause.NAMESPACE_QUOTA_USED_UP and "limited" in names:
         return _quota(found.names, event)
-    if found.cause == Cause.REFUSED_BY_OPERATOR and (words := field_error_words(event.message)):
-        given = {"why": words}
-        facts = tuple((key, value) for key, value in found.names.items() if value)
-        return draft(
-            Cause.REFUSED_BY_OPERATOR,
-            "{why}",
-            given,
-            *evidence,
-            facts=facts,
-            since_seconds=event.first_seconds,
-        )
-    if found.cause == Cause.REFUSED_BY_POD_SECURITY and (
-        words := forbidden_words(found.names.get("what", ""))
-    ):
-        names["what"] = words
-    return draft(
-        found.cause,
-        found.wording.words,
-        names,
-        *evidence,
-        permanence=found.wording.permanence,
-        since_seconds=event.first_seconds,
-    )
+    if cause == Cause.REFUSED_BY_OPERATOR and (words := field_error_words(event.message)):
+        facts = tuple((key, value) for key, value in names.items() if value)
+        return draft(cause, "{why}", {"why": words}, said, facts=facts, since_seconds=since)
+    if cause == Cause.REFUSED_BY_POD_SECURITY:
+        names["what"] = forbidden_words(names.get("what", "")) or names.get("what", "")
+    lasts = found.wording.permanence
+    return draft(cause, found.wording.words, names, said, permanence=lasts, since_seconds=since)
 
 
 def _quota(names: Mapping[str, str], event: Event) -> Finding:
@@ -104,33 +89,18 @@ def _quota(names: Mapping[str, str], event: Event) -> Finding:
     gpus = (name for name in limited if is_gpu_resource(name.removeprefix("requests.")))
     resource = next(gpus, next(iter(limited), ""))
     word = resource.removeprefix("requests.")
-    given: dict[str, object] = {
-        "quota": names["quota"],
-        "resource": word,
-        "asked": asked.get(resource, "?"),
-        "used": used.get(resource, "?"),
-        "limit": limited.get(resource, "?"),
-    }
-    says = "above" if _is_less(limited.get(resource), asked.get(resource)) else "used"
-    return tell(
-        Cause.NAMESPACE_QUOTA_USED_UP, given, of_event(event), says=says, since_seconds=event.first_seconds
-    )
-
-
-def _is_less(one: str | None, other: str | None) -> bool:
-    try:
-        return one is not None and other is not None and quantity(one) < quantity(other)
-    except ValueError:
-        return False
+    amounts = {"asked": asked, "used": used, "limit": limited}
+    given = {"quota": names["quota"], "resource": word}
+    given |= {key: some.get(resource, "?") for key, some in amounts.items()}
+    says, since = "used", event.first_seconds
+    with contextlib.suppress(ValueError):
+        says = "above" if quantity(given["limit"]) < quantity(given["asked"]) else "used"
+    return tell(Cause.NAMESPACE_QUOTA_USED_UP, given, of_event(event), says=says, since_seconds=since)
 
 
 def _amounts(text: str) -> dict[str, str]:
-    found = {}
-    for part in text.split(","):
-        name, _, amount = part.strip().partition("=")
-        if name and amount:
-            found[name] = amount.strip(". ")
-    return found
+    pairs = (part.strip().partition("=") for part in text.split(","))
+    return {name: amount.strip(". ") for name, _, amount in pairs if name and amount}
 
 
 def not_made(walk: Walk) -> Finding:
@@ -218,14 +188,8 @@ def without_launcher(walk: Walk) -> Finding | None:
         return with_gaps(made, gaps(walk.store, row_of(Cause.LAUNCHER_NOT_MADE).rests_on, job.namespace))
     first = next((pod for pod in late if pod.node), late[0])
     also = (Cause.NOT_READY,) if first.node and first.phase == "Running" else ()
-    name = first.name
-    return tell(
-        Cause.LAUNCHER_NOT_MADE,
-        {"worker": name},
-        Evidence(f"Pod {first.key}", "condition Ready", "False"),
-        says="worker",
-        also=also,
-    )
+    said = of_pod(first, "condition Ready", "False")
+    return tell(Cause.LAUNCHER_NOT_MADE, {"worker": first.name}, said, says="worker", also=also)
 
 
 def counts_its_launcher(walk: Walk, gang: GangStanding) -> Finding | None:
@@ -238,7 +202,7 @@ def counts_its_launcher(walk: Walk, gang: GangStanding) -> Finding | None:
         return None
     tree = walk.own_tree
     policy = ((tree or {}).get("spec") or {}).get("launcherCreationPolicy")
-    if policy != _WAITS_FOR_WORKERS and not (tree is None and walk.is_older(job.created_seconds, 30.0)):
+    if policy != "WaitForWorkersReady" and not (tree is None and walk.is_older(job.created_seconds, 30.0)):
         return None
     wanted = gang.why.fact("all") or "?"
     return tell(
@@ -252,9 +216,6 @@ def counts_its_launcher(walk: Walk, gang: GangStanding) -> Finding | None:
     )
 
 
-_WAITS_FOR_WORKERS = "WaitForWorkersReady"
-
-
 def _untouched(walk: Walk) -> Finding:
     job, pods, store, object_, tree = walk.job, walk.pods, walk.store, walk.object_, walk.own_tree
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "status", "", job.created_seconds)
@@ -265,14 +226,8 @@ def _untouched(walk: Walk) -> Finding:
         return held
     if isinstance(object_, JobObject) and object_.failed and not object_.active:
         return between_attempts(pods, object_, said, of_attempts(pods, store, walk.now_seconds))
-    missing = members_missing(job, pods)
-    if pods and missing > 0:
-        return draft(
-            "",
-            "waiting for {missing} of {wanted} members to be made",
-            {"missing": missing, "wanted": job.wanted or 0},
-            said,
-        )
+    if pods and (missing := members_missing(job, pods)):
+        return draft("", f"waiting for {missing} of {job.wanted or 0} members to be made", {}, said)
     has_status = isinstance(object_, JobObject) and bool(object_.conditions or object_.started_seconds)
     is_old = walk.is_older(job.created_seconds, UNTOUCHED_SECONDS)
     if not has_status and is_old:
@@ -282,12 +237,8 @@ def _untouched(walk: Walk) -> Finding:
     if is_old and not has_status and isinstance(object_, JobObject):
         return tell(Cause.NO_CONTROLLER, {"kind": job.kind}, said, says="no operator")
     engine = registry.engine_with_own(job.api_version, job.kind)
-    return draft(
-        "",
-        "no pod yet: waits for its {kind} controller",
-        {"kind": job.kind if engine is None else engine.name},
-        said,
-    )
+    names = {"kind": job.kind if engine is None else engine.name}
+    return draft("", "no pod yet: waits for its {kind} controller", names, said)
 
 
 def _suspended_below(job: Job, store: StoreReader) -> Finding | None:
@@ -303,12 +254,8 @@ def _suspended_below(job: Job, store: StoreReader) -> Finding | None:
     first = min(made, key=lambda one: one.name)
     names = {"kind": first.kind, "part": first.name}
     said = Evidence(f"{first.kind} {first.key}", "spec.suspend", "true", first.created_seconds)
-    found = tell(
-        Cause.PART_SUSPENDED,
-        {**names, "own": job.kind},
-        said,
-        root=Subject(first.kind, first.namespace, first.name),
-    )
+    root = Subject(first.kind, first.namespace, first.name)
+    found = tell(Cause.PART_SUSPENDED, {**names, "own": job.kind}, said, root=root)
     for workload in store.workloads_of(first.uid):
         standing = registry.admits_of(workload).admission(workload, store, None, False)
         if standing.is_waiting and standing.why.sentence:
@@ -323,11 +270,8 @@ def _suspended_below(job: Job, store: StoreReader) -> Finding | None:
 def _manager(tree: Mapping[str, Any] | None) -> str:
     spec = (tree or {}).get("spec") or {}
     own = spec.get("managedBy") or (spec.get("runPolicy") or {}).get("managedBy") or ""
-    return (
-        own
-        if isinstance(own, str) and own not in ("kubeflow.org/mpi-operator", "kubernetes.io/job-controller")
-        else ""
-    )
+    is_usual = own in ("kubeflow.org/mpi-operator", "kubernetes.io/job-controller")
+    return own if isinstance(own, str) and not is_usual else ""
 
 
 def between_attempts(
@@ -364,17 +308,10 @@ def _finished_early(walk: Walk, said: Evidence) -> Finding | None:
 def _finished_of_its_name(job: Job, store: StoreReader) -> Workload | None:
     """The finished workload of an older job of its name: an engine that goes by names may take it for its."""
     found: Iterable[Workload] = store.records(Kind.WORKLOAD).values()
-    return next(
-        (
-            one
-            for one in found
-            if one.is_finished
-            and one.deleting_seconds is None
-            and one.owner is not None
-            and (one.namespace, one.owner.kind, one.owner.name) == (job.namespace, job.kind, job.name)
-        ),
-        None,
-    )
+    of_job = (job.namespace, job.kind, job.name)
+    over = (one for one in found if one.is_finished and one.deleting_seconds is None)
+    owned = ((one, one.owner) for one in over if one.owner is not None)
+    return next((one for one, it in owned if (one.namespace, it.kind, it.name) == of_job), None)
 
 
 ADMITTED_SECONDS = 60.0
@@ -385,20 +322,18 @@ def admitted(walk: Walk) -> Finding:
     """Why a job that may run has no pods: for a minute after its engine admitted it they are on their way."""
     job, object_ = walk.job, walk.object_
     workload = registry.workload_of(job, walk.store)
-    moved = (
-        max((item.changed_seconds or 0.0 for item in workload.conditions), default=0.0) if workload else None
-    )
+    conditions = () if workload is None else workload.conditions
+    moved = max((item.changed_seconds or 0.0 for item in conditions), default=0.0 if workload else None)
     if workload is None or walk.is_older(moved, ADMITTED_SECONDS):
         queue = None if object_ is None else admitted_by(object_.labels)
         if queue is None or not isinstance(object_, JobObject) or not object_.is_suspended:
             return not_made(walk)
         said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "spec.suspend", "true")
-        names: dict[str, object] = {"engine": queue.name}
         signs = registry.engine_named(queue.name).controller.pods
         if (down := controllers.not_up(signs, walk)) is not None:
             return joined(down, "{engine} admitted it and does not resume it: ", engine=queue.name)
-        text = "{engine} admitted it and has not resumed it"
-        return draft(Cause.NOT_TAKEN_BY_QUEUE, text, names, said, since_seconds=moved)
+        names = {"engine": queue.name}
+        return tell(Cause.NOT_TAKEN_BY_QUEUE, names, said, says="not resumed", since_seconds=moved)
     return Finding(cause="", sentence="admitted: its pods are about to be made")
 
 
@@ -413,31 +348,22 @@ def suspended(walk: Walk) -> Finding:
     if queue is not None and not job.workload_uid:
         found = refused((job.uid,), store)
         if found is not None:
-            return Finding(
-                cause=Cause.NOT_TAKEN_BY_QUEUE,
-                sentence=found.sentence,
-                facts=found.facts,
-                evidence=found.evidence,
-            )
+            made = Finding(cause=Cause.NOT_TAKEN_BY_QUEUE, sentence=found.sentence)
+            return replace(made, facts=found.facts, evidence=found.evidence)
         kind, _, needed = ("" if object_ is None else needed_by(object_.labels)).partition(" ")
         if needed and walk.lacks(kind, "", needed):
-            return tell(
-                Cause.NOT_TAKEN_BY_QUEUE,
-                {"kind": kind, "priority_class": needed},
-                Evidence(said.object, "its label", needed),
-            )
-        names: dict[str, object] = {"engine": queue.name, "queue": queue.queue}
+            names = {"kind": kind, "priority_class": needed}
+            return tell(Cause.NOT_TAKEN_BY_QUEUE, names, Evidence(said.object, "its label", needed))
+        names = {"engine": queue.name, "queue": queue.queue}
         signs = registry.engine_named(queue.name).controller.pods
         if (down := controllers.not_up(signs, walk)) is not None:
             return joined(down, "{engine} has not taken it: ", engine=queue.name)
         if walk.is_older(job.created_seconds, 30.0):
-            text = "{engine} has not taken it into queue {queue}"
-            if needed:
-                text += ": does {kind} {priority_class} exist?"
-                names |= {"kind": kind, "priority_class": needed}
-            return draft(Cause.NOT_TAKEN_BY_QUEUE, text, names, said)
+            names |= {"kind": kind, "priority_class": needed} if needed else {}
+            return tell(
+                Cause.NOT_TAKEN_BY_QUEUE, names, said, says="does it exist" if needed else "into queue"
+            )
         return tell(Cause.NOT_ADMITTED_YET, names, said)
     mark = condition(object_.conditions, "Suspended") if isinstance(object_, JobObject) else None
-    return tell(
-        Cause.SUSPENDED_BY_HAND, {}, said, since_seconds=None if mark is None else mark.changed_seconds
-    )
+    since = None if mark is None else mark.changed_seconds
+    return tell(Cause.SUSPENDED_BY_HAND, {}, said, since_seconds=since)

@@ -66,11 +66,9 @@ def _of_queue(group: PodGroup, store: StoreReader) -> Finding | None:
         return None
     table, reason_of_queue = engine.queues.cluster, engine.enqueues.reason_of_queue
     queue: SchedulerQueue | None = store.by_key(table, group.queue)
-    if queue is not None:
-        return reason_of_queue(group, queue)
     status, known = store.status(table), listing(store, table)
-    is_served = status is not None and status.phase is not Phase.ABSENT
-    return reason_of_queue(group, None) if is_served and isinstance(known, Complete) else None
+    is_served = status is not None and status.phase is not Phase.ABSENT and isinstance(known, Complete)
+    return reason_of_queue(group, queue) if queue is not None or is_served else None
 
 
 def _of_events(group: PodGroup, store: StoreReader) -> Finding | None:
@@ -158,14 +156,14 @@ def _as_told(walk: Walk, gang: GangStanding) -> Finding:
     if found.cause == Cause.GANG_MEMBERS_MISSING and not any(pod.scheduled_message for pod in walk.pods):
         also = (*also, Cause.HELD_BEFORE_QUEUE)
     if not found.sentence:
-        found = replace(found, sentence=_WORDLESS.get(found.cause, "waits for its queue"))
+        is_group = found.cause == Cause.GANG_NOT_PLACED
+        found = replace(
+            found, sentence="its group cannot be placed as a whole" if is_group else "waits for its queue"
+        )
     again, now = gang.again_seconds, walk.now_seconds
     if again is not None and now is not None and again > now:
         found = joined(found, "", " (in {minutes} min)", minutes=math.ceil((again - now) / 60))
     return replace(found, also=also)
-
-
-_WORDLESS: dict[str, str] = {Cause.GANG_NOT_PLACED: "its group cannot be placed as a whole"}
 
 
 def unplaced_member(walk: Walk) -> Finding | None:
@@ -213,12 +211,10 @@ def _with_consequences(found: Finding, told: list[Pod]) -> Finding:
 
 def _set_aside(told: list[Pod], waiting: list[Pod]) -> Finding:
     meant = (understand(TextPlace.POD, pod.scheduled_message) for pod in told)
-    cause = next(
-        (one.cause for one in meant if one is not None and one.cause == Cause.GANG_BACKS_OFF),
-        Cause.GANG_REFUSED,
-    )
+    backs_off = any(one is not None and one.cause == Cause.GANG_BACKS_OFF for one in meant)
+    cause = Cause.GANG_BACKS_OFF if backs_off else Cause.GANG_REFUSED
     said = of_pod(told[0], "PodScheduled", told[0].scheduled_message)
-    sureness = Sureness.SAID if cause == Cause.GANG_BACKS_OFF else Sureness.INFERRED
+    sureness = Sureness.SAID if backs_off else Sureness.INFERRED
     return Finding(cause=cause, sentence=refused_why(waiting), sureness=sureness, evidence=(said,))
 
 

@@ -122,14 +122,12 @@ def _left_running(walk: Walk) -> Finding | None:
     if not idle or (walk.job.state == JobState.FAILED and any(pod.phase != "Running" for pod in idle)):
         return None
     held = sum(pod.gpus_allocated for pod in walk.pods)
-    return draft(
-        Cause.WORKERS_LEFT,
-        "ended, but {pods} still " + ("runs" if len(idle) == 1 else "run") + " with {gpus}",
-        {"pods": counted(len(idle), "pod"), "gpus": counted(held, "GPU")},
-        *(of_pod(pod, "status.phase", pod.phase) for pod in idle[:3]),
-        sureness=Sureness.PROVED,
-        facts=(("gpus", str(held)),),
+    names = {"pods": counted(len(idle), "pod"), "gpus": counted(held, "GPU")}
+    said, says = (
+        (of_pod(pod, "status.phase", pod.phase) for pod in idle[:3]),
+        "" if len(idle) == 1 else "several",
     )
+    return tell(Cause.WORKERS_LEFT, names, *said, says=says, facts=(("gpus", str(held)),))
 
 
 def _failed_pods(walk: Walk) -> list[Pod]:
@@ -141,16 +139,10 @@ def _failed(walk: Walk) -> Finding:
     if isinstance(object_, JobObject):
         for one in object_.conditions:
             if one.type == "Failed" and one.reason == "DeadlineExceeded":
-                said = Evidence(
-                    f"{object_.kind} {object_.key}", "condition Failed", f"{one.reason}: {one.message}"
-                )
-                return tell(
-                    Cause.DEADLINE,
-                    {"why": one.message or "activeDeadlineSeconds"},
-                    said,
-                    says="job",
-                    since_seconds=one.changed_seconds,
-                )
+                whose, text = f"{object_.kind} {object_.key}", f"{one.reason}: {one.message}"
+                said, since = Evidence(whose, "condition Failed", text), one.changed_seconds
+                names = {"why": one.message or "activeDeadlineSeconds"}
+                return tell(Cause.DEADLINE, names, said, says="job", since_seconds=since)
     failed = _failed_pods(walk)
     if failed:
         return _fought_over(walk, _member(walk, _first_failed(failed), failed))
@@ -187,11 +179,9 @@ def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> Finding:
     found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
     more = f", and {len(alike) - 1} more" if len(alike) > 1 else ""
     is_alone = len(walk.pods) == 1 and not pod.role
-    if found.cause in (Cause.CRASHES, ""):
-        return (
-            joined(found, "", more) if is_alone else joined(found, "{member} ", more, member=short_name(pod))
-        )
-    return _prefixed(found, pod, walk, more)
+    if found.cause not in (Cause.CRASHES, ""):
+        return _prefixed(found, pod, walk, more)
+    return joined(found, "", more) if is_alone else joined(found, "{member} ", more, member=short_name(pod))
 
 
 def _prefixed(found: Finding, pod: Pod, walk: Walk, more: str = "") -> Finding:
@@ -221,23 +211,17 @@ def _of_pods(walk: Walk) -> Finding | None:
         if placed is not None and any(pod.disruption_reason == PREEMPTED_BY for pod in pods):
             placed = replace(placed, also=(*placed.also, Cause.PREEMPTED))
         blockers += [placed, half_placed(walk, unbound)]
-    late = [
-        pod for pod in alive if pod.node and (not is_up(pod) or starting.crashes_on(pod, walk.now_seconds))
-    ]
+    now_seconds = walk.now_seconds
+    late = [pod for pod in alive if pod.node and (not is_up(pod) or starting.crashes_on(pod, now_seconds))]
     if late and not failed:
         blockers.append(_late(walk, late))
     if found := judged(blockers):
         return found
     growth = growth_of(walk.store, job.uid)
-    if growth is None and (
-        (job.wanted is not None and len(pods) < job.wanted) or job.state != JobState.RUNNING
-    ):
+    if growth is None and (len(pods) < (job.wanted or 0) or job.state != JobState.RUNNING):
         return creation.not_made(walk)
-    return (
-        _fails_again(walk)
-        or _training(walk)
-        or (None if growth is None else why_not_grown(growth, walk.store))
-    )
+    found = _fails_again(walk) or _training(walk)
+    return found if found is not None or growth is None else why_not_grown(growth, walk.store)
 
 
 def _fails_again(walk: Walk) -> Finding | None:
@@ -288,14 +272,11 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> Finding:
     ends = end_words(pod)
     if walk.job.kind != "MPIJob":
         return _member(walk, pod, failed)
-    return Finding(
-        cause=Cause.WORKER_FAILED,
-        sentence=say(
-            "{worker}{more} failed and is not made again: {end}", worker=pod.name, more=more, end=ends
-        ),
-        sureness=Sureness.SAID,
-        facts=(("worker", pod.name), ("end", ends)),
-        evidence=found.evidence,
+    return draft(
+        Cause.WORKER_FAILED,
+        f"{{worker}}{more} failed and is not made again: {{end}}",
+        {"worker": pod.name, "end": ends},
+        *found.evidence,
         since_seconds=pod.finished_seconds,
         also=(found.cause,) if found.cause else (),
         root=Subject("pod", pod.namespace, pod.name),
@@ -321,9 +302,8 @@ def _late(walk: Walk, late: list[Pod]) -> Finding:
     if _is_launcher(pod) and pod.waiting_reason == "CrashLoopBackOff" and top.cause == Cause.CRASHES:
         worker = next((one for one in late if not _is_launcher(one)), None)
         if worker is not None:
-            return tell(
-                Cause.LAUNCHER_TOO_EARLY, {"end": end_words(pod), "worker": worker.name}, *top.evidence
-            )
+            names = {"end": end_words(pod), "worker": worker.name}
+            return tell(Cause.LAUNCHER_TOO_EARLY, names, *top.evidence)
     more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
     return _prefixed(top, pod, walk, more)
 
@@ -357,10 +337,8 @@ def _training(walk: Walk) -> Finding | None:
         for one in reversed(line.splitlines()):
             found = understand(TextPlace.LOG, one)
             if found is not None and is_a(found.cause, Trait.HANGS):
-                names = dict.fromkeys(found.names, "?") | {k: v for k, v in found.names.items() if v}
-                made = draft(
-                    found.cause, found.wording.words, names, Evidence(f"Pod {pod.key}", "last log line", one)
-                )
+                names = {key: value or "?" for key, value in found.names.items()}
+                made = draft(found.cause, found.wording.words, names, of_pod(pod, "last log line", one))
                 return _prefixed(made, pod, walk)
     return _hangs(walk)
 

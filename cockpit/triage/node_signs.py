@@ -47,7 +47,7 @@ NEWS_SECONDS = 900.0
 _RECLAIM_EVENTS = frozenset(
     {
         # karpenter pkg/controllers/interruption/events, aws-node-termination-handler, AKS
-        *("SpotInterrupted", "InstanceTerminating", "SpotInterruption", "PreemptScheduled"),
+        *("SpotInterrupted", "InstanceTerminating", "SpotInterruption", "PreemptScheduled")
     }
 )
 _RECLAIM_CONDITION = ("VMEventScheduled", ("PreemptScheduled", "TerminateScheduled"))

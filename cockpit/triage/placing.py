@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
-from cockpit.catalogue import Cause, Gate, TextPlace, Trait, Understood, is_a, row_of, understand
+from cockpit.catalogue import Cause, Gate, TextPlace, Trait, is_a, row_of, understand
 from cockpit.fit.demand import shape_of_pod
 from cockpit.fit.shape import Shape
 from cockpit.gangs import registry, scheduler
@@ -57,7 +57,7 @@ def _blockers(pod: Pod, context: Context) -> list[Finding]:
     if not message:
         unheard = _unheard(pod, message, context)
         if not unheard:
-            return [_by_scheduler(pod, Cause.NOT_LOOKED_AT, "not yet processed by scheduler {scheduler}")]
+            return [_by_scheduler(pod, Cause.NOT_LOOKED_AT)]
         return [*unheard, *_of_nodes(shape, context)]
     if pod.scheduled_reason == "SchedulerError":
         return [tell(Cause.SCHEDULER_FAILED, {"why": message}, said)]
@@ -96,13 +96,8 @@ def _without_group(pod: Pod, store: StoreReader) -> Finding | None:
         or not groups.lacks(f"{pod.namespace}/{name}")
     ):
         return None
-    return tell(
-        Cause.GANG_MISSING,
-        {"group": name},
-        of_pod(pod, "its group", name, pod.created_seconds),
-        since_seconds=pod.created_seconds,
-        also=(Cause.HELD_BEFORE_QUEUE,),
-    )
+    said, also = of_pod(pod, "its group", name, pod.created_seconds), (Cause.HELD_BEFORE_QUEUE,)
+    return tell(Cause.GANG_MISSING, {"group": name}, said, since_seconds=pod.created_seconds, also=also)
 
 
 def _newest(pod: Pod, store: StoreReader) -> tuple[str, Evidence]:
@@ -118,42 +113,28 @@ def _newest(pod: Pod, store: StoreReader) -> tuple[str, Evidence]:
 
 
 def _gated(pod: Pod, context: Context) -> Finding:
-    gates = ", ".join(pod.traits.wishes.gates)
-    engine = next(filter(None, map(registry.engine_of_gate, pod.traits.wishes.gates)), None)
+    gates, since = pod.traits.wishes.gates, pod.created_seconds
+    said = of_pod(pod, "spec.schedulingGates", ", ".join(gates), since)
+    engine = next(filter(None, map(registry.engine_of_gate, gates)), None)
     if engine is not None and not any(map(context.store.workloads_of, (pod.uid, pod.owner_uid))):
-        names = {"engine": engine.name, "queue": pod.queue}
         if (down := controllers.not_up(engine.controller.pods, context)) is not None:
             return joined(down, "{engine} has not taken it: ", engine=engine.name)
-        return draft(
-            Cause.NOT_TAKEN_BY_QUEUE,
-            "{engine} has not taken it into queue {queue}" if pod.queue else "{engine} has not taken it",
-            names,
-            of_pod(pod, "spec.schedulingGates", gates, pod.created_seconds),
-            since_seconds=pod.created_seconds,
-        )
-    return draft(
-        Cause.SCHEDULING_GATE,
-        "held by scheduling gate {gate}" if len(pod.traits.wishes.gates) == 1 else "held by gates {gate}",
-        {"gate": gates},
-        of_pod(pod, "spec.schedulingGates", gates, pod.created_seconds),
-        since_seconds=pod.created_seconds,
-    )
+        names, says = {"engine": engine.name, "queue": pod.queue}, "into queue" if pod.queue else "not taken"
+        return tell(Cause.NOT_TAKEN_BY_QUEUE, names, said, says=says, since_seconds=since)
+    says = "" if len(gates) == 1 else "several"
+    return tell(Cause.SCHEDULING_GATE, {"gate": said.value}, said, says=says, since_seconds=since)
 
 
 def _waits_for_victims(pod: Pod, store: StoreReader) -> Finding:
     going = [one for one in store.pods_on(pod.nominated_node) if one.deleting_seconds is not None]
     whom = going[0].name if len(going) == 1 else f"{len(going)} pods" if going else "preempted pods"
-    held = sorted({one for pod_ in going for one in pod_.finalizers})
-    tail = " (finalizer {finalizer})" if held else ""
-    names: dict[str, object] = {"victim": whom, "node": pod.nominated_node}
-    if held:
-        names["finalizer"] = held[0]
-    return draft(
+    held = min((one for pod_ in going for one in pod_.finalizers), default="")
+    return tell(
         Cause.VICTIMS_ENDING,
-        "waits for {victim} to end on node {node}, which it preempts" + tail,
-        names,
+        {"victim": whom, "node": pod.nominated_node, "finalizer": held},
         of_pod(pod, "status.nominatedNodeName", pod.nominated_node),
         *(of_pod(one, "metadata.deletionTimestamp", one.name, one.deleting_seconds) for one in going),
+        says="finalizer" if held else "",
         also=(Cause.GPUS_SHORT,),
     )
 
@@ -164,19 +145,13 @@ def _unseen(pod: Pod, context: Context) -> Finding | None:
         return joined(down, "not looked at: ")
     if not context.is_older(pod.created_seconds, UNSEEN_SECONDS) or pod.scheduler in DEFAULT_SCHEDULERS:
         return None
-    return _by_scheduler(pod, Cause.NO_SUCH_SCHEDULER, "no scheduler called {scheduler} looks at it")
+    return _by_scheduler(pod, Cause.NO_SUCH_SCHEDULER)
 
 
-def _by_scheduler(pod: Pod, cause: str, words: str) -> Finding:
-    who = pod.scheduler or "default-scheduler"
-    return draft(
-        cause,
-        words,
-        {"scheduler": who},
-        of_pod(pod, "spec.schedulerName", who, pod.created_seconds),
-        sureness=Sureness.INFERRED,
-        since_seconds=pod.created_seconds,
-    )
+def _by_scheduler(pod: Pod, cause: str) -> Finding:
+    who, since = pod.scheduler or "default-scheduler", pod.created_seconds
+    said = of_pod(pod, "spec.schedulerName", who, since)
+    return tell(cause, {"scheduler": who}, said, says="of a pod", since_seconds=since)
 
 
 def _whole(
@@ -198,8 +173,10 @@ def _whole(
             return [replace(computed[0], evidence=(said, *computed[0].evidence)), *computed[1:]]
         if pod.gpu_share is not None:
             return [_share_short(pod.gpu_share, said)]
-    words, names = _group_words(found, pod)
-    of_pods = context.store.events_of(pod.uid)
+    of_pods, group = context.store.events_of(pod.uid), registry.group_of_pod(pod)
+    words, names = found.wording.words, dict(found.names)
+    if group and not names.get("group") and found.cause == Cause.GANG_MISSING:
+        words, names = row_of(Cause.GANG_MISSING).says[""].words, {"group": group}
     made = Finding(
         cause=found.cause,
         sentence=draft("", words, names).sentence,
@@ -221,17 +198,7 @@ def _share_short(share: GpuShare, said: Evidence) -> Finding:
     size = None if share.memory_bytes is None else share.memory_bytes >> 20
     amount = f"{share.fraction:g} of a GPU" if size is None else f"{size} MiB of GPU memory"
     each = f" on {share.devices} GPUs each" if share.devices > 1 else ""
-    words = "no node has {amount} free" + each
-    return draft(Cause.GPUS_SHORT, words, {"amount": amount}, said)
-
-
-def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
-    """The wording, with the name of the pod's group where its text has none."""
-    names: dict[str, object] = dict(found.names)
-    group = registry.group_of_pod(pod)
-    if group and not names.get("group") and found.cause == Cause.GANG_MISSING:
-        return "its pod group {group} does not exist", {"group": group}
-    return found.wording.words, names
+    return draft(Cause.GPUS_SHORT, "no node has {amount} free" + each, {"amount": amount}, said)
 
 
 def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Context) -> list[Finding]:
@@ -267,27 +234,18 @@ def _named(pod: Pod, cause: str, word: SchedulerWord, sifted: Sifted, context: C
     names: dict[str, object] = {"count": count, "nodes": counted(count, "node")}
     if cause == Cause.TOPOLOGY_SPREAD:
         spreads = pod.traits.wishes.spreads
-        key = spreads[0].key if spreads else "its topology"
-        is_bare = any("missing required label" in reason for _, reason in parts)
-        words = (
-            "{nodes} {lack} label {key}, over which it has to spread"
-            if is_bare
-            else "spread over {key} leaves no node: {count} would break it"
-        )
-        names |= {"lack": "lacks" if count == 1 else "lack", "key": key}
-        return draft(cause, words, names, said, funnel=sifted.funnel)
+        names |= {"lack": "lacks" if count == 1 else "lack"}
+        names |= {"key": spreads[0].key if spreads else "its topology"}
+        says = "label" if any("missing required label" in reason for _, reason in parts) else "skew"
+        return tell(cause, names, said, says=says, funnel=sifted.funnel)
     if (taken := claims.for_one_pod(pod.namespace, pod.traits.claims, context)) is not None:
         return replace(taken, evidence=(said, *taken.evidence), funnel=sifted.funnel)
-    claim = ", ".join(pod.traits.claims) or "its claim"
+    names["claim"] = ", ".join(pod.traits.claims) or "its claim"
+    if "ReadWriteOncePod" in reason:
+        return tell(cause, names, said, says="for one pod", funnel=sifted.funnel)
     found = understand(TextPlace.NODES, reason)
     what = reason if found is None else found.wording.words if count == 1 else found.wording.many
-    words = (
-        "volume claim {claim} is for one pod only and in use"
-        if "ReadWriteOncePod" in reason
-        else "volume claim {claim}: {nodes} " + what
-    )
-    names["claim"] = claim
-    return draft(cause, words, names, said, funnel=sifted.funnel)
+    return draft(cause, "volume claim {claim}: {nodes} " + what, names, said, funnel=sifted.funnel)
 
 
 _Preemptions = Mapping[tuple[str, str], Event]

@@ -12,6 +12,7 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.scheduling import PodTerm
 from cockpit.triage.context import Context
 from cockpit.triage.funnel import Room, Sifted, amount
 from cockpit.triage.judgement import of_pod
@@ -36,18 +37,18 @@ def of_others(sifted: Sifted, context: Context) -> Finding:
     best = max(rooms, key=lambda room: (room.left(resource), room.name))
     if largest < each:
         return _beyond_nodes(context, resource, each, largest, others)
-    names: dict[str, object] = {"asked": amount_words(resource, each), "node": best.name}
-    names["free"] = amount_words(resource, best.left(resource))
-    text = "needs {asked} on one node: best node {node} has {free} free"
-    hog = _hog(context, rooms, resource)
-    root = None
-    if hog is not None and sifted.resource:
-        text = "needs {asked}: {free} free; CPU pod {hog} has {held} of GPU node {node}"
-        held = hog.cpu_millicores if resource == "cpu" else hog.memory_bytes
-        text += f"; short of {', '.join(others)}, too" if others else ""
-        names |= {"hog": hog.name, "held": amount_words(resource, held), "node": hog.node}
-        root = Subject("pod", hog.namespace, hog.name)
-    return draft(Cause.OTHER_RESOURCE_SHORT, text, names, root=root)
+    names = {"asked": amount_words(resource, each), "free": amount_words(resource, best.left(resource))}
+    hog = _hog(context, rooms, resource) if sifted.resource else None
+    if hog is None:
+        return tell(Cause.OTHER_RESOURCE_SHORT, {**names, "node": best.name}, says="best node")
+    held = hog.cpu_millicores if resource == "cpu" else hog.memory_bytes
+    names |= {"hog": hog.name, "held": amount_words(resource, held), "node": hog.node}
+    text = "needs {asked}: {free} free; CPU pod {hog} has {held} of GPU node {node}" + _too(others)
+    return draft(Cause.OTHER_RESOURCE_SHORT, text, names, root=Subject("pod", hog.namespace, hog.name))
+
+
+def _too(others: Sequence[str]) -> str:
+    return f"; short of {', '.join(others)}, too" if others else ""
 
 
 def others_beyond_nodes(sifted: Sifted, context: Context) -> Iterator[Finding]:
@@ -65,19 +66,13 @@ def others_beyond_nodes(sifted: Sifted, context: Context) -> Iterator[Finding]:
 def _beyond_nodes(
     context: Context, resource: str, each: int, largest: int, others: Sequence[str] = ()
 ) -> Finding:
-    names: dict[str, object] = {"asked": amount_words(resource, each)}
     if not largest and (unknown := _offered_by_nobody(context, resource)):
         return unknown
+    names = {"asked": amount_words(resource, each), "largest": amount_words(resource, largest)}
     if not largest:
-        return tell(Cause.OTHER_RESOURCE_SHORT, names)
-    names["largest"] = amount_words(resource, largest)
-    tail = f"; short of {', '.join(others)}, too" if others else ""
-    return draft(
-        Cause.OTHER_RESOURCE_SHORT,
-        "needs {asked} on one node, no node has more than {largest}" + tail,
-        names,
-        permanence=Permanence.NEVER,
-    )
+        return tell(Cause.OTHER_RESOURCE_SHORT, {"asked": names["asked"]})
+    text = "needs {asked} on one node, no node has more than {largest}" + _too(others)
+    return draft(Cause.OTHER_RESOURCE_SHORT, text, names, permanence=Permanence.NEVER)
 
 
 def _offered_by_nobody(context: Context, resource: str) -> Finding | None:
@@ -86,9 +81,9 @@ def _offered_by_nobody(context: Context, resource: str) -> Finding | None:
     if any(amount(node, resource) for node in nodes):
         return None
     vendor = f"{resource.partition('/')[0]}/"
-    alike = sorted({one.gpu_resource for one in nodes if one.gpu_resource.startswith(vendor)})
-    text = "no node offers {resource}; nodes offer {offered}" if alike else "no node offers {resource}"
-    return draft(Cause.RESOURCE_NOT_OFFERED, text, {"resource": resource, "offered": ", ".join(alike)})
+    alike = ", ".join(sorted({one.gpu_resource for one in nodes if one.gpu_resource.startswith(vendor)}))
+    names = {"resource": resource, "offered": alike}
+    return tell(Cause.RESOURCE_NOT_OFFERED, names, says="others" if alike else "nothing")
 
 
 def _hog(context: Context, rooms: Sequence[Room], resource: str) -> Pod | None:
@@ -129,10 +124,8 @@ def of_gpus(sifted: Sifted, context: Context) -> Finding:
     if not free:
         total = sum(amount(one.look.node, resource) for one in rooms)
         names |= {"total": total, "nodes": counted(len(rooms), "node")}
-        what = resource_word(resource, total)
-        return draft(
-            Cause.GPUS_SHORT, "needs {asked}: all {total} " + what + " on {nodes} are allocated", names
-        )
+        text = f"needs {{asked}}: all {{total}} {resource_word(resource, total)} on {{nodes}} are allocated"
+        return draft(Cause.GPUS_SHORT, text, names)
     return tell(Cause.GPUS_SHORT, names, says="best node")
 
 
@@ -171,16 +164,11 @@ def _terminating(rooms: Sequence[Room], context: Context, resource: str, each: i
             minutes = int((context.now_seconds - (first.deleting_seconds or 0.0)) // 60)
             whom = first.name if len(everywhere) == 1 else counted(len(everywhere), "pod")
             sum_ = sum(one.gpus_allocated for one in everywhere)
-            return tell(
-                Cause.HOLDERS_TERMINATING,
-                {"held": sum_, "holder": whom, "minutes": minutes},
-                *(
-                    of_pod(one, "metadata.deletionTimestamp", ", ".join(one.finalizers), one.deleting_seconds)
-                    for one in everywhere
-                ),
-                also=(Cause.GPUS_SHORT, Cause.STUCK_TERMINATING),
-                root=Subject("pod", first.namespace, first.name),
-            )
+            field, also = "metadata.deletionTimestamp", (Cause.GPUS_SHORT, Cause.STUCK_TERMINATING)
+            told = (of_pod(it, field, ", ".join(it.finalizers), it.deleting_seconds) for it in everywhere)
+            names = {"held": sum_, "holder": whom, "minutes": minutes}
+            root = Subject("pod", first.namespace, first.name)
+            return tell(Cause.HOLDERS_TERMINATING, names, *told, also=also, root=root)
     return None
 
 
@@ -202,28 +190,25 @@ def of_company(sifted: Sifted, context: Context) -> Finding:
     shape = sifted.shape
     count = counted(len(looks), "node")
     if "pod_affinity" in kinds and shape.near:
-        words = f"{count} lack the pods that it wants beside it: {{term}}"
-        return draft(Cause.POD_AFFINITY, words, {"term": _term_words(shape.near)})
+        return tell(Cause.POD_AFFINITY, {"nodes": count, "term": _term_words(shape.near)}, says="near")
     if "pod_anti_affinity" in kinds and shape.keeps_away:
-        words = f"its anti-affinity to {{term}} leaves none of {count}"
-        return draft(Cause.POD_AFFINITY, words, {"term": _term_words(shape.keeps_away)})
+        return tell(Cause.POD_AFFINITY, {"nodes": count, "term": _term_words(shape.keeps_away)}, says="apart")
     labels = dict(shape.labels)
     for other in context.store.restrictive_pods():
         minded = [one for one in other.traits.keeps_away if concerns(one, shape.namespace, labels, {})]
         if minded and other.node and not other.is_finished:
-            words = f"{{other}} and its like keep it off {count}: anti-affinity to {{term}}"
-            names = {"other": other.name, "term": _term_words(minded)}
-            return draft(Cause.POD_AFFINITY, words, names, root=Subject("pod", other.namespace, other.name))
-    return draft(Cause.POD_AFFINITY, f"pods with anti-affinity keep it off {count}")
+            names = {"other": other.name, "nodes": count, "term": _term_words(minded)}
+            root = Subject("pod", other.namespace, other.name)
+            return tell(Cause.POD_AFFINITY, names, says="of another", root=root)
+    return tell(Cause.POD_AFFINITY, {"nodes": count}, says="of others")
 
 
-def _term_words(terms: Sequence[object]) -> str:
+def _term_words(terms: Sequence[PodTerm]) -> str:
     words = []
     for term in terms:
-        selector = getattr(term, "selector", None) or ()
         labels = ", ".join(
             f"{one.key}={one.values[0]}" if one.operator == "In" and len(one.values) == 1 else one.key
-            for one in selector
+            for one in term.selector or ()
         )
-        words.append(f"{labels or 'all pods'} by {getattr(term, 'topology_key', '')}")
+        words.append(f"{labels or 'all pods'} by {term.topology_key}")
     return "; ".join(words)

@@ -15,7 +15,6 @@ from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.finding import Evidence, Finding, Funnel, Subject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
-from cockpit.model.scheduling import NodeTerm
 from cockpit.model.sureness import Sureness
 from cockpit.pools.stage import takes_away
 from cockpit.triage import autoscaling, claims
@@ -78,38 +77,32 @@ def verdict(pod: Pod, sifted: Sifted, context: Context, word: SchedulerWord) -> 
 
 
 def _of_nodes(pod: Pod, sifted: Sifted, context: Context, word: SchedulerWord) -> Finding:
-    said, told = word.said, word.causes
-    never = _never(sifted)
-    if never is not None and (Cause.GPUS_SHORT in told or _is_unheard(Cause.GPUS_SHORT, told, sifted)):
-        return replace(
-            never,
-            sureness=Sureness.PROVED if Cause.GPUS_SHORT in told else Sureness.INFERRED,
-            evidence=(said,),
-            funnel=sifted.funnel,
-            since_seconds=said.since_seconds,
-            also=tuple(sorted(_besides(told, sifted) - {Cause.GPUS_SHORT})),
-        )
+    told, besides = word.causes, sorted(_besides(word.causes, sifted))
+    is_short, never = Cause.GPUS_SHORT in told, _never(sifted)
+    if never is not None and (is_short or _is_unheard(Cause.GPUS_SHORT, told, sifted)):
+        return _said(never, sifted, word, besides, Sureness.PROVED if is_short else Sureness.INFERRED)
     computed = _CAUSES.get(sifted.stopped, "")
     if not computed or not _agrees(computed, told, sifted):
-        few = too_few_seats(pod, sifted, context) if Cause.GPUS_SHORT in told else None
-        if few is None:
-            return _as_told(pod, sifted, word)
-        also = tuple(sorted(_besides(told, sifted) - {Cause.GPUS_SHORT}))
-        since = said.since_seconds
-        return replace(few, evidence=(said,), funnel=sifted.funnel, since_seconds=since, also=also)
+        few = too_few_seats(pod, sifted, context) if is_short else None
+        return _as_told(pod, sifted, word) if few is None else _said(few, sifted, word, besides, few.sureness)
     made = _MADE[computed](sifted, context)
     sureness = Sureness.INFERRED if _is_unheard(computed, told, sifted) else Sureness.PROVED
-    also = tuple(dict.fromkeys((*made.also, *further(sifted, made.cause), *sorted(_besides(told, sifted)))))
-    also = tuple(one for one in also if one != made.cause)
-    found = replace(
-        made,
-        sureness=sureness if made.sureness is Sureness.SAID else made.sureness,
-        evidence=(said, *made.evidence),
-        funnel=sifted.funnel,
-        since_seconds=said.since_seconds,
-        also=also,
-    )
+    sureness = sureness if made.sureness is Sureness.SAID else made.sureness
+    found = _said(made, sifted, word, (*further(sifted, made.cause), *besides), sureness)
     return _preempting(pod, found, word.preemption)
+
+
+def _said(
+    found: Finding, sifted: Sifted, word: SchedulerWord, also: Sequence[str], sureness: Sureness
+) -> Finding:
+    evidence, since = (word.said, *found.evidence), word.said.since_seconds
+    made = replace(found, sureness=sureness, evidence=evidence, funnel=sifted.funnel, since_seconds=since)
+    return _beside(made, also)
+
+
+def _beside(found: Finding, also: Sequence[str]) -> Finding:
+    every = dict.fromkeys((*found.also, *also))
+    return replace(found, also=tuple(one for one in every if one != found.cause))
 
 
 def is_of_state(found: Finding, sifted: Sifted) -> bool:
@@ -137,7 +130,7 @@ def _never(sifted: Sifted) -> Finding | None:
     largest = sifted.largest
     if not largest or largest >= each:
         return None
-    names: dict[str, object] = {"asked": amount_words(resource, each), "largest": largest}
+    names = {"asked": amount_words(resource, each), "largest": largest}
     return tell(Cause.GPUS_SHORT, names, says="too large")
 
 
@@ -204,10 +197,7 @@ def computed(sifted: Sifted, context: Context) -> Finding | None:
         if cause is None:
             return None
         made = _MADE[cause](sifted, context)
-        also = tuple(
-            one for one in dict.fromkeys((*made.also, *further(sifted, made.cause))) if one != made.cause
-        )
-        found = replace(made, also=also)
+        found = _beside(made, further(sifted, made.cause))
     sureness = Sureness.INFERRED if found.sureness is Sureness.SAID else found.sureness
     return replace(found, sureness=sureness, funnel=sifted.funnel)
 
@@ -224,60 +214,35 @@ def _of_selector(sifted: Sifted, context: Context) -> Finding:
         return tell(Cause.SELECTOR, {"node": sifted.shape.node_name}, says="node name")
     for key, value in sifted.shape.node_selector:
         if not any(one.get(key) == value for one in labels):
-            names: dict[str, object] = {"selector": f"{key}={value}"}
-            others = sorted({one[key] for one in labels if key in one})
-            tail = ""
-            if others:
-                names["others"] = ", ".join(others[:_MOST_NAMES])
-                tail = "; nodes have " + "{others}"
-            return draft(Cause.SELECTOR, "no node has label {selector}" + tail, names)
+            others = ", ".join(sorted({one[key] for one in labels if key in one})[:_MOST_NAMES])
+            names = {"selector": f"{key}={value}", "others": others}
+            return tell(Cause.SELECTOR, names, says="other values" if others else "no label")
+    labels_asked = ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector)
     if len(sifted.shape.node_selector) > 1 and sifted.shape.node_terms is None:
-        both = ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector)
-        return tell(Cause.SELECTOR, {"selector": both}, says="labels together")
-    terms = sifted.shape.node_terms or ()
-    words = _terms_words(terms) or ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector)
-    return tell(Cause.SELECTOR, {"selector": words}, says="affinity")
-
-
-def _terms_words(terms: Sequence[NodeTerm]) -> str:
-    words = []
-    for term in terms:
-        for one in (*term.expressions, *term.fields):
-            values = ", ".join(one.values)
-            words.append(f"{one.key} {one.operator} {values}".strip())
-    return " or ".join(words)
+        return tell(Cause.SELECTOR, {"selector": labels_asked}, says="labels together")
+    every = (one for term in sifted.shape.node_terms or () for one in (*term.expressions, *term.fields))
+    words = " or ".join(f"{one.key} {one.operator} {', '.join(one.values)}".strip() for one in every)
+    return tell(Cause.SELECTOR, {"selector": words or labels_asked}, says="affinity")
 
 
 def _of_offers(sifted: Sifted, context: Context) -> Finding:
     resource = sifted.resource
-    names: dict[str, object]
     nodes = [look.node for look in sifted.dropped["offers"]]
     everywhere = [*nodes, *(look.node for look in sifted.dropped.get("selector", ()))]
     is_offered = any(amount(node, resource) for node in everywhere)
     dark = [node for node in nodes if node.gpus_expected and not _gpus(node)]
     units = sorted({name for node in nodes for name in _gpus(node)})
+    cause = Cause.RESOURCE_NOT_OFFERED
     if units and _is_other_unit(resource, units):
-        names = {"resource": resource, "offered": ", ".join(units)}
-        text = "asks for {resource}, nodes offer {offered}"
-        return draft(Cause.OTHER_GPU_UNIT, text, names, also=(Cause.RESOURCE_NOT_OFFERED,))
+        return tell(Cause.OTHER_GPU_UNIT, {"resource": resource, "offered": ", ".join(units)}, also=(cause,))
     if is_offered:
         labels = ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector) or "its affinity"
-        names = {"selector": labels, "resource": resource}
-        return tell(Cause.SELECTOR, names, says="no offer")
-    offered = sorted({name for node in everywhere for name in _gpus(node)})
-    names = {"resource": resource, "offered": ", ".join(offered)}
+        return tell(Cause.SELECTOR, {"selector": labels, "resource": resource}, says="no offer")
     if dark:
-        text = "no node offers {resource}: GPU driver or device plugin is down on {node}"
-        return draft(
-            Cause.RESOURCE_NOT_OFFERED,
-            text,
-            {"resource": resource, "node": _named(dark)},
-            also=(Cause.GPU_STACK_DOWN,),
-            root=Subject("node", "", dark[0].name),
-        )
-    if offered:
-        return tell(Cause.RESOURCE_NOT_OFFERED, names, says="others")
-    return tell(Cause.RESOURCE_NOT_OFFERED, {"resource": resource}, says="nothing")
+        names, root = {"resource": resource, "node": _named(dark)}, Subject("node", "", dark[0].name)
+        return tell(cause, names, says="dark", also=(Cause.GPU_STACK_DOWN,), root=root)
+    offered = ", ".join(sorted({name for node in everywhere for name in _gpus(node)}))
+    return tell(cause, {"resource": resource, "offered": offered}, says="others" if offered else "nothing")
 
 
 def _is_other_unit(resource: str, offered: Sequence[str]) -> bool:
@@ -295,8 +260,9 @@ def _named(nodes: Sequence[Node]) -> str:
     return ", ".join(names) if len(nodes) <= _MOST_NAMES else f"{len(nodes)} nodes"
 
 
-def _all_of(nodes: Sequence[Node]) -> str:
-    return "the one node that suits it" if len(nodes) == 1 else f"the {len(nodes)} nodes that suit it"
+def _all_of(nodes: Sequence[Node], is_: str = "is", are: str = "are") -> str:
+    several = f"the {len(nodes)} nodes that suit it {are}"
+    return f"the one node that suits it {is_}" if len(nodes) == 1 else several
 
 
 _PRESSURE = {
@@ -315,15 +281,8 @@ def _of_ready(sifted: Sifted, context: Context) -> Finding:
     for node in nodes:
         states.setdefault(_state(node), []).append(node)
     state, most = max(states.items(), key=lambda pair: len(pair[1]))
-    many = "are" if len(most) > 1 else "is"
-    words = f"{_all_of(most)} {many} {state}: " + "{node}"
-    also = (
-        (Cause.NODE_NOT_READY,)
-        if state == "not ready"
-        else (Cause.NODE_PRESSURE,)
-        if "pressure" in state
-        else ()
-    )
+    words = f"{_all_of(most)} {state}: " + "{node}"
+    also = {"not ready": (Cause.NODE_NOT_READY,)}.get(state, (Cause.NODE_PRESSURE,) * ("pressure" in state))
     facts = (("remedy", _OTHER_NODE),) if "being" in state else ()
     names = {"node": _named(most)}
     return draft(Cause.NODES_NOT_READY, words, names, facts=facts, also=also, root=_root(most))
@@ -350,9 +309,8 @@ def _root(nodes: Sequence[Node]) -> Subject | None:
 
 def _of_cordoned(sifted: Sifted, context: Context) -> Finding:
     nodes = [look.node for look in sifted.dropped["cordoned"]]
-    words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} cordoned: " + "{node}"
-    root = _root(nodes)
-    return draft(Cause.CORDONED, words, {"node": _named(nodes)}, root=root)
+    words = f"{_all_of(nodes)} cordoned: {{node}}"
+    return draft(Cause.CORDONED, words, {"node": _named(nodes)}, root=_root(nodes))
 
 
 def _of_taints(sifted: Sifted, context: Context) -> Finding:
@@ -365,40 +323,36 @@ def _of_taints(sifted: Sifted, context: Context) -> Finding:
                 taints[block.detail] = taints.get(block.detail, 0) + 1
     taint = max(taints, key=lambda one: (taints[one], one))
     nodes = [look.node for look in looks if any(block.detail == taint for block in look.blocks)]
-    has = "have" if len(nodes) > 1 else "has"
-    words = f"{_all_of(nodes)} {has} taint {{taint}}, not tolerated"
+    which = _all_of(nodes, "has", "have")
     if len(nodes) < len(looks):
-        words = f"{len(nodes)} of the {len(looks)} nodes that suit it {has} taint {{taint}}, not tolerated"
-    return draft(Cause.TAINT, words, {"taint": taint, "node": _named(nodes)}, root=pool_of(nodes))
+        which = f"{len(nodes)} of the {len(looks)} nodes that suit it {'have' if len(nodes) > 1 else 'has'}"
+    words, names = f"{which} taint {{taint}}, not tolerated", {"taint": taint, "node": _named(nodes)}
+    return draft(Cause.TAINT, words, names, root=pool_of(nodes))
 
 
 def _of_ports(sifted: Sifted, context: Context) -> Finding:
     looks = sifted.dropped["ports"]
     ports = sorted({block.detail for look in looks for block in look.blocks if block.kind == "port"})
-    names: dict[str, object] = {"port": ", ".join(ports)}
-    words = f"host port {{port}} is taken on {counted(len(looks), 'node')}"
-    return draft(Cause.HOST_PORT, words, names)
+    return tell(Cause.HOST_PORT, {"port": ", ".join(ports), "nodes": counted(len(looks), "node")})
 
 
 def _of_volume(sifted: Sifted, context: Context) -> Finding:
     known = context.around.claims
     missing = [name for name in sifted.shape.claims if known is not None and name not in known]
     if missing:
-        names: dict[str, object] = {"claim": missing[0]}
-        return tell(Cause.CLAIM_MISSING, names)
+        return tell(Cause.CLAIM_MISSING, {"claim": missing[0]})
     if (taken := claims.for_one_pod(sifted.shape.namespace, sifted.shape.claims, context)) is not None:
         return taken
-    details = [
-        block.detail for look in sifted.dropped["volume"] for block in look.blocks if block.kind == "volume"
-    ]
-    names = {"claim": ", ".join(sifted.shape.claims), "why": details[0] if details else ""}
+    blocks = (block for look in sifted.dropped["volume"] for block in look.blocks)
+    why = next((block.detail for block in blocks if block.kind == "volume"), "")
+    names = {"claim": ", ".join(sifted.shape.claims), "why": why}
     return tell(Cause.VOLUME_ELSEWHERE, names, says="by its filter")
 
 
 def _of_pods(sifted: Sifted, context: Context) -> Finding:
     nodes = [look.node for look in sifted.dropped["pods"]]
     limit = dict(nodes[0].allocatable).get("pods", 0)
-    words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} full of pods: limit {{limit}} a node"
+    words = f"{_all_of(nodes)} full of pods: limit {{limit}} a node"
     names = {"limit": limit, "node": _named(nodes)}
     return draft(Cause.POD_LIMIT, words, names, root=pool_of(nodes))
 
@@ -423,31 +377,20 @@ def _preempting(pod: Pod, found: Finding, preemption: str) -> Finding:
     """What the scheduler says of preemption, where it would be the way out: room is all that misses."""
     if not is_a(found.cause, Trait.PREEMPTION_HELPS):
         return found
-    if not pod.traits.wishes.preempts and (
-        not preemption or understand(TextPlace.POD, preemption) is not None
+    if not pod.traits.wishes.preempts and (not preemption or understand(TextPlace.POD, preemption)):
+        text, cause = "PriorityClass {name} may not preempt; ", Cause.MAY_NOT_PREEMPT
+        key, value = "priority_class", pod.priority_class or "of the pod"
+    elif (pod.priority or 0) > 0 and any(  # nodes were looked at for victims, and none had one
+        "no preemption victims found" in reason.lower() or "no victims found" in reason
+        for _, reason in scheduler.parse(preemption).parts
     ):
-        text = "PriorityClass {priority_class} may not preempt; "
-        names: dict[str, object] = {"priority_class": pod.priority_class or "of the pod"}
-        cause = Cause.MAY_NOT_PREEMPT
-    elif (pod.priority or 0) > 0 and _finds_no_victims(preemption):
-        text = "no pod below its priority {priority} to preempt; "
-        names = {"priority": pod.priority or 0}
-        cause = Cause.NO_VICTIMS
+        text, cause = "no pod below its priority {name} to preempt; ", Cause.NO_VICTIMS
+        key, value = "priority", str(pod.priority)
     else:
         return found
+    also = (found.cause, *(one for one in found.also if one != cause))
     return replace(
-        joined(found, text, **names),
-        cause=cause,
-        facts=(*((key, str(value)) for key, value in names.items()), *found.facts),
-        also=(found.cause, *(one for one in found.also if one != cause)),
-    )
-
-
-def _finds_no_victims(preemption: str) -> bool:
-    """True where nodes were looked at for victims and none had one; else preemption would not have helped."""
-    return any(
-        "No preemption victims found" in reason or "no victims found" in reason
-        for _, reason in scheduler.parse(preemption).parts
+        joined(found, text, name=value), cause=cause, facts=((key, value), *found.facts), also=also
     )
 
 
@@ -461,15 +404,11 @@ def _as_told(pod: Pod, sifted: Sifted, word: SchedulerWord) -> Finding:
     ranked = sorted((-counts[row.cause], row.specificity, row.cause) for row in rows if row.specificity)
     known = [cause for *_, cause in ranked]
     if not known:
-        reasons = ", ".join(reason for _, reason in word.parts)
-        return not_understood(reasons or said.value, said)
-    cause = known[0]
-    sentence = scheduler.plain(said.value, gpus=pod.gpus)
+        return not_understood(", ".join(reason for _, reason in word.parts) or said.value, said)
     asked, resource = dict(sifted.shape.requests), sifted.resource
     return Finding(
-        cause=cause,
-        sentence=sentence,
-        sureness=Sureness.SAID,
+        cause=known[0],
+        sentence=scheduler.plain(said.value, gpus=pod.gpus),
         facts=(("asked", amount_words(resource, asked[resource])),) if resource else (),
         evidence=(said,),
         funnel=sifted.funnel,

@@ -112,11 +112,7 @@ def _resolved(left: Remembered, left_seconds: float, told: Collection[str]) -> I
         if was_there and one.subject_key not in told and one.finding not in GOES_SILENTLY | MEASURED:
             kind = "node" if one.finding.startswith("node-") else "job"
             yield Happened(
-                what=RESOLVED,
-                subject_key=one.subject_key,
-                subject=one.subject,
-                words=one.sentence,
-                kind=kind,
+                what=RESOLVED, subject_key=one.subject_key, subject=one.subject, words=one.sentence, kind=kind
             )
 
 

@@ -1,5 +1,8 @@
 """Why a pod that has a node does not run, or is not ready."""
 
+from collections.abc import Iterator
+from itertools import takewhile
+
 from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, TextPlace, Trait, is_a, understand
@@ -14,7 +17,6 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
 from cockpit.pools.drain_mark import mark_of
 from cockpit.pools.stage import is_going
@@ -114,9 +116,7 @@ def _unpulled(pod: Pod, context: Context) -> Finding | None:
     image has come since."""
     failed: list[Event] = []
     now_seconds = context.now_seconds
-    for event in context.store.events_of(pod.uid):  # newest first
-        if event.reason in ("Pulled", "Started"):
-            break
+    for event in _since_pulled(context.store.events_of(pod.uid)):
         found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
         if event.reason == "Failed" and found is not None and found.cause == Cause.IMAGE_NOT_PULLED:
             failed.append(event)
@@ -149,10 +149,8 @@ def crashes_on(pod: Pod, now_seconds: float | None) -> bool:
 def crashing(pod: Pod, line: str, store: StoreReader) -> Finding:
     """Restarts, in what time, exit code and the last line that it wrote: the cause where the line is known.
     The first back-off is its beginning; without one it began with the pod."""
-    began = next(
-        (one.first_seconds for one in store.events_of(pod.uid) if one.reason == "BackOff"),
-        pod.started_seconds,
-    )
+    backs_off = (one.first_seconds for one in store.events_of(pod.uid) if one.reason == "BackOff")
+    began = next(backs_off, pod.started_seconds)
     said = of_pod(pod, "lastState.terminated", f"{end_words(pod)}, {pod.restarts} restarts", began)
     times = f"crashed {pod.restarts} times" if pod.restarts else "keeps crashing"
     if (came := of_restarts(pod)) is not None:
@@ -195,29 +193,18 @@ def preempted(pod: Pod) -> Finding:
 
 
 def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> Finding:
-    lines = [one for one in line.splitlines() if one.strip()]
+    lines = [Evidence(said.object, "last log line", one) for one in line.splitlines() if one.strip()]
     for one in reversed(lines):
-        found = understand(TextPlace.LOG, one)
+        found = understand(TextPlace.LOG, one.value)
         if found is not None:
-            return draft(
-                found.cause,
-                found.wording.words + " ({end})",
-                {**{key: value for key, value in found.names.items() if value}, "end": end_words(pod)}
-                if all(found.names.values())
-                else {**dict.fromkeys(found.names, "?"), **found.names, "end": end_words(pod)},
-                said,
-                Evidence(said.object, "last log line", one),
-            )
+            names = {**found.names, "end": end_words(pod)}
+            return draft(found.cause, found.wording.words + " ({end})", names, said, one)
     if pod.exit_code == 135:
         return tell(Cause.SHARED_MEMORY, {"restarts": pod.restarts}, said)
-    names: dict[str, object] = {"words": words}
-    text = "{words}"
-    evidence: tuple[Evidence, ...] = (said,)
-    if lines:
-        names["line"] = lines[-1]
-        text = "{words}: {line}"
-        evidence = (said, Evidence(said.object, "last log line", lines[-1]))
-    made = draft(Cause.CRASHES, text, names, *evidence)
+    text = "{words}: {line}" if lines else "{words}"
+    made = draft(
+        Cause.CRASHES, text, {"words": words, "line": lines[-1].value if lines else ""}, said, *lines[-1:]
+    )
     return replace(made, facts=(("exit", str(pod.exit_code)), ("restarts", str(pod.restarts))))
 
 
@@ -231,23 +218,19 @@ def _starting(pod: Pod, context: Context) -> Finding:
     for name in pod.traits.wishes.config_maps:
         if context.lacks("ConfigMap", pod.namespace, name):
             return tell(Cause.VOLUME_NOT_MOUNTED, {"object": name}, of_pod(pod, "spec.volumes", name))
-    pulling = _pulling(events)
+    pulling = next((event for event in _since_pulled(events) if event.reason == "Pulling"), None)
     if pulling is not None:
         return tell(Cause.STARTING, _texts(pod), of_event(pulling), since_seconds=pulling.first_seconds)
     if pod.waiting_reason == "PodInitializing":
         return _initialising(pod, events)
     said = of_pod(pod, "status.phase", pod.waiting_reason or pod.phase or "Pending", pod.started_seconds)
-    words = (
-        "its container is being created on node {node}"
-        if pod.waiting_reason
-        else "node {node} has not started it yet"
-    )
-    return draft(Cause.STARTING, words, {"node": pod.node}, said, sureness=Sureness.INFERRED)
+    says = "container" if pod.waiting_reason else "node"
+    return tell(Cause.STARTING, {"node": pod.node}, said, says=says)
 
 
 def _by_claim(found: Finding, pod: Pod, context: Context) -> Finding:
     """A volume by the name of the claim that the person wrote, which the text does not have."""
-    volume = next((value for key, value in found.facts if key == "volume"), "")
+    volume = found.fact("volume")
     if not volume or volume in pod.traits.claims:
         return found
     claim = next(
@@ -270,13 +253,9 @@ _WITH_CLAIM = "volume {volume} cannot be mounted: {why} ({pv})"
 _ATTACHED = "volume {volume} is still attached to another node ({pv})"
 
 
-def _pulling(events: tuple[Event, ...]) -> Event | None:
-    for event in events:  # newest first
-        if event.reason in ("Pulled", "Started"):
-            return None
-        if event.reason == "Pulling":
-            return event
-    return None
+def _since_pulled(events: tuple[Event, ...]) -> Iterator[Event]:
+    """Those after the last time that an image had come, the newest first."""
+    return takewhile(lambda event: event.reason not in ("Pulled", "Started"), events)
 
 
 def _initialising(pod: Pod, events: tuple[Event, ...]) -> Finding:
@@ -285,18 +264,16 @@ def _initialising(pod: Pod, events: tuple[Event, ...]) -> Finding:
     started = "" if not names else names[0].rpartition(" ")[2].strip(".")
     containers = pod.traits.wishes.init_containers
     name = started if started in containers else ", ".join(containers)
-    if not name:
-        return tell(Cause.INIT_CONTAINER, {}, said, says="nameless")
-    return tell(Cause.INIT_CONTAINER, {"container": name}, said, says="by name")
+    return tell(Cause.INIT_CONTAINER, {"container": name}, said, says="by name" if name else "nameless")
 
 
 def _unready(pod: Pod, store: StoreReader) -> Finding:
     for event in store.events_of(pod.uid):
-        found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
-        if event.reason == "Unhealthy" and found is not None and found.cause == Cause.NOT_READY:
-            return _understood(pod, f"Unhealthy: {event.message}", of_event(event), Cause.NOT_READY)
-    said = of_pod(pod, "condition Ready", "False")
-    return tell(Cause.NOT_READY, {}, said)
+        text = f"{event.reason}: {event.message}"
+        found = understand(TextPlace.KUBELET, text) if event.reason == "Unhealthy" else None
+        if found is not None and found.cause == Cause.NOT_READY:
+            return _understood(pod, text, of_event(event), Cause.NOT_READY)
+    return tell(Cause.NOT_READY, {}, of_pod(pod, "condition Ready", "False"))
 
 
 def stuck(pod: Pod, context: Context) -> Finding | None:
@@ -307,36 +284,17 @@ def stuck(pod: Pod, context: Context) -> Finding | None:
 
 def _terminating(pod: Pod, context: Context) -> Finding:
     since, now_seconds = pod.deleting_seconds, context.now_seconds
+    age = None if now_seconds is None or since is None else now_seconds - since
     said = of_pod(pod, "metadata.deletionTimestamp", ", ".join(pod.finalizers), since)
-    if pod.finalizers and (now_seconds is None or since is None or now_seconds - since >= STUCK_SECONDS):
-        return tell(
-            Cause.STUCK_TERMINATING,
-            {"finalizer": ", ".join(pod.finalizers)},
-            said,
-            says="finalizer",
-            since_seconds=since,
-        )
-    lost = lost_node(pod, context.store)
-    if lost is not None:
-        return tell(
-            Cause.STUCK_TERMINATING,
-            {"node": pod.node},
-            said,
-            *lost.evidence,
-            says="node",
-            since_seconds=since,
-            root=lost.root,
-            also=(Cause.NODE_NOT_READY,),
-        )
-    if now_seconds is not None and since is not None and now_seconds - since >= STUCK_SECONDS:
-        minutes = int((now_seconds - since) // 60)
-        return tell(
-            Cause.STUCK_TERMINATING,
-            {"minutes": minutes, "node": pod.node},
-            said,
-            says="time",
-            since_seconds=since,
-        )
+    cause = Cause.STUCK_TERMINATING
+    if pod.finalizers and (age is None or age >= STUCK_SECONDS):
+        return tell(cause, {"finalizer": said.value}, said, says="finalizer", since_seconds=since)
+    if (lost := lost_node(pod, context.store)) is not None:
+        made = tell(cause, {"node": pod.node}, said, *lost.evidence, says="node", since_seconds=since)
+        return replace(made, root=lost.root, also=(Cause.NODE_NOT_READY,))
+    if age is not None and age >= STUCK_SECONDS:
+        names = {"minutes": int(age // 60), "node": pod.node}
+        return tell(cause, names, said, says="time", since_seconds=since)
     how = "evicted" if pod.disruption_reason in EVICTED_BY else "deleted"
     why = "" if now_seconds is None else _node_goes(pod.node, context.store, now_seconds)
     words = f"is being {how}" + ("; node {node} {why}" if why else "")

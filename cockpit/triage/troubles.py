@@ -203,12 +203,7 @@ class Troubles:
         )
 
     def _miss(
-        self,
-        key: ProblemKey,
-        now_seconds: float,
-        is_sighted: IsKnown,
-        exists: IsKnown,
-        is_mended: IsKnown,
+        self, key: ProblemKey, now_seconds: float, is_sighted: IsKnown, exists: IsKnown, is_mended: IsKnown
     ) -> None:
         before = self._troubles[key]
         gone = before.gone_seconds

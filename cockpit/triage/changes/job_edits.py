@@ -116,12 +116,7 @@ def verb_of_edit(tree: Tree) -> str:
 
 
 def edit_offer(  # noqa: PLR0917 - what an offer is, and of what
-    desk: Desk,
-    cost: int,
-    kind: str,
-    words: str,
-    operations: Operations,
-    target: Subject | None = None,
+    desk: Desk, cost: int, kind: str, words: str, operations: Operations, target: Subject | None = None
 ) -> ChangeOffers:
     """The offer to give the job other lines (`without the host port 80`); none where its object was not read,
     or has no such lines. A job that exists is recreated with them."""
