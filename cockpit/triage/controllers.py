@@ -10,8 +10,6 @@ from collections.abc import Collection, Iterable
 from itertools import chain
 from weakref import WeakKeyDictionary
 
-from msgspec.structs import replace
-
 from cockpit.catalogue import TextPlace, understand
 from cockpit.catalogue.cause import Cause
 from cockpit.gangs import registry
@@ -62,14 +60,10 @@ def waits(job: Job, store: StoreReader) -> Finding | None:
             done = before.succeeded + (before.ready if is_ready else 0)
             if done >= before.wanted:
                 continue
-            end = "to be ready" if is_ready else "to complete"
             where = Evidence(f"{whole.kind} {whole.key}", "replicatedJobsStatus", f"{first}: {done}")
-            return draft(
-                Cause.WAITS_FOR_DEPENDENCY,
-                f"{{part}} waits for {{first}} {end}: {{done}} of {{wanted}} so far",
-                {"part": part.name, "first": first, "done": done, "wanted": before.wanted},
-                where,
-            )
+            names = {"part": part.name, "first": first, "done": done, "wanted": before.wanted}
+            says = "ready" if is_ready else "complete"
+            return tell(Cause.WAITS_FOR_DEPENDENCY, names, where, says=says)
     return None
 
 
@@ -136,11 +130,7 @@ def _looked_at(wanted: tuple[str, ...], context: Context) -> Finding | None:
     pod = min(pods, key=lambda pod: (not pod.waiting_reason, not pod.node, pod.key))
     why = starting.not_running(pod, context) if pod.node else None
     sentence = "has no node" if not pod.node else "is not ready" if why is None else why.sentence
-    name = next(name for name in wanted if name in pod.name)
-    made = tell(
-        Cause.OPERATOR_DOWN,
-        {"operator": f"{pod.namespace}/{name}", "why": sentence},
-        *(() if why is None else why.evidence),
-        facts=(("pod", pod.key),),
-    )
-    return made if why is None else replace(made, also=(why.cause,) if why.cause else ())
+    operator = f"{pod.namespace}/{next(name for name in wanted if name in pod.name)}"
+    evidence, also = ((), ()) if why is None else (why.evidence, (why.cause,) if why.cause else ())
+    names, facts = {"operator": operator, "why": sentence}, (("pod", pod.key),)
+    return tell(Cause.OPERATOR_DOWN, names, *evidence, facts=facts, also=also)

@@ -16,7 +16,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import claims, controllers, creation, filters, job_walk, node_walk, starting, wanted
-from cockpit.triage.context import ClusterView, Walk
+from cockpit.triage.context import ClusterView, Context, Walk
 from cockpit.triage.gang_walk import standing
 from cockpit.triage.idle_jobs import idle_words, mark_words
 from cockpit.triage.judgement import finished, is_up, judged, not_found, nothing_seen, qualified
@@ -68,26 +68,16 @@ def explain(subject: Subject, view: ClusterView) -> Finding:
     """Why the subject waits or is broken. What does not exist gets a verdict that says so, with cause ""."""
     made = _EXPLAINED.get(subject.kind)
     if made is None:
-        return Finding(
-            subject=subject, sentence=f"nothing can be told of a {subject.kind}", sureness=Sureness.UNKNOWN
-        )
+        unknown = f"nothing can be told of a {subject.kind}"
+        return Finding(subject=subject, sentence=unknown, sureness=Sureness.UNKNOWN)
     return made(subject, view)
 
 
 def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Finding:
     """Why the job of that row waits or is broken."""
     pods = view.jobs.members(job.key)
-    walk = Walk(
-        job=job,
-        pods=pods,
-        store=view.store,
-        gang=standing(job, pods, view.store),
-        now_seconds=view.now_seconds,
-        last_lines=view.last_lines,
-        around=view.around,
-        trees=view.trees,
-        sift=view.sift,
-    )
+    shared = {name: getattr(view, name) for name in Context.__struct_fields__}
+    walk = Walk(**shared, job=job, pods=pods, gang=standing(job, pods, view.store))
     found = job_walk.judge(walk)
     if found is not None and not pods and job.state not in (*JobState.ENDED, JobState.FINISHING):
         found = judged([found, *of_templates(walk, view)])

@@ -18,7 +18,7 @@ from cockpit.fit.gang import FitAnswer
 from cockpit.fit.quota import QuotaLedger
 from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Expected, Subject
-from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
+from cockpit.model.gang import ClusterQueue, QuotaRow
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -29,7 +29,7 @@ from cockpit.pools.index import pools_of
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage.context import ClusterView
 from cockpit.triage.expected import InLine, Moment, RunHistory, RunningJob, estimate
-from cockpit.triage.wanted import Demand, Holdup, Wanted
+from cockpit.triage.wanted import Demand, Holdup, Wanted, queue_named
 
 _NUMBER: Final = re.compile(r"[-_.]?[0-9a-f]*[0-9][0-9a-f]*$")
 
@@ -153,7 +153,7 @@ class UsableQuota(NamedTuple):
 def quota_moment(wanted: Wanted, view: ClusterView) -> Moment | str:
     """Who holds of the quota that the subject's queue may use, and who is in line for it. Why not, where it
     is not known."""
-    mine = _queue_of(view, wanted.namespace, wanted.queue)
+    _, mine = queue_named(view.store, wanted.namespace, wanted.queue)
     resource = max(wanted.parts, key=lambda one: one.shape.gpus).shape.gpu_resource
     every: Sequence[ClusterQueue] = tuple(view.store.records(Kind.CLUSTER_QUEUE).values())
     quota = None if mine is None else quota_of(mine, resource, view.store)
@@ -166,7 +166,7 @@ def quota_moment(wanted: Wanted, view: ClusterView) -> Moment | str:
     holders: list[RunningJob] = []
     waiting: list[tuple[Turn, InLine]] = []
     for job in view.jobs.jobs.values():
-        behind = _queue_of(view, job.namespace, job.queue) if job.queue else None
+        _, behind = queue_named(view.store, job.namespace, job.queue)
         if behind is None or behind.name not in sharers or job is wanted.job:
             continue
         shape = shape_name(job.namespace, job.name, (job.gpus_wanted or 0) // (job.wanted or 1))
@@ -177,14 +177,8 @@ def quota_moment(wanted: Wanted, view: ClusterView) -> Moment | str:
             seats = ((0, job.gpus_allocated),)
             holders.append(RunningJob(shape, seats, since, view.progress.get(job.key)))
     line, at = _line(waiting, InLine(shape_of(wanted), 1, wanted.gpus), wanted)
-    return Moment(
-        now_seconds=view.now_seconds,
-        free=(quota.free,),
-        holders=tuple(holders),
-        line=line,
-        at=at,
-        node_gpus=quota.most,
-    )
+    now, free, most = view.now_seconds, (quota.free,), quota.most
+    return Moment(now_seconds=now, free=free, holders=tuple(holders), line=line, at=at, node_gpus=most)
 
 
 def _line(waiting: list[tuple[Turn, InLine]], mine: InLine, wanted: Wanted) -> tuple[tuple[InLine, ...], int]:
@@ -193,12 +187,6 @@ def _line(waiting: list[tuple[Turn, InLine]], mine: InLine, wanted: Wanted) -> t
     at = sum(wanted.job is not None and turn < turn_of(wanted.job) for turn, _ in waiting)
     line = [entry for _, entry in waiting]
     return (*line[:at], mine, *line[at:]), at
-
-
-def _queue_of(view: ClusterView, namespace: str, name: str) -> ClusterQueue | None:
-    local: LocalQueue | None = view.store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{name}")
-    found: ClusterQueue | None = view.store.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue if local else "")
-    return found
 
 
 # ---- quota within a cohort
@@ -281,10 +269,12 @@ def _held_by_else(wanted: Wanted, answer: FitAnswer) -> str:
 
 
 def _later(one: Expected, other: Expected) -> Expected:
-    ends = (one.from_seconds, other.from_seconds, one.to_seconds, other.to_seconds)
-    if ends[0] is None or ends[1] is None or ends[2] is None or ends[3] is None:
-        return one if one.from_seconds is None else other
-    return Expected(max(ends[0], ends[1]), max(ends[2], ends[3]), other.why)
+    if one.from_seconds is None or one.to_seconds is None:
+        return one
+    if other.from_seconds is None or other.to_seconds is None:
+        return other
+    begin, end = max(one.from_seconds, other.from_seconds), max(one.to_seconds, other.to_seconds)
+    return Expected(begin, end, other.why)
 
 
 def _moment(wanted: Wanted, answer: FitAnswer, view: ClusterView) -> tuple[Moment | None, tuple[float, ...]]:
@@ -310,11 +300,10 @@ def _moment(wanted: Wanted, answer: FitAnswer, view: ClusterView) -> tuple[Momen
             holders += _holders(job, index, view)
     mine = InLine(shape_of(wanted), part.count, part.shape.gpus)
     line, at = _line(waiting, mine, wanted)
+    free = ((node.gpu_allocatable or 0) - view.store.requests_on(node.name).gpus for node in nodes)
     moment = Moment(
         now_seconds=view.now_seconds,
-        free=tuple(
-            max(0, (one.gpu_allocatable or 0) - view.store.requests_on(one.name).gpus) for one in nodes
-        ),
+        free=tuple(max(0, gpus) for gpus in free),
         holders=tuple(holders),
         line=line,
         at=at,

@@ -292,7 +292,7 @@ def _pods(
 ) -> tuple[list[PodKind], set[str]]:
     """Pods that may move, as kinds, and nodes that cannot be emptied: what one of their pods asks for is not
     counted here (another resource, devices by claim)."""
-    counts: dict[tuple[tuple[int, int, int, int], frozenset[int], bool], int] = defaultdict(int)
+    counts: Counter[_PodSort] = Counter()
     fixed: set[str] = set()
     may: dict[tuple[int, int], frozenset[int]] = {}
     for node in nodes:
@@ -309,7 +309,15 @@ def _pods(
                 where = may[id(traits.wishes), own] = _allowed(pod, kinds) | {own}
             alone = bool(traits.keeps_away) and _is_alone(pod)
             counts[_asks(pod), where, alone] += 1
-    return [PodKind(asks, count, where, alone) for (asks, where, alone), count in counts.items()], fixed
+    return _pod_kinds(counts), fixed
+
+
+_PodSort = tuple[tuple[int, int, int, int], frozenset[int], bool]
+"""What a pod asks for, the kinds of nodes that it may be on, and whether it keeps away from its like."""
+
+
+def _pod_kinds(counts: Counter[_PodSort]) -> list[PodKind]:
+    return [PodKind(asks, count, where, alone) for (asks, where, alone), count in counts.items()]
 
 
 def _is_alone(pod: Pod) -> bool:
@@ -317,12 +325,12 @@ def _is_alone(pod: Pod) -> bool:
 
 
 def _asking(pods: Iterable[Pod], resource: str, kinds: list[_KindOfNode]) -> list[PodKind]:
-    counts: dict[tuple[tuple[int, int, int, int], frozenset[int], bool], int] = defaultdict(int)
+    counts: Counter[_PodSort] = Counter()
     for pod in pods:
         where = _allowed(pod, kinds) if pod.gpu_resource == resource else frozenset()
         if where and not pod.gpus_claimed:
             counts[_asks(pod), where, _is_alone(pod)] += 1
-    return [PodKind(asks, count, where, alone) for (asks, where, alone), count in counts.items()]
+    return _pod_kinds(counts)
 
 
 def _allowed(pod: Pod, kinds: list[_KindOfNode]) -> frozenset[int]:

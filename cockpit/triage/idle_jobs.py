@@ -7,12 +7,14 @@ are worth asking for, and only they tell idle from a start, a pause for data or 
 import enum
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Final, NamedTuple
 
 from cockpit.gangs.registry import can_suspend
 from cockpit.gangs.sentence import counted
 from cockpit.model.batch import Phase
+from cockpit.model.gpu import Gpu
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
@@ -79,19 +81,24 @@ def unmeasured(job: Job, store: StoreReader) -> Counter[TelemetryGap]:
     found: Counter[TelemetryGap] = Counter()
     if job.state != JobState.RUNNING or not job.gpus_allocated:
         return found
-    whole = gpu_gap(store)
-    measured = 0
-    for uid in job.pod_uids:
-        pod: Pod | None = store.get(Kind.POD, uid)
-        for gpu in () if pod is None else store.gpus_of_pod(pod.namespace, pod.name):
-            if not isinstance(gpu.duty_ratio, Absent):
-                measured += 1
-            elif gpu.duty_ratio is Absent.STALE:
-                found[whole or TelemetryGap.STALE] += 1
+    whole, measured = gpu_gap(store), 0
+    for gpu in chain.from_iterable(cards_of(job, store)):
+        if not isinstance(gpu.duty_ratio, Absent):
+            measured += 1
+        elif gpu.duty_ratio is Absent.STALE:
+            found[whole or TelemetryGap.STALE] += 1
     missing = job.gpus_allocated - measured - found.total()
     if missing > 0:
         found[whole or TelemetryGap.NOT_COLLECTED] += missing
     return found
+
+
+def cards_of(job: Job, store: StoreReader) -> Iterator[tuple[Gpu, ...]]:
+    """Of each pod of the job that has GPUs its cards as telemetry tells them; () where it tells none."""
+    for uid in job.pod_uids:
+        pod: Pod | None = store.get(Kind.POD, uid)
+        if pod is not None and pod.gpus:
+            yield store.gpus_of_pod(pod.namespace, pod.name)
 
 
 class Quiet(NamedTuple):
@@ -232,11 +239,7 @@ def quiet(job: Job, store: StoreReader) -> Quiet | None:
         return None
     latest = memory_bytes = 0.0
     cards = 0
-    for uid in job.pod_uids:
-        pod: Pod | None = store.get(Kind.POD, uid)
-        if pod is None or not pod.gpus:
-            continue
-        gpus = store.gpus_of_pod(pod.namespace, pod.name)
+    for gpus in cards_of(job, store):
         if not gpus:  # not told by telemetry: unknown is not idle
             return None
         for gpu in gpus:

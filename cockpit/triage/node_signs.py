@@ -1,8 +1,10 @@
 """What is worth knowing of a node that is not broken: the cloud takes it back, its drain is blocked, its
 cards are slowed down or have fallen silent. No row of the catalogue: none of it keeps a job from starting."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from statistics import median
+
+from msgspec.structs import replace
 
 from cockpit.catalogue import Mender
 from cockpit.fit.scheduling_context import Budget
@@ -110,15 +112,14 @@ def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> Finding | N
     if said is None:
         return None
     held = store.requests_on(node.name).gpus
-    tail = "; pods on it occupy {gpus}" if held else ""
-    return draft(
-        "",
-        "the cloud takes the node back soon ({by})" + tail,
-        {"by": by, "gpus": counted(held, "GPU")},
-        said,
-        facts=(("sign", RECLAIMED),),
-        since_seconds=said.since_seconds,
-    )
+    words = "the cloud takes the node back soon ({by})" + ("; pods on it occupy {gpus}" if held else "")
+    return _sign(RECLAIMED, words, {"by": by, "gpus": counted(held, "GPU")}, said, since=said.since_seconds)
+
+
+def _sign(
+    sign: str, words: str, names: Mapping[str, object], *said: Evidence, since: float | None = None
+) -> Finding:
+    return draft("", words, names, *said, facts=(("sign", sign),), since_seconds=since)
 
 
 def _blocked(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
@@ -126,14 +127,8 @@ def _blocked(node: Node, store: StoreReader, now_seconds: float) -> Finding | No
         return None
     for event in _events(node, store, now_seconds):
         if event.reason in _BLOCKED_EVENTS:
-            return draft(
-                "",
-                "its drain is blocked: {why}",
-                {"why": event.message or event.reason},
-                of_event(event),
-                facts=(("sign", BLOCKED),),
-                since_seconds=event.first_seconds,
-            )
+            names, since = {"why": event.message or event.reason}, event.first_seconds
+            return _sign(BLOCKED, "its drain is blocked: {why}", names, of_event(event), since=since)
     return None
 
 
@@ -148,17 +143,12 @@ def _kept(node: Node, store: StoreReader, budgets: Budgets) -> Finding | None:
     first = kept[0] if kept else None
     if first is None or None in kept:
         return None
-    said = Evidence(f"PodDisruptionBudget {first.namespace}/{first.name}", "status.disruptionsAllowed", "0")
-    return draft(
-        "",
-        f"{'its drain' if is_going else 'cordoned, a drain'} is blocked: "
-        "budget {budget} lets no pod go, {pods} left",
-        {"budget": f"{first.namespace}/{first.name}", "pods": counted(len(left), "pod")},
-        said,
-        *(of_pod(pod, "spec.nodeName", node.name) for pod in left[:_MOST_PODS]),
-        facts=(("sign", BLOCKED),),
-        sureness=Sureness.PROVED,
-    )
+    budget, what = f"{first.namespace}/{first.name}", "its drain" if is_going else "cordoned, a drain"
+    said = [Evidence(f"PodDisruptionBudget {budget}", "status.disruptionsAllowed", "0")]
+    said += [of_pod(pod, "spec.nodeName", node.name) for pod in left[:_MOST_PODS]]
+    names = {"budget": budget, "pods": counted(len(left), "pod")}
+    made = _sign(BLOCKED, f"{what} is blocked: budget {{budget}} lets no pod go, {{pods}} left", names, *said)
+    return replace(made, sureness=Sureness.PROVED)
 
 
 _MOST_PODS = 4
@@ -176,7 +166,7 @@ def _of_cards(cards: tuple[Gpu, ...], store: StoreReader) -> Finding | None:
     if (slow := _slowed(cards, store)) is not None:
         return slow
     if heat := _slow_by_heat(cards, store):
-        return draft("", "{heat}", {"heat": heat}, facts=(("sign", HOT),))
+        return _sign(HOT, "{heat}", {"heat": heat})
     silent = [card for card in cards if card.duty_ratio is Absent.STALE]
     if not silent:
         return None
@@ -184,12 +174,8 @@ def _of_cards(cards: tuple[Gpu, ...], store: StoreReader) -> Finding | None:
     status = store.status(Kind.GPU)
     is_partial = status is not None and status.is_partial
     why = "the metrics server answered only in part" if is_partial else "the exporter or the card is gone"
-    return draft(
-        "",
-        f"{counted(len(silent), 'GPU')} stopped reporting: {why}",
-        facts=(("sign", SILENT), ("silent", str(len(silent)))),
-        since_seconds=oldest,
-    )
+    made = _sign(SILENT, f"{counted(len(silent), 'GPU')} stopped reporting: {why}", {}, since=oldest)
+    return replace(made, facts=(*made.facts, ("silent", str(len(silent)))))
 
 
 def _celsius(card: Gpu) -> float:
@@ -211,13 +197,8 @@ def _slowed(cards: tuple[Gpu, ...], store: StoreReader) -> Finding | None:
         if came is None or slow is None:
             continue
         heat = f" at {_celsius(card):.0f}°C" if _celsius(card) >= WARM_CELSIUS else ""
-        return draft(
-            "",
-            f"GPU {card.index}{heat}: {{why}}, {{times}}",
-            {"why": sentence_of(slow.bits), "times": came.words},
-            facts=(("sign", HOT),),
-            since_seconds=came.first_seconds,
-        )
+        words, names = f"GPU {card.index}{heat}: {{why}}, {{times}}", {"why": sentence_of(slow.bits)}
+        return _sign(HOT, words, {**names, "times": came.words}, since=came.first_seconds)
     return None
 
 

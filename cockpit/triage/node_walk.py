@@ -178,17 +178,13 @@ def _worst(node: Node, store: StoreReader, now_seconds: float) -> Finding | None
         return _of_xid(errors, node.name)
     if (flips := of_readiness(node, store, now_seconds)) is not None:
         said = Evidence(name, "event NodeNotReady", flips.words, flips.first_seconds)
-        names, since = {"times": flips.words}, flips.first_seconds
-        return tell(Cause.NODE_NOT_READY, names, said, says="flips", since_seconds=since)
+        names, begun = {"times": flips.words}, flips.first_seconds
+        return tell(Cause.NODE_NOT_READY, names, said, says="flips", since_seconds=begun)
     for one in node.conditions:
         if one.type in PRESSURE and one.status == "True":
-            said = Evidence(name, f"condition {one.type}", one.message or one.reason, one.changed_seconds)
-            return tell(
-                Cause.NODE_PRESSURE,
-                {"what": PRESSURE[one.type], "why": one.message or one.reason},
-                said,
-                since_seconds=one.changed_seconds,
-            )
+            why, since = one.message or one.reason, one.changed_seconds
+            said, names = Evidence(name, f"condition {one.type}", why, since), {"what": PRESSURE[one.type]}
+            return tell(Cause.NODE_PRESSURE, {**names, "why": why}, said, since_seconds=since)
     return None
 
 
@@ -200,15 +196,10 @@ def _of_xid(cards: list[Gpu], node: str) -> Finding:
 
 def _error_words(cards: list[Gpu]) -> str:
     """`a double-bit memory error on GPU 3 (Xid 48)`."""
-    first = cards[0]
-    code = first.xid or 0
+    index, code = cards[0].index, cards[0].xid or 0
     more = f" and {len(cards) - 1} more" if len(cards) > 1 else ""
     meaning = xid_meaning(code)
-    return (
-        f"{meaning} on GPU {first.index} (Xid {code}){more}"
-        if meaning
-        else f"Xid {code} on GPU {first.index}{more}"
-    )
+    return f"{meaning} on GPU {index} (Xid {code}){more}" if meaning else f"Xid {code} on GPU {index}{more}"
 
 
 def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
@@ -227,26 +218,19 @@ def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> Finding | 
         words += "; pods on it occupy {gpus}"
     since = None if ready is None else ready.changed_seconds
     said = Evidence(f"Node {node.name}", "condition Ready", why, since)
-    return draft(
-        Cause.NODE_NOT_READY,
-        words,
-        {"why": why, "times": flips.words if flips else "", "gpus": counted(held, "GPU")},
-        said,
-        since_seconds=flips.first_seconds if flips else since,
-    )
+    names = {"why": why, "times": flips.words if flips else "", "gpus": counted(held, "GPU")}
+    since = flips.first_seconds if flips else since
+    return draft(Cause.NODE_NOT_READY, words, names, said, since_seconds=since)
 
 
 def _fewer(node: Node, store: StoreReader, promise: GpuPromise, errors: list[Gpu]) -> Finding:
     shown, expected = node.gpu_allocatable or 0, promise.gpus
     said = Evidence(f"Node {node.name}", f"allocatable {node.gpu_resource}", f"{shown} of {expected}")
     lost = expected - shown
-    names: dict[str, object] = {"lost": lost, "expected": expected}
-    text = f"{{lost}} of {{expected}} GPUs {'is' if lost == 1 else 'are'} unhealthy"
-    if errors:
-        text += ": " + _error_words(errors)
-    elif which := _lost_cards(node, store, lost, expected):
-        names["which"] = which
-        text += ": {which}"
+    which = "" if errors else _lost_cards(node, store, lost, expected)
+    names = {"lost": lost, "expected": expected, "which": which}
+    more = f": {_error_words(errors)}" if errors else ": {which}"
+    text = f"{{lost}} of {{expected}} GPUs {'is' if lost == 1 else 'are'} unhealthy{more}"
     return draft(Cause.GPUS_UNHEALTHY, text, names, said, sureness=Sureness.PROVED)
 
 
@@ -282,21 +266,18 @@ def _dark(
     gpus = f"its {promise.gpus} GPUs" if promise.gpus > 1 else "its GPUs"
     if not promise.gpus and node.gpu_model:
         gpus = f"its GPUs ({node.gpu_model})"
-    names: dict[str, object] = {"gpus": gpus}
+    cause = Cause.GPU_STACK_DOWN
     if stack is None:
-        text = "ready, but offers none of {gpus}: driver or device plugin is down"
-        if _never_came(node, store) and promise.by != BY_LABELS:
-            text = "joined, {gpus} never came: driver or device plugin is down"
-        return _stack_down(text, names, evidence, since)
+        says = "never came" if _never_came(node, store) and promise.by != BY_LABELS else "down"
+        return tell(cause, {"gpus": gpus}, *evidence, says=says, since_seconds=since)
     names = {"part": stack.name, "how": stack.words, "waits": stack.waiting_words}
-    head = "offers no GPU: "
-    if promise.gpus:
-        head, names["expected"] = "offers 0 of {expected} GPUs: ", promise.gpus
-    text = head + ("{part} fails ({how})" if stack.fails else "{part} {how}")
+    names |= {"expected": str(promise.gpus)} if promise.gpus else {}
+    text = "offers 0 of {expected} GPUs: " if promise.gpus else "offers no GPU: "
+    text += ("{part} fails ({how})" if stack.fails else "{part} {how}") + WAITS * bool(names["waits"])
     evidence.append(of_pod(stack.pod, "status", stack.words, stack.pod.created_seconds))
     evidence += [of_pod(pod, "status", "waits for it", pod.created_seconds) for pod in stack.waiting[:2]]
-    found = _stack_down(text + WAITS * bool(names["waits"]), names, evidence, since)
-    return replace(found, facts=(*found.facts, ("pod", stack.pod.key)))
+    facts, sure = (("pod", stack.pod.key),), Sureness.INFERRED
+    return draft(cause, text, names, *evidence, sureness=sure, facts=facts, since_seconds=since)
 
 
 def stage_at(node: Node, store: StoreReader, now_seconds: float) -> str:
@@ -316,20 +297,11 @@ def _never_came(node: Node, store: StoreReader) -> bool:
     return node.gpu_capacity is None and not store.requests_on(node.name).gpus
 
 
-def _stack_down(
-    text: str, names: dict[str, object], evidence: list[Evidence], since: float | None
-) -> Finding:
-    return draft(
-        Cause.GPU_STACK_DOWN, text, names, *tuple(evidence), sureness=Sureness.INFERRED, since_seconds=since
-    )
-
-
 def _all_unhealthy(node: Node, promise: GpuPromise, errors: list[Gpu]) -> Finding:
     said = Evidence(f"Node {node.name}", f"allocatable {node.gpu_resource}", f"0 of {promise.gpus}")
     text = "all {expected} GPUs are unhealthy" if promise.gpus > 1 else "its GPU is unhealthy"
-    if errors:
-        text += ": " + _error_words(errors)
-    names: dict[str, object] = {"lost": promise.gpus, "expected": promise.gpus}
+    text += f": {_error_words(errors)}" if errors else ""
+    names = {"lost": promise.gpus, "expected": promise.gpus}
     return draft(Cause.GPUS_UNHEALTHY, text, names, said, sureness=Sureness.PROVED)
 
 

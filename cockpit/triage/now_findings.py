@@ -1,6 +1,7 @@
 """What needs a human about nodes, jobs, and pods that are part of no job's row."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -25,7 +26,7 @@ from cockpit.pools.stage import NodeStage, is_going, node_stage
 from cockpit.triage import node_signs, node_walk
 from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words, quiet
+from cockpit.triage.idle_jobs import cards_of, idle_words, kept_words, mark_words, quiet
 from cockpit.triage.judgement import finished
 from cockpit.triage.left_over import CLEAN, LEFT
 from cockpit.triage.node_signs import Budgets
@@ -310,22 +311,18 @@ def _starved(job: Job, store: StoreReader) -> Finding | None:
     ratios: list[float] = []
     fullness: list[float] = []
     since = 0.0
-    for uid in job.pod_uids:
-        pod: Pod | None = store.get(Kind.POD, uid)
-        if pod is None or not pod.gpus:
-            continue
-        for gpu in store.gpus_of_pod(pod.namespace, pod.name):
-            mean = store.duty_mean(gpu.uuid)
-            if mean is None or mean.seconds - mean.since_seconds < STARVED_SECONDS:
-                return None
-            if gpu.mark is not Mark.SURE:  # what a shared card does is not this job's doing alone
-                return None
-            used, total = gpu.memory_used_bytes, gpu.memory_total_bytes
-            if isinstance(used, Absent) or isinstance(total, Absent) or total <= 0:
-                return None
-            ratios.append(mean.ratio)
-            fullness.append(used / total)
-            since = max(since, mean.since_seconds)
+    for gpu in chain.from_iterable(cards_of(job, store)):
+        mean = store.duty_mean(gpu.uuid)
+        if mean is None or mean.seconds - mean.since_seconds < STARVED_SECONDS:
+            return None
+        if gpu.mark is not Mark.SURE:  # what a shared card does is not this job's doing alone
+            return None
+        used, total = gpu.memory_used_bytes, gpu.memory_total_bytes
+        if isinstance(used, Absent) or isinstance(total, Absent) or total <= 0:
+            return None
+        ratios.append(mean.ratio)
+        fullness.append(used / total)
+        since = max(since, mean.since_seconds)
     if len(ratios) < job.gpus_allocated:
         return None
     duty, full = sum(ratios) / len(ratios), sum(fullness) / len(fullness)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from cockpit.catalogue import Cause, ListOf
 from cockpit.gangs import registry
-from cockpit.gangs.draft import draft
+from cockpit.gangs.draft import draft, tell
 from cockpit.gangs.engine import Queue
 from cockpit.gangs.queue_line import waiting
 from cockpit.gangs.sentence import counted
@@ -45,8 +45,7 @@ def of_pool(subject: Subject, view: ClusterView) -> Finding:
     if pool.maximum is not None and pool.nodes_now >= pool.maximum and (demand.only or demand.shared):
         said = Evidence(f"pool {pool.name}", "size", f"{pool.nodes_now} of at most {pool.maximum}")
         names: dict[str, object] = {"pool": pool.name, "now": pool.nodes_now, "maximum": pool.maximum}
-        found = draft(_FULL, "pool {pool} is at its maximum {now}/{maximum}", names, said)
-        return finished(found, subject, gpus=pool.gpus_total)
+        return finished(tell(_FULL, names, said, says="size"), subject, gpus=pool.gpus_total)
     for name in pool.node_names:
         verdict = of_node(Subject("node", "", name), view)
         if verdict.is_trouble:
@@ -66,14 +65,9 @@ def _dark_node(pool: Pool, view: ClusterView) -> Finding | None:
 def _failed(failure: PoolFailure, pool: Pool, subject: Subject) -> Finding:
     """The newest word of why no machine comes; what helps stands beside it, for it depends on the class."""
     cause = _FULL if failure.kind is FailureClass.LIMIT else _FAILED
-    found = draft(
-        cause,
-        "{kind}: {failure}",
-        {"kind": failure.kind.value, "failure": failure.sentence},
-        evidence_of(failure, pool.name),
-        facts=(("remedy", failure.remedy),),
-        since_seconds=failure.since_seconds,
-    )
+    names = {"kind": failure.kind.value, "failure": failure.sentence}
+    said, facts = evidence_of(failure, pool.name), (("remedy", failure.remedy),)
+    found = draft(cause, "{kind}: {failure}", names, said, facts=facts, since_seconds=failure.since_seconds)
     return finished(found, subject, gpus=pool.gpus_total)
 
 

@@ -12,9 +12,11 @@ from cockpit.fit.shape import Part, Shape, shape_of
 from cockpit.gangs import registry
 from cockpit.jobs.planned import planned_gang
 from cockpit.model.finding import Subject
+from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.triage.context import ClusterView, Tree
 
 
@@ -84,6 +86,15 @@ def wanted_of(subject: Subject, view: ClusterView) -> Wanted | None:
         return None
     job = job_of(subject, view)
     return None if job is None else _of_job(subject, job, view)
+
+
+def queue_named(
+    store: StoreReader, namespace: str, name: str
+) -> tuple[LocalQueue | None, ClusterQueue | None]:
+    """The LocalQueue of that name and the ClusterQueue behind it."""
+    local: LocalQueue | None = store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{name}") if name else None
+    behind = None if local is None else store.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
+    return local, behind
 
 
 def job_of(subject: Subject, view: ClusterView) -> Job | None:

@@ -2,6 +2,7 @@
 less, a pool gets more machines, or a higher maximum where that is what keeps it small."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -30,14 +31,7 @@ from cockpit.pools.plan import nodes_named
 from cockpit.pools.prospects import PoolGrowth, prospects
 from cockpit.pools.stage import takes_away
 from cockpit.triage.changes.in_line import WaitingPods, turn_of
-from cockpit.triage.changes.job_edits import (
-    DROPS,
-    edit_offer,
-    fewer_gpus,
-    fewer_members,
-    in_each,
-    other_selector,
-)
+from cockpit.triage.changes.job_edits import DROPS, edit_each, fewer_gpus, fewer_members, other_selector
 from cockpit.triage.changes.offer import (
     FREE,
     MONEY,
@@ -95,9 +89,8 @@ def _line(desk: Desk, kind: str, detail: str) -> ChangeOffers:
     taints that say that something is wrong with a node."""
     drop = DROPS.get(kind)
     if drop is not None and not (kind == "tolerate" and _says_ill_of_node(detail)):
-        found = in_each(desk, lambda place: drop(place, detail))
-        cost = OWN_LINE + (2 if kind == "tolerate" else 4)
-        yield from edit_offer(desk, cost, kind, _OWN_LINES[kind].format(detail), found)
+        cost, words = OWN_LINE + (2 if kind == "tolerate" else 4), _OWN_LINES[kind].format(detail)
+        yield from edit_each(desk, cost, kind, words, lambda place: drop(place, detail))
 
 
 def partial_lines(desk: Desk) -> ChangeOffers:
@@ -153,10 +146,10 @@ def _other_values(desk: Desk, at: int) -> ChangeOffers:
                 values[other] = values.get(other, 0) + look.room
         is_pool = any(key == one.pool_label for one in desk.view.store.records(Kind.NODE).values())
         for other in sorted(values, key=lambda name: (-values[name], name))[:_MOST_VALUES]:
-            found = in_each(desk, lambda place, key=key, other=other: other_selector(place, key, other))  # type: ignore[misc]
             what = f"pool {short(other)}" if is_pool else f"{key}={short(other)}"
-            words = f"on {what} instead of {short(value)}"
-            yield from edit_offer(desk, OWN_LINE, "other_pool", words, found, Subject("pool", "", other))
+            words, target = f"on {what} instead of {short(value)}", Subject("pool", "", other)
+            lines = partial(other_selector, key=key, value=other)
+            yield from edit_each(desk, OWN_LINE, "other_pool", words, lines, target)
 
 
 _A_NODE = 10

@@ -18,7 +18,7 @@ from cockpit.gangs.wording import short
 from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.finding import Finding, Subject
-from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
+from cockpit.model.gang import Workload
 from cockpit.model.pod import DEFAULT_SCHEDULERS
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -28,6 +28,7 @@ from cockpit.triage.changes.job_edits import needs_spare, own_pods, with_spare
 from cockpit.triage.changes.offer import FREE, ChangeOffer, ChangeOffers, Desk, amount_text, made
 from cockpit.triage.changes.refusal_offers import lacks
 from cockpit.triage.context import ClusterView, Context, Tree, Trees, tree_in, trees_in
+from cockpit.triage.wanted import queue_named
 
 _WORDS: Final = {
     "ServiceAccount": ("service account", "serviceaccount"),
@@ -54,15 +55,11 @@ def create_named(desk: Desk) -> ChangeOffers:
         place = () if is_wide else ("-n", space)
         more = ("--value=0",) if one.kind == "PriorityClass" else ()
         metadata = {"name": one.name, **({} if is_wide else {"namespace": space})}
-        yield made(
-            desk,
-            FREE + 1,
-            "create",
-            f"create {words} {short(one.name)}" + ("" if is_wide else f" in {short(space)}"),
-            ("kubectl", "create", plural, one.name, *place, *more),
-            target=Subject(plural, "" if is_wide else space, one.name),
-            trees=({"apiVersion": "v1", "kind": one.kind, "metadata": metadata},),
-        )
+        words = f"create {words} {short(one.name)}" + ("" if is_wide else f" in {short(space)}")
+        command = ("kubectl", "create", plural, one.name, *place, *more)
+        target = Subject(plural, "" if is_wide else space, one.name)
+        tree = {"apiVersion": "v1", "kind": one.kind, "metadata": metadata}
+        yield made(desk, FREE + 1, "create", words, command, target=target, trees=(tree,))
 
 
 def missing_of(specs: Iterable[Mapping[str, Any]], space: str, trees: Trees) -> set[Named]:
@@ -84,9 +81,9 @@ def named_by(spec: Mapping[str, Any]) -> Iterator[Named]:
     priority = spec.get("priorityClassName")
     if isinstance(priority, str) and priority and not priority.startswith("system-"):
         yield Named("PriorityClass", priority)
-    maps = [one.get("configMap") for one in trees_in(spec.get("volumes"))]
-    for volume in trees_in(spec.get("volumes")):
-        maps += [one.get("configMap") for one in trees_in(tree_in(volume.get("projected")).get("sources"))]
+    volumes = trees_in(spec.get("volumes"))
+    sources = (each for one in volumes for each in trees_in(tree_in(one.get("projected")).get("sources")))
+    maps = [one.get("configMap") for one in (*volumes, *sources)]
     for container in (*trees_in(spec.get("containers")), *trees_in(spec.get("initContainers"))):
         maps += [one.get("configMapRef") for one in trees_in(container.get("envFrom"))]
         values = (tree_in(one.get("valueFrom")) for one in trees_in(container.get("env")))
@@ -134,14 +131,8 @@ def changed_trees(trees: Trees, made: Sequence[Tree]) -> Trees:
 
 def changed_view(desk: Desk, offer: ChangeOffer) -> ClusterView:
     """The cluster as it would be."""
-    return replace(
-        desk.view,
-        store=store_after(desk.view.store, offer.then),
-        around=offer.then.around,
-        trees=changed_trees(desk.view.trees, offer.trees),
-        sift=None,
-        told=None,
-    )
+    store, trees = store_after(desk.view.store, offer.then), changed_trees(desk.view.trees, offer.trees)
+    return replace(desk.view, store=store, around=offer.then.around, trees=trees, sift=None, told=None)
 
 
 # ---- the pods are made
@@ -200,11 +191,10 @@ def _at_queue(
         yield from _of_engine(workload, offer.then.queue, seen)
     if not offer.then.queue:
         return
-    local: LocalQueue | None = seen.by_key(Kind.LOCAL_QUEUE, f"{desk.wanted.namespace}/{offer.then.queue}")
+    local, queue = queue_named(seen, desk.wanted.namespace, offer.then.queue)
     if local is None:
         yield tell(Cause.QUEUE_UNUSABLE, {"queue": offer.then.queue}, says="absent")
         return
-    queue: ClusterQueue | None = seen.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
     if queue is None:
         names = {"queue": local.name, "name": local.cluster_queue}
         yield tell(Cause.QUEUE_UNUSABLE, names, says="leads nowhere")
@@ -254,8 +244,8 @@ def _shortage(lack: Shortage, turn: QueueTurn, selector: str) -> Finding:
         words = lack.words or f"no quota of {lack.resource}"
         if lack.words and selector:
             words = f"no flavor has the label {selector}"
-        found = tell(Cause.NO_FLAVOR_FITS, {"queue": lack.queue, "words": words})
-        return replace(found, facts=(*found.facts, ("selector", selector))) if lack.words else found
+        facts = (("selector", selector),) if lack.words else ()
+        return tell(Cause.NO_FLAVOR_FITS, {"queue": lack.queue, "words": words}, facts=facts)
     what = resource_word(lack.resource, lack.asked - lack.left)
     more = amount_text(lack.resource, lack.asked - lack.left)
     return tell(Cause.QUOTA_IN_USE, {"more": more, "what": what, "queue": lack.queue, "flavor": lack.flavor})
@@ -273,12 +263,7 @@ def _at_placement(desk: Desk, offer: ChangeOffer, then: WhatIf, seen: StoreReade
         seen = store_after(desk.view.store, then)
         if then.starts(desk.view.store):
             return
-    context = Context(
-        store=seen, now_seconds=desk.view.now_seconds, around=then.around, trees=desk.view.trees
-    )
-    for part in then.parts:
-        found = next(iter(filters.of_pods(part.shape, part.count, context)), None)
-        if found is not None:
-            yield found
-            return
-    yield tell(Cause.GPUS_SHORT, says="beside others")
+    now, trees = desk.view.now_seconds, desk.view.trees
+    context = Context(store=seen, now_seconds=now, around=then.around, trees=trees)
+    told = (one for part in then.parts for one in filters.of_pods(part.shape, part.count, context))
+    yield next(told, None) or tell(Cause.GPUS_SHORT, says="beside others")

@@ -22,7 +22,7 @@ from cockpit.model.job import JobState
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.offer import Desk
-from cockpit.triage.wanted import waits
+from cockpit.triage.wanted import queue_named, waits
 
 _HAVE_WAITING_PODS: Final = (JobState.PENDING, JobState.DEGRADED)
 
@@ -41,10 +41,7 @@ def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
     """The line played on the changed cluster; `is_last` where the subject is made anew and stands at the end
     of its priority. Nothing is lacking where its queue is not known."""
     seen = store_after(desk.view.store, then)
-    local: LocalQueue | None = seen.by_key(Kind.LOCAL_QUEUE, f"{desk.wanted.namespace}/{then.queue}")
-    queue: ClusterQueue | None = (
-        None if local is None or not then.queue else seen.by_key(Kind.CLUSTER_QUEUE, local.cluster_queue)
-    )
+    _, queue = queue_named(seen, desk.wanted.namespace, then.queue)
     if queue is None:
         return QueueTurn(then.parts)
     ledger = QuotaLedger(seen, desk.cohorts)

@@ -141,6 +141,18 @@ def in_each(desk: Desk, lines: Callable[[PodSpecPlace], Operations]) -> list[Ope
     return [] if tree is None else [one for place in pod_spec_places(tree) for one in lines(place)]
 
 
+def edit_each(  # noqa: PLR0917 - what an offer is, and of what
+    desk: Desk,
+    cost: int,
+    kind: str,
+    words: str,
+    lines: Callable[[PodSpecPlace], Operations],
+    target: Subject | None = None,
+) -> ChangeOffers:
+    """The same of the operations that each pod spec of the job needs."""
+    return edit_offer(desk, cost, kind, words, in_each(desk, lines), target)
+
+
 def own_pods(desk: Desk) -> frozenset[str]:
     """Pods of the job, which go where it is made anew."""
     job = desk.wanted.job
@@ -201,7 +213,8 @@ def _remove(path: str) -> Operation:
     return {"op": "remove", "path": path}
 
 
-def _add(path: str, value: Any) -> Operation:
+def added(path: str, value: Any) -> Operation:
+    """The operation that adds it."""
     return {"op": "add", "path": path, "value": value}
 
 
@@ -220,9 +233,9 @@ def toleration(place: PodSpecPlace, detail: str) -> Iterator[Operation]:
     """Of every taint with that key."""
     wanted = {"key": detail.partition("=")[0], "operator": "Exists"}
     if place.spec.get("tolerations"):
-        yield _add(f"{place.pointer}/tolerations/-", wanted)
+        yield added(f"{place.pointer}/tolerations/-", wanted)
     else:
-        yield _add(f"{place.pointer}/tolerations", [wanted])
+        yield added(f"{place.pointer}/tolerations", [wanted])
 
 
 def _node_name(place: PodSpecPlace, detail: str) -> Iterator[Operation]:
@@ -288,7 +301,7 @@ def other_resource(place: PodSpecPlace, before: str, after: str, amount: str) ->
         for field in ("requests", "limits"):
             if before in (held.get(field) or {}):
                 yield _remove(f"{pointer}/resources/{field}{pointed(before)}")
-                yield _add(f"{pointer}/resources/{field}{pointed(after)}", amount)
+                yield added(f"{pointer}/resources/{field}{pointed(after)}", amount)
 
 
 def field_removed(place: PodSpecPlace, field: str) -> Iterator[Operation]:

@@ -15,9 +15,9 @@ from cockpit.gangs import registry
 from cockpit.k8s.admission.admission_specs import FlavorSpec
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
-from cockpit.model.record import Kind, Record
+from cockpit.model.record import Record
 from cockpit.triage.context import ClusterView, Tree, tree_in
-from cockpit.triage.wanted import Wanted
+from cockpit.triage.wanted import Wanted, queue_named
 
 
 class ChangeOffer(NamedTuple):
@@ -87,16 +87,12 @@ class Desk:
     @cached_property
     def queue(self) -> ClusterQueue | None:
         """The ClusterQueue whose quota has yet to be had."""
-        name = "" if self.local is None else self.local.cluster_queue
-        found: ClusterQueue | None = self.view.store.by_key(Kind.CLUSTER_QUEUE, name)
-        return found
+        return queue_named(self.view.store, self.wanted.namespace, self.wanted.queue)[1]
 
     @cached_property
     def local(self) -> LocalQueue | None:
         """The LocalQueue that has yet to admit it."""
-        one = self.wanted
-        found: LocalQueue | None = self.view.store.by_key(Kind.LOCAL_QUEUE, f"{one.namespace}/{one.queue}")
-        return found
+        return queue_named(self.view.store, self.wanted.namespace, self.wanted.queue)[0]
 
     @cached_property
     def workload(self) -> Workload | None:
@@ -108,16 +104,14 @@ class Desk:
         """The priority with which a job that has no workload yet will stand in line; 0 where no class is
         known."""
         one, trees = self.wanted, self.view.trees
-        labels = tree_in((one.tree or {}).get("metadata")).get("labels")
-        for engine in registry.engines_by_quota() if one.is_planned else ():
-            priority = engine.priority
-            name = None if priority is None else tree_in(labels).get(priority.label)
-            classes = () if priority is None or not name else trees.get((priority.kind[1], ""), ())
-            for found in classes:
-                if found["metadata"].get("name") == name:
-                    return int(found.get("value") or 0)
         if not one.is_planned:
             return 0
+        labels = tree_in(tree_in((one.tree or {}).get("metadata")).get("labels"))
+        for priority in (engine.priority for engine in registry.engines_by_quota()):
+            name = None if priority is None else labels.get(priority.label)
+            for found in () if priority is None or not name else trees.get((priority.kind[1], ""), ()):
+                if found["metadata"].get("name") == name:
+                    return int(found.get("value") or 0)
         snapshot = ClusterSnapshot(self.view.store, self.view.around)
         return max((snapshot.priority(part.shape) or 0 for part in one.parts), default=0)
 

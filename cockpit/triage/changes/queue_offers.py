@@ -21,8 +21,8 @@ from cockpit.model.record import Kind, condition
 from cockpit.triage.changes.in_line import turn_of
 from cockpit.triage.changes.job_edits import (
     DROPS,
+    edit_each,
     edit_offer,
-    in_each,
     own_object,
     smaller_for_quota,
     toleration,
@@ -35,6 +35,7 @@ from cockpit.triage.changes.offer import (
     ChangeOffer,
     ChangeOffers,
     Desk,
+    Records,
     amount_text,
     made,
 )
@@ -133,18 +134,9 @@ def other_queues(desk: Desk) -> ChangeOffers:
     for one in sorted(locals_.values(), key=lambda each: each.key):
         if one.namespace == desk.wanted.namespace and one.name != desk.wanted.queue:
             words = f"queue {short(one.name)} instead of {short(desk.wanted.queue)}"
-            command = (desk.name, "--queue", one.name)
-            target = Subject("queue", one.namespace, one.name)
-            yield made(
-                desk,
-                OWN_LINE,
-                "other_queue",
-                words,
-                command,
-                verb="job.prioritise",
-                target=target,
-                queue=one.name,
-            )
+            command, kind = (desk.name, "--queue", one.name), "other_queue"
+            then: dict[str, Any] = {"target": Subject("queue", one.namespace, one.name), "queue": one.name}
+            yield made(desk, OWN_LINE, kind, words, command, verb="job.prioritise", **then)
 
 
 def _raised(desk: Desk) -> ChangeOffers:
@@ -235,12 +227,11 @@ def by_engine(desk: Desk, blocker: Finding) -> ChangeOffers:
 def flavor_for_it(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The job tolerates the flavor's taint or drops its selector, or the queue covers the resource."""
     if taint := blocker.fact("taint"):
-        found = in_each(desk, lambda place: toleration(place, taint))
-        yield from edit_offer(desk, OWN_LINE + 2, "tolerate", f"tolerating the taint {taint}", found)
+        words, cost = f"tolerating the taint {taint}", OWN_LINE + 2
+        yield from edit_each(desk, cost, "tolerate", words, lambda place: toleration(place, taint))
     if selector := blocker.fact("selector"):
-        found = in_each(desk, lambda place: DROPS["drop_selector"](place, selector))
-        words = f"without the node selector {selector}"
-        yield from edit_offer(desk, OWN_LINE + 4, "drop_selector", words, found)
+        words, drop = f"without the node selector {selector}", DROPS["drop_selector"]
+        yield from edit_each(desk, OWN_LINE + 4, "drop_selector", words, lambda place: drop(place, selector))
     yield from by_engine(desk, blocker)
 
 
@@ -261,25 +252,22 @@ def past_the_head(desk: Desk, blocker: Finding) -> ChangeOffers:
     head = _other(blocker.fact("head"))
     if head is not None:
         waits = registry.workload_of(job_of(head, desk.view), desk.view.store)
-        yield made(
-            desk,
-            OTHERS,
-            "suspend",
-            f"suspend {short(head.key)}, which is first in line",
-            (head.key,),
-            verb="job.suspend",
-            target=head,
-            records=() if waits is None else ((Kind.WORKLOAD, replace(waits, is_active=False)),),
-        )
+        records = () if waits is None else ((Kind.WORKLOAD, replace(waits, is_active=False)),)
+        yield _suspended(desk, head, "which is first in line", records)
     yield from by_engine(desk, blocker)
+
+
+def _suspended(desk: Desk, job: Subject, why: str, records: Records) -> ChangeOffer:
+    words = f"suspend {short(job.key)}, {why}"
+    then: dict[str, Any] = {"records": records} if records else {}
+    return made(desk, OTHERS, "suspend", words, (job.key,), verb="job.suspend", target=job, **then)
 
 
 def without_the_one_before(desk: Desk, blocker: Finding) -> ChangeOffers:
     """The job whose pods do not become ready, for which all others wait, is suspended."""
     other = _other(blocker.fact("other"))
     if other is not None:
-        words = f"suspend {short(other.key)}, whose pods are not ready"
-        yield made(desk, OTHERS, "suspend", words, (other.key,), verb="job.suspend", target=other)
+        yield _suspended(desk, other, "whose pods are not ready", ())
 
 
 def group_of_its_size(desk: Desk, blocker: Finding) -> ChangeOffers:
@@ -296,20 +284,14 @@ def group_of_its_size(desk: Desk, blocker: Finding) -> ChangeOffers:
     group: PodGroup | None = desk.view.store.by_key(Kind.POD_GROUP, f"{space}/{name}")
     target = Subject("gang", space, name)
     if group is None:
-        metadata = {"name": name, "namespace": space}
-        manifest = {
-            "apiVersion": groups.api_version,
-            "kind": "PodGroup",
-            "metadata": metadata,
-            "spec": wanted,
-        }
+        manifest = {"apiVersion": groups.api_version, "kind": "PodGroup", "spec": wanted}
+        manifest["metadata"] = {"name": name, "namespace": space}
         words = f"create pod group {short(name)} of {len(pods)} in {short(space)}"
         yield made(desk, FREE + 2, "create", words, applied(manifest), target=target)
     elif group.min_member is not None and group.min_member > len(pods) and groups.minimum:
         resource = f"podgroups.{group.api_version.rpartition('/')[0]}"
-        words = (
-            f"let group {short(name)} start with {counted(len(pods), 'pod')} instead of {group.min_member}"
-        )
+        fewer = f"{counted(len(pods), 'pod')} instead of {group.min_member}"
+        words = f"let group {short(name)} start with {fewer}"
         command = merge_patch((resource, name, "-n", space), {"spec": {groups.minimum: len(pods)}})
         yield made(desk, OWN_LINE, "smaller_group", words, command, target=target)
 

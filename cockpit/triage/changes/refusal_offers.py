@@ -2,6 +2,7 @@
 line, another name, a class that is created, a label of the namespace, more of a ResourceQuota."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from cockpit.catalogue.cause import Cause
@@ -19,6 +20,8 @@ from cockpit.model.finding import Finding, Subject
 from cockpit.model.record import Kind
 from cockpit.triage.changes.job_edits import (
     PodSpecPlace,
+    added,
+    edit_each,
     edit_offer,
     fewer_gpus,
     field_removed,
@@ -42,6 +45,7 @@ from cockpit.triage.changes.offer import (
     made,
 )
 from cockpit.triage.context import Tree
+from cockpit.triage.room import amount_words
 
 _LONGEST_NAME: Final = 40
 """Leaves room for what controllers put behind it: 63 in all."""
@@ -64,17 +68,14 @@ def limits_stated(desk: Desk, blocker: Finding) -> ChangeOffers:
                 if other is None or resource in (held.get(side) or {}):
                     continue
                 if side in held:
-                    yield _add(f"{pointer}/resources/{side}{pointed(resource)}", other)
+                    yield added(f"{pointer}/resources/{side}{pointed(resource)}", other)
                 else:
-                    yield _add(f"{pointer}/resources/{side}", {resource: other})
+                    yield added(f"{pointer}/resources/{side}", {resource: other})
 
     found = in_each(desk, lines)
     if not _within(quota, fields, found, desk):
         return
-    amounts = " and ".join(
-        f"{field} {one['value'] if isinstance(one['value'], str) else next(iter(one['value'].values()))}"
-        for field, one in zip(fields, found, strict=False)
-    )
+    amounts = " and ".join(f"{field} {_stated(one)}" for field, one in zip(fields, found, strict=False))
     yield from edit_offer(desk, OWN_LINE, "state_limits", f"with {amounts}", found)
 
 
@@ -83,15 +84,15 @@ def _within(quota: Mapping[str, Any], fields: list[str], found: list[Operation],
     members = sum(one.count for one in desk.wanted.parts)
     hard, used = quota["spec"]["hard"], (quota.get("status") or {}).get("used") or {}
     for field, one in zip(fields, found, strict=False):
-        text = one["value"] if isinstance(one["value"], str) else next(iter(one["value"].values()))
-        asked = parse_quantity(text) * members
+        asked = parse_quantity(_stated(one)) * members
         if asked > parse_quantity(hard[field]) - parse_quantity(used.get(field, "0")):
             return False
     return bool(found)
 
 
-def _add(path: str, value: Any) -> Operation:
-    return {"op": "add", "path": path, "value": value}
+def _stated(one: Operation) -> str:
+    value = one["value"]
+    return value if isinstance(value, str) else str(next(iter(value.values())))
 
 
 def within_range(desk: Desk, blocker: Finding) -> ChangeOffers:
@@ -99,10 +100,12 @@ def within_range(desk: Desk, blocker: Finding) -> ChangeOffers:
     resource, bound, asked = (blocker.fact(one) for one in ("resource", "bound", "asked"))
     if not resource or not bound or blocker.fact("whom") not in ("Container", "Pod"):
         return
-    found = in_each(desk, lambda place: other_request(place, resource, bound))
     unit = resource_word(resource, 1 if bound == "1" else 2)
-    words = f"with {bound} {unit} instead of {asked}"
-    yield from edit_offer(desk, OWN_SIZE, "within_range", words, found)
+    words, lines = (
+        f"with {bound} {unit} instead of {asked}",
+        partial(other_request, resource=resource, amount=bound),
+    )
+    yield from edit_each(desk, OWN_SIZE, "within_range", words, lines)
 
 
 def laxer_namespace(desk: Desk, blocker: Finding) -> ChangeOffers:
@@ -182,9 +185,9 @@ def other_name(desk: Desk, blocker: Finding) -> ChangeOffers:
 
 def usual_scheduler(desk: Desk, blocker: Finding) -> ChangeOffers:
     """Placed by the scheduler that is there."""
-    found = in_each(desk, lambda place: field_removed(place, "schedulerName"))
     words = f"for the default scheduler instead of {short(blocker.fact('scheduler'))}"
-    yield from edit_offer(desk, OWN_LINE, "usual_scheduler", words, found)
+    lines = partial(field_removed, field="schedulerName")
+    yield from edit_each(desk, OWN_LINE, "usual_scheduler", words, lines)
 
 
 def without_gate(desk: Desk, blocker: Finding) -> ChangeOffers:
@@ -198,9 +201,11 @@ def without_gate(desk: Desk, blocker: Finding) -> ChangeOffers:
         command = json_patch(where, {"op": "remove", "path": "/spec/schedulingGates"})
         words = f"without the scheduling gate {short(gate)}, if its owner agrees"
         yield made(desk, OWN_LINE, "drop_gate", words, command)
-    found = in_each(desk, lambda place: field_removed(place, "schedulingGates"))
-    words = f"without the scheduling gate {short(gate)}"
-    yield from edit_offer(desk, OWN_LINE + 1, "drop_gate", words, found)
+    words, lines = (
+        f"without the scheduling gate {short(gate)}",
+        partial(field_removed, field="schedulingGates"),
+    )
+    yield from edit_each(desk, OWN_LINE + 1, "drop_gate", words, lines)
 
 
 def offered_resource(desk: Desk, blocker: Finding) -> ChangeOffers:
@@ -210,12 +215,9 @@ def offered_resource(desk: Desk, blocker: Finding) -> ChangeOffers:
     offered = {name for node in nodes for name, count in node.allocatable if count and is_gpu_resource(name)}
     for after in sorted(offered - {before}):
         amount = max((dict(part.shape.requests).get(before, 0) for part in desk.wanted.parts), default=0)
-        found = in_each(
-            desk,
-            lambda place, after=after, amount=amount: other_resource(place, before, after, str(amount)),  # type: ignore[misc]
-        )
+        lines = partial(other_resource, before=before, after=after, amount=str(amount))
         words = f"with {amount} {after} instead of {before}"
-        yield from edit_offer(desk, OWN_LINE, "other_resource", words, found)
+        yield from edit_each(desk, OWN_LINE, "other_resource", words, lines)
 
 
 def less_besides(desk: Desk, blocker: Finding) -> ChangeOffers:
@@ -233,18 +235,16 @@ def less_besides(desk: Desk, blocker: Finding) -> ChangeOffers:
         less = {name: _rounded(name, free[name]) for name, each in asked.items() if free[name] < each}
         if less and all(less.values()) and (not best or sorted(less.items()) > sorted(best.items())):
             best = less
-    found = in_each(
-        desk,
-        lambda place: [
-            operation
-            for name, amount in best.items()
-            for operation in other_request(place, name, _quantity(name, amount))
-        ],
-    )
     words = " and ".join(
-        f"{_shown(name, amount)} instead of {_shown(name, asked[name])}" for name, amount in best.items()
+        f"{amount_words(name, amount)} instead of {amount_words(name, asked[name])}"
+        for name, amount in best.items()
     )
-    yield from edit_offer(desk, OWN_SIZE, "ask_less", f"with {words}", found)
+
+    def lines(place: PodSpecPlace) -> Iterator[Operation]:
+        for name, amount in best.items():
+            yield from other_request(place, name, _quantity(name, amount))
+
+    yield from edit_each(desk, OWN_SIZE, "ask_less", f"with {words}", lines)
 
 
 _GIB: Final = 1 << 30
@@ -260,14 +260,6 @@ def _quantity(resource: str, amount: int) -> str:
     if resource == "cpu":
         return str(amount // 1000)
     return f"{amount // _GIB}Gi" if resource == "memory" else str(amount)
-
-
-def _shown(resource: str, amount: int) -> str:
-    if resource == "cpu":
-        return f"{amount / 1000:g} CPU"
-    if resource == "memory" or resource.startswith("hugepages-"):
-        return f"{amount / _GIB:g} GiB of {resource}"
-    return f"{amount} {resource_word(resource, amount)}"
 
 
 _REQUESTS: Final = "requests."
@@ -340,7 +332,7 @@ def _more(desk: Desk, quotas: Sequence[Tree], short_of: Sequence[Lack], *, spare
     needed = {one.line: one.hard + one.asked - one.left for one in short_of}
     hard = {one.line: f"{needed[one.line]}{'m' * (one.resource == 'cpu')}" for one in short_of}
     words = " and ".join(
-        f"from {amount_text(one.resource, one.hard)} to {_whole_amount(one.resource, needed[one.line])}"
+        f"from {amount_text(one.resource, one.hard)} to {amount_words(one.resource, needed[one.line])}"
         for one in short_of
     )
     tree = next(one for one in quotas if one["metadata"]["name"] == lack.quota)
@@ -355,11 +347,6 @@ def _more(desk: Desk, quotas: Sequence[Tree], short_of: Sequence[Lack], *, spare
         target=Subject("quota", space, lack.quota),
         trees=({**tree, "kind": "ResourceQuota", "spec": spec},),
     )
-
-
-def _whole_amount(resource: str, amount: int) -> str:
-    of = " of" if resource == "memory" else ""
-    return f"{amount_text(resource, amount)}{of} {resource_word(resource)}"
 
 
 def _less(desk: Desk, quotas: Sequence[Mapping[str, Any]], lack: Lack) -> ChangeOffers:

@@ -2,7 +2,7 @@
 asked again. Where none does, what removes the first blocker, with what comes next. Pods that have their node
 and do not run, or have ended: nothing but making what they name, or making them anew, helps."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
@@ -17,7 +17,7 @@ from cockpit.gangs.wording import short
 from cockpit.jobs.planned import planned_gang
 from cockpit.k8s.json_patch import Operation, edited
 from cockpit.model.finding import Change, Finding, Subject
-from cockpit.model.job import JobState
+from cockpit.model.job import Job, JobState
 from cockpit.model.listing import listing
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
@@ -53,18 +53,12 @@ def of_begun(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
 def _object_made(verdict: Finding) -> tuple[Change, ...]:
     """Where a pod has its node nothing else is needed: its kubelet tries again."""
     kind, name, space = verdict.fact("kind").lower(), verdict.fact("object"), verdict.subject.namespace
-    words = _CREATED.get(kind)
-    if words is None or not name:
+    made = _CREATED.get(kind)
+    if made is None or not name:
         return ()
-    return (
-        Change(
-            kind="create",
-            words=f"create {kind} {short(name)} in {short(space)}, with what the container reads",
-            command=("kubectl", *words, name, "-n", space),
-            is_checked=True,
-            target=Subject(kind, space, name),
-        ),
-    )
+    words = f"create {kind} {short(name)} in {short(space)}, with what the container reads"
+    command, target = ("kubectl", *made, name, "-n", space), Subject(kind, space, name)
+    return (Change(kind="create", words=words, command=command, is_checked=True, target=target),)
 
 
 def _tree(subject: Subject, view: ClusterView) -> Tree | None:
@@ -90,16 +84,18 @@ def _anew(
     )
     if not then.parts or not then.starts(view.store):
         return ()
+    return (replace(_edited(verdict, job, tree, operations), kind="made_anew", words=words, is_checked=True),)
+
+
+def _edited(verdict: Finding, job: Job | None, tree: Tree, operations: tuple[Operation, ...]) -> Change:
+    """The job recreated without what its queue wrote into it, and with the operations done."""
     name = verdict.subject.key if job is None else f"{job.namespace}/{job.name}"
-    return (
-        Change(
-            kind="made_anew",
-            words=words,
-            verb=verb_of_edit(tree),
-            command=edit_command(tree, operations, name),
-            is_checked=True,
-            target=verdict.subject,
-        ),
+    return Change(
+        kind="recreate",
+        words="recreated without what its queue wrote into it",
+        verb=verb_of_edit(tree),
+        command=edit_command(tree, operations, name),
+        target=verdict.subject,
     )
 
 
@@ -108,14 +104,7 @@ def _recreated(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
     found, job = _tree(verdict.subject, view), job_of(verdict.subject, view)
     if found is None or job is None:
         return ()
-    change = Change(
-        kind="recreate",
-        words="recreated without what its queue wrote into it",
-        verb=verb_of_edit(found),
-        command=edit_command(found, (), f"{job.namespace}/{job.name}"),
-        target=verdict.subject,
-    )
-    written = authored(found, job, view)
+    change, written = _edited(verdict, job, found, ()), authored(found, job, view)
     parts = planned_gang(written, job.namespace)
     if not parts:
         return (change,)
@@ -277,9 +266,7 @@ def _candidates(desk: Desk) -> ChangeOffers:
 
 def _mending(desk: Desk) -> ChangeOffers:
     for one in desk.blockers:
-        mend: Callable[[Desk, Finding], ChangeOffers] | None = REFUSALS.get(one.cause) or ADMISSIONS.get(
-            one.cause
-        )
+        mend = REFUSALS.get(one.cause) or ADMISSIONS.get(one.cause)
         for offer in () if mend is None else mend(desk, one):
             yield offer._replace(mends=one.cause)
 
@@ -370,14 +357,10 @@ def _first_steps(desk: Desk) -> Iterator[Change]:
     kinds: set[str] = set()
     for offer in _firsts(desk, offers):
         left = next(left_after(desk, offer, waiting), None)
-        if (
-            before is not None
-            and left is not None
-            and left.cause != before.cause
-            and offer.change.kind not in kinds
-        ):
-            kinds.add(offer.change.kind)
-            yield replace(offer.change, leaves=left.sentence)
+        if before is None or left is None or left.cause == before.cause or offer.change.kind in kinds:
+            continue
+        kinds.add(offer.change.kind)
+        yield replace(offer.change, leaves=left.sentence)
 
 
 def _together(route: Route) -> Change:
@@ -397,13 +380,13 @@ def _together(route: Route) -> Change:
         return replace(steps[0], is_checked=True)
     commands = [one.command for one in steps if one.command]
     command = tuple(chain.from_iterable(("&&", *one) for one in commands))[1:]
-    return Change(
+    return replace(
+        steps[0],
         kind=" ".join(one.kind for one in steps),
         words=", then ".join(one.words for one in steps),
         verb=steps[0].verb if len(commands) == 1 else "",
         command=command,
         is_checked=True,
-        target=steps[0].target,
         steps=tuple(chain.from_iterable(one.steps or (one,) for one in steps)),
     )
 
@@ -414,27 +397,19 @@ _KEEPS_FAILED = ("MPIJob",)
 
 def claims(desk: Desk) -> ChangeOffers:
     """Claims of its pods that do not exist. Any volume does: where it will lie is the choice of its maker."""
-    known, space = desk.view.around.claims, desk.wanted.namespace
-    names = sorted(
-        {name for one in desk.wanted.parts for name in one.shape.claims if name not in (known or {})}
-    )
-    if known is None or not names:
+    around, space = desk.view.around, desk.wanted.namespace
+    asked = {name for one in desk.wanted.parts for name in one.shape.claims}
+    names = sorted(asked - (around.claims or {}).keys())
+    if around.claims is None or not names:
         return
     bound = {name: Claim(name, volume=f"for {name}", is_bound=True) for name in names}
-    volumes = {one.volume: Volume(one.volume) for one in bound.values()}
-    around = replace(
-        desk.view.around, claims={**known, **bound}, volumes={**(desk.view.around.volumes or {}), **volumes}
-    )
-    words = " and ".join(short(name) for name in names)
-    yield made(
-        desk,
-        FREE + len(names),
-        "create",
-        f"create claim{'s' * (len(names) != 1)} {words} in {short(space)}",
-        ("kubectl", "apply", "-n", space, "-f", f"{names[0]}.yaml"),
-        target=Subject("claim", space, names[0]),
-        around=around,
-    )
+    volumes = {**(around.volumes or {}), **{one.volume: Volume(one.volume) for one in bound.values()}}
+    after = replace(around, claims={**around.claims, **bound}, volumes=volumes)
+    listed = " and ".join(short(name) for name in names)
+    words = f"create claim{'s' * (len(names) != 1)} {listed} in {short(space)}"
+    command = ("kubectl", "apply", "-n", space, "-f", f"{names[0]}.yaml")
+    target = Subject("claim", space, names[0])
+    yield made(desk, FREE + len(names), "create", words, command, target=target, around=after)
 
 
 def failed_worker(subject: Subject, view: ClusterView) -> tuple[Change, ...]:
@@ -455,12 +430,7 @@ def failed_worker(subject: Subject, view: ClusterView) -> tuple[Change, ...]:
         return ()
     names = [pod.name for pod in failed]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return (
-        Change(
-            kind="delete_worker",
-            words=f"delete the failed worker {short(names[0])}{more}: a new one takes its place",
-            command=("kubectl", "delete", "pod", *names, "-n", job.namespace),
-            is_checked=True,
-            target=Subject("pod", job.namespace, names[0]),
-        ),
-    )
+    words = f"delete the failed worker {short(names[0])}{more}: a new one takes its place"
+    command = ("kubectl", "delete", "pod", *names, "-n", job.namespace)
+    target = Subject("pod", job.namespace, names[0])
+    return (Change(kind="delete_worker", words=words, command=command, is_checked=True, target=target),)

@@ -9,8 +9,7 @@ from cockpit.catalogue.cause import Cause
 from cockpit.jobs.index import JobIndex
 from cockpit.model.finding import Finding, Subject
 from cockpit.store.store import Store
-from cockpit.triage.alike_rows import FEW, MANY, AlikeRows
-from cockpit.triage.attention import needs_human
+from cockpit.triage.attention import FEW, MANY, AlikeRows, needs_human
 from cockpit.triage.verdicts import Verdicts
 from tests.bench.fleets import FLEETS, NOW
 
