@@ -227,16 +227,8 @@ def _row(cause: Cause, gate: Gate, columns: Mapping[str, Any]) -> CatalogueRow:
     return CatalogueRow(cause=cause, gate=gate, wordings=wordings, **others)
 
 
-_UNKNOWN: Final = CatalogueRow(
-    cause="",
-    gate=None,
-    where="",
-    meaning="",
-    remedy="",
-    mender=Mender.ADMIN,
-    permanence=Permanence.PASSES,
-    source="",
-)
+_NOTHING: Final[dict[str, Any]] = dict.fromkeys(("cause", "where", "meaning", "remedy", "source"), "")
+_UNKNOWN: Final = CatalogueRow(**_NOTHING, gate=None, mender=Mender.ADMIN, permanence=Permanence.PASSES)
 
 
 class Understood(NamedTuple):

@@ -1,8 +1,8 @@
 """How long a command waits for the cluster in all: `--timeout`, over all its requests."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -16,11 +16,18 @@ _limit: ContextVar[asyncio.Timeout | None] = ContextVar("limit", default=None)
 
 async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     """What `work` answers. Raises NoConnection where it waits longer, unless `wait_on` was called in it."""
+    async with limited(seconds):
+        return await work
+
+
+@asynccontextmanager
+async def limited(seconds: float) -> AsyncIterator[None]:
+    """The same around a block."""
     try:
         async with asyncio.timeout(seconds + _MARGIN_SECONDS) as limit:
             token = _limit.set(limit)
             try:
-                return await work
+                yield
             finally:
                 _limit.reset(token)
     except TimeoutError:

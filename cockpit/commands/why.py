@@ -19,7 +19,7 @@ from cockpit.commands.attached import attached
 from cockpit.commands.get import NEEDS
 from cockpit.commands.left_over import read_left_over
 from cockpit.commands.output import note, plain, put, tree_text
-from cockpit.commands.patience import within
+from cockpit.commands.patience import limited
 from cockpit.commands.report import write_report
 from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
 from cockpit.daemon_thread import apart
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if kind_named(word).subject in _OF_NODES:
         options.all_namespaces, options.namespace = True, ""
     chosen = attach_options(options, settings_in_force())
-    return asyncio.run(within(options.timeout, _run((word, name), options, chosen, SystemClock())))
+    return asyncio.run(_run((word, name), options, chosen, SystemClock()))
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -72,7 +72,7 @@ def _explain(options: argparse.Namespace) -> int:
 async def _run(
     named: tuple[str, str], options: argparse.Namespace, chosen: AttachOptions, clock: Clock
 ) -> int:
-    async with attached(chosen, clock) as live:
+    async with limited(options.timeout), attached(chosen, clock) as live:
         needs = _needs(kind := kind_named(named[0]).subject)
         notes = await live.settle(needs, options.timeout, with_gpus=kind != "queue")
         await _discover(live.attachment)

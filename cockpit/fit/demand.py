@@ -74,7 +74,7 @@ def parts_of_sets(sets: Iterable[PodSet], namespace: str) -> Iterator[Part]:
 
 
 def alike_parts(pods: Sequence[Pod], shapes: Iterable[Shape]) -> tuple[Part, ...]:
-    """Pods that ask for the same, whatever labels tell them apart."""
+    """Pods that ask for the same; labels that only tell them apart do not count."""
     counts: Counter[tuple[str, Shape]] = Counter()
     for pod, shape in zip(pods, shapes, strict=True):
         minds = shape.spreads or shape.keeps_away or shape.near

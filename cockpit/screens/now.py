@@ -30,8 +30,8 @@ from cockpit.screens.since_left import SinceLeftScreen
 from cockpit.services.problems import is_settled
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
+from cockpit.triage.attention import BROKEN_OFF
 from cockpit.triage.judgement import quiet
-from cockpit.triage.left_over import BROKEN_OFF
 from cockpit.triage.troubles import Trouble
 from cockpit.views import heatmap
 from cockpit.views import now as view

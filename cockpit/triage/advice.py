@@ -33,29 +33,20 @@ def drains(subject: Subject, view: ClusterView) -> tuple[Change, ...]:
     found: list[Change] = []
     for name in list(dict.fromkeys(_nodes_under(subject, view)))[:_MOST_NODES]:
         one: Node | None = view.store.by_key(Kind.NODE, name)
-        broken = (
-            None
-            if one is None or not _has_work(one, view)
-            else node_walk.judge(one, view.store, view.now_seconds)
-        )
-        if broken is not None and (why := broken.sentence):
-            found += (
-                _drain(name, f"after its jobs ({why})", "--after-job"),
-                _drain(name, "now: the plan names every job that breaks"),
-            )
+        has_work = one is not None and _has_work(one, view)
+        broken = node_walk.judge(one, view.store, view.now_seconds) if one is not None and has_work else None
+        if broken is not None and broken.sentence:
+            found.append(_drain(name, f"after its jobs ({broken.sentence})", "--after-job"))
+            found.append(_drain(name, "now: the plan names every job that breaks"))
     return tuple(found)
 
 
 def _drain(name: str, how: str, *more: str) -> Change:
     # what nobody makes again and what is scratch goes too, as by the key: the plan lists both
     options = (*more, "--force", "--delete-emptydir-data")
-    return Change(
-        kind="drain_node_after" if more else "drain_node",
-        words=f"drain node {short(name)} {how}",
-        verb="node.drain",
-        command=cockpit("node.drain", name, *options),
-        target=node(name),
-    )
+    kind, words = "drain_node_after" if more else "drain_node", f"drain node {short(name)} {how}"
+    command = cockpit("node.drain", name, *options)
+    return Change(kind=kind, words=words, verb="node.drain", command=command, target=node(name))
 
 
 def _has_work(one: Node, view: ClusterView) -> bool:
@@ -84,9 +75,8 @@ def advised(verdict: Finding, view: ClusterView) -> Finding:
     job = job_behind(verdict.subject, view)
     is_waiting = verdict.subject.kind in ("job", "gang", "pod") and verdict.is_trouble
     if not is_waiting or (job is not None and job.state in JobState.ENDED):
-        ran = verdict.cause == Cause.DEADLINE or is_a(
-            verdict.cause, Trait.FINAL
-        )  # it can be made to run again
+        # it can be made to run again
+        ran = verdict.cause == Cause.DEADLINE or is_a(verdict.cause, Trait.FINAL)
         grows = _growing(verdict.subject, view) if verdict.subject.kind == "pool" else ()
         changes = grows or (changes_for(verdict, view) if ran else drains(verdict.subject, view))
         return replace(verdict, changes=changes) if changes else verdict

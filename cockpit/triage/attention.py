@@ -1,13 +1,14 @@
 """What needs a human now: one ranked list over jobs, nodes and streams, a row for each root or for many that
 are alike, kept from look to look: what moved is judged at once, the rest in turn.
 
-A row of a job is made again by whatever moves it (`JobReader.moved_since`), so its finding is, too. What
+A row of a job is made again by all that moves it (`JobReader.moved_since`), so its finding is, too. What
 rests on the time, on the room of nodes or on samples has its turn: each of up to `TURNS` jobs and as many
 nodes at every look, of more half as many, first those that tell of a root, then those that were looked at
 longest ago.
 """
 
 from collections.abc import Iterable, Iterator, Sized
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
 
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from cockpit.catalogue import row_of
 from cockpit.gangs.sentence import counted, one_line
 from cockpit.model.batch import Phase, StreamStatus
+from cockpit.model.broken_write import BrokenWrite
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.job import Job
 from cockpit.model.job_reader import JobReader
@@ -27,7 +29,7 @@ from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry as pool_owners
 from cockpit.triage.judgement import qualified
-from cockpit.triage.left_over import broken_findings, marked_nodes
+from cockpit.triage.node_signs import marked_nodes
 from cockpit.triage.now_findings import (
     WAITING_SECONDS,
     NodeReads,
@@ -40,6 +42,8 @@ from cockpit.triage.remedies import LIST, KeyRemedy
 from cockpit.triage.roots import RootGroups, job_of_root, membership
 from cockpit.triage.verdicts import RIPE_SECONDS, Verdicts
 
+BROKEN_OFF: Final = "write-broken-off"
+ACKNOWLEDGE: Final = KeyRemedy("acknowledge", "a", "acknowledge")
 UNKNOWN_AGE_SECONDS = 3_600.0
 """How old a trouble is taken to be of which nothing tells since when it is there."""
 
@@ -102,6 +106,30 @@ def _row(subject: Subject, sentence: str, since: float | None, remedy: str, *, f
         remedies=(KeyRemedy(remedy),),
         since_seconds=since,
     )
+
+
+def broken_findings(writes: Iterable[BrokenWrite]) -> Iterator[Finding]:
+    """A row for each write that was begun and not ended."""
+    for write in writes:
+        key = f"{write.audit_id}/{write.method}{write.path}"
+        yield Finding(
+            subject=Subject("write", "", f"{write.verb} {write.target}"),
+            finding=BROKEN_OFF,
+            row=key,
+            is_bad=write.effect not in ("applied", "not applied") or write.is_between,
+            sentence=one_line(_sentence(write)),
+            remedies=(ACKNOWLEDGE,),
+            since_seconds=write.at_seconds,
+        )
+
+
+def _sentence(write: BrokenWrite) -> str:
+    begun = f"begun {datetime.fromtimestamp(write.at_seconds, UTC).strftime('%d %b %H:%M')} UTC, broken off"
+    if write.is_between:
+        return f"{begun} after {write.done} of {write.calls} calls: the rest was not sent"
+    more = f"; {write.done} of {write.calls} calls before it done" if write.calls > 1 else ""
+    why = f": {write.why}" if write.why else ""
+    return f"{begun}: {write.effect}{why}{more}"
 
 
 def _owner_findings(store: StoreReader) -> Iterator[Finding]:

@@ -22,8 +22,8 @@ from cockpit.triage.idle_jobs import idle_words, mark_words
 from cockpit.triage.judgement import finished, is_up, judged, not_found, nothing_seen, qualified
 from cockpit.triage.placing import unplaced
 from cockpit.triage.pool_walk import of_pool, of_queue
+from cockpit.triage.recurrence import job_since, pod_since
 from cockpit.triage.roots import with_root
-from cockpit.triage.waiting_since import job_since, pod_since
 from cockpit.triage.wanted import wanted_of
 
 

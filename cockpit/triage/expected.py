@@ -130,11 +130,8 @@ def _sizes(moment: Moment) -> list[int]:
 
 
 def _from(moment: Moment, times: "_Times") -> str:
-    running = len(moment.holders)
-    told = f"from {running} running job{'s' * (running != 1)}"
-    if times.all:
-        told += f" and {len(times.all)} past run{'s' * (len(times.all) != 1)}"
-    return told
+    told = f"from {counted(len(moment.holders), 'running job')}"
+    return told + (f" and {counted(len(times.all), 'past run')}" if times.all else "")
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

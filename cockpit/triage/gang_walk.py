@@ -287,14 +287,11 @@ def _others(walk: Walk, resource: str) -> Iterator[tuple[str, list[Pod], list[Po
 
 
 def _drafted(name: str, held: Sequence[Pod], unbound: Sequence[Pod], other: str) -> Finding:
-    gpus = sum(pod.gpus_allocated for pod in held)
-    return tell(
-        Cause.HALF_PLACED,
-        {"gpus": counted(gpus, "GPU"), "other": other},
-        *(of_pod(pod, "PodScheduled", pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2]),
-        also=(Cause.GPUS_SHORT,),
-        root=Subject("jobs", "", " and ".join(sorted((name, other)))),
-    )
+    names = {"gpus": counted(sum(pod.gpus_allocated for pod in held), "GPU"), "other": other}
+    texts = ((pod, pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2])
+    said = (of_pod(pod, "PodScheduled", text) for pod, text in texts)
+    root = Subject("jobs", "", " and ".join(sorted((name, other))))
+    return tell(Cause.HALF_PLACED, names, *said, also=(Cause.GPUS_SHORT,), root=root)
 
 
 def why_not_grown(growth: SliceGrowth, store: StoreReader) -> Finding:

@@ -1,15 +1,16 @@
-"""What is worth knowing of a node that is not broken: the cloud takes it back, its drain is blocked, its
-cards are slowed down or have fallen silent. No row of the catalogue: none of it keeps a job from starting."""
+"""What is worth knowing of a node that is not broken: the cloud takes it back, its drain is blocked, a
+session that broke off left marks, its cards are slow or silent. None of it keeps a job from starting."""
 
 from collections.abc import Iterator, Mapping
 from statistics import median
+from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
 from cockpit.catalogue import Mender
 from cockpit.fit.scheduling_context import Budget
 from cockpit.gangs.draft import draft
-from cockpit.gangs.sentence import counted
+from cockpit.gangs.sentence import counted, listed
 from cockpit.k8s.labels import RECLAIM_TAINTS
 from cockpit.k8s.selectors import selects
 from cockpit.model.event import Event
@@ -17,19 +18,24 @@ from cockpit.model.finding import Evidence, Finding
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
+from cockpit.model.pool import Machine
 from cockpit.model.quantity import Absent
-from cockpit.model.record import Kind
+from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.model.throttle import WARM_CELSIUS
 from cockpit.model.throttle import sentence as sentence_of
+from cockpit.pools.drain_mark import mark_of, still_there
+from cockpit.pools.idle import RECLAIM, RECLAIM_AT
+from cockpit.pools.idle import is_tainted as is_closed_for_removal
+from cockpit.pools.index import pool_keyed, pools_of
+from cockpit.pools.registry import marking_machines
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage.judgement import of_event, of_pod
-from cockpit.triage.left_over import LEFT, left_on_node
 from cockpit.triage.on_demand import left_on
 from cockpit.triage.recurrence import LASTS_SECONDS, of_card
 
-RECLAIMED, BLOCKED, HOT, SILENT = "reclaimed", "drain-blocked", "hot", "silent"
+RECLAIMED, LEFT, BLOCKED, HOT, SILENT = "reclaimed", "left-over", "drain-blocked", "hot", "silent"
 """The signs, as the fact "sign" names them."""
 
 SIGN_REMEDIES = {
@@ -43,6 +49,8 @@ SIGN_REMEDIES = {
 
 BUSY_RATIO = 0.5
 SLOW_RATIO = 0.8
+LEFT_SECONDS = 600.0
+"""Marks that are younger may be of a removal on its way: the Lease of its pool lasts as long."""
 NEWS_SECONDS = 900.0
 """An event is a sign for so long; who emits it says it again well before."""
 
@@ -214,3 +222,84 @@ def _slow_by_heat(cards: tuple[Gpu, ...], store: StoreReader) -> str:
             clock = f"{_clock(card) / 1e6:.0f} MHz where its neighbours run at {usual / 1e6:.0f}"
             return f"GPU {card.index} at {_celsius(card):.0f}°C is slowed down, most likely by heat: {clock}"
     return ""
+
+
+# ---- what sessions that were broken off left on nodes and machines
+
+
+def marked_nodes(store: StoreReader) -> frozenset[str]:
+    """Nodes whose machines have our mark to go before others."""
+    revision, kept = store.revision_of(Kind.MACHINE), _MARKED.get(store)
+    if kept is None or kept[0] != revision:
+        kept = _MARKED[store] = revision, _marked_nodes(store)
+    return kept[1]
+
+
+_MARKED: WeakKeyDictionary[StoreReader, tuple[int, frozenset[str]]] = WeakKeyDictionary()
+"""Of each store, as its machines last moved."""
+
+
+def _marked_nodes(store: StoreReader) -> frozenset[str]:
+    return frozenset(
+        machine.node
+        for machine in store.records(Kind.MACHINE).values()
+        if machine.node and machine.annotations and _is_ours(machine)
+    )
+
+
+def _is_ours(machine: Machine) -> bool:
+    return any(owner.unmark_calls(machine) for owner in marking_machines())
+
+
+def left_on_node(
+    node: Node, store: StoreReader, now_seconds: float, ended_drains: frozenset[str] = frozenset()
+) -> Finding | None:
+    """What a removal or a drain that did not go on left on the node, None where it left nothing."""
+    if node.deleting_seconds is not None:
+        return None
+    return _of_removal(node, store, now_seconds) or _of_drain(node, store, ended_drains)
+
+
+def _of_removal(node: Node, store: StoreReader, now_seconds: float) -> Finding | None:
+    mark = label(node.annotations, RECLAIM)
+    is_marked_machine = node.name in marked_nodes(store)
+    is_closed = is_closed_for_removal(node)
+    if not (mark or is_closed or is_marked_machine):
+        return None
+    since = _seconds(label(node.annotations, RECLAIM_AT))
+    if (since is not None and now_seconds - since < LEFT_SECONDS) or _shrinks(mark, node, store):
+        return None
+    signs = {"a cordon" if node.unschedulable else "a mark": mark, "a taint": is_closed}
+    signs["a mark on its machine"] = is_marked_machine
+    left = listed("", [sign for sign, is_there in signs.items() if is_there], 60)
+    field = "metadata.annotations" if mark else "spec.taints" if is_closed else "Machine metadata.annotations"
+    said, words = (
+        Evidence(f"Node {node.name}", field, left, since),
+        "a removal of it was begun and did not go on",
+    )
+    facts = (("sign", LEFT),)
+    return draft("", words + "; it left {left}", {"left": left}, said, facts=facts, since_seconds=since)
+
+
+def _shrinks(mark: str, node: Node, store: StoreReader) -> bool:
+    """Whether the owner of its pool has yet to take nodes away: the removal is on its way."""
+    pool = pool_keyed(store, mark) if mark else None
+    pool = pool or next((it for it in pools_of(store) if node.name in it.node_names), None)
+    return pool is not None and pool.target is not None and pool.nodes_now > pool.target
+
+
+def _of_drain(node: Node, store: StoreReader, ended_drains: frozenset[str]) -> Finding | None:
+    mark = mark_of(node)
+    if mark is None or node.name not in ended_drains:
+        return None
+    left = still_there(node.name, store)
+    if not left:
+        return None  # drained all the same
+    words = "its drain, begun {by}, ended with the cockpit that ran it: {pods} left, cordoned"
+    names = {"by": mark.begun or "earlier", "pods": counted(len(left), "pod")}
+    said = Evidence(f"Node {node.name}", "metadata.annotations", mark.id)
+    return draft("", words, names, said, facts=(("sign", LEFT),))
+
+
+def _seconds(text: str) -> float | None:
+    return float(text) if text.isascii() and text.isdecimal() and len(text) < 12 else None

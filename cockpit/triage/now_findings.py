@@ -28,15 +28,13 @@ from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.triage.idle_jobs import cards_of, idle_words, kept_words, mark_words, quiet
 from cockpit.triage.judgement import finished
-from cockpit.triage.left_over import CLEAN, LEFT
-from cockpit.triage.node_signs import Budgets
+from cockpit.triage.node_signs import LEFT, Budgets
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
-from cockpit.triage.recurrence import of_attempts, of_readiness
+from cockpit.triage.recurrence import of_attempts, of_readiness, wait_begun
 from cockpit.triage.remedies import DRAIN, KILL, LOGS, OPEN, RECLAIM, WHY, KeyRemedy
 from cockpit.triage.roots import Membership, pool_of
 from cockpit.triage.starting import crashes_on, starts_on
 from cockpit.triage.verdicts import Verdicts
-from cockpit.triage.waiting_since import wait_begun
 
 _FINDING: dict[str, str] = {
     Cause.NODE_NOT_READY: "node-not-ready",
@@ -45,6 +43,7 @@ _FINDING: dict[str, str] = {
 }
 JOB_IDLE: Final = "job-idle"
 """That a running job does nothing, by its trace or by its cards alone."""
+_CLEAN: Final = KeyRemedy("clean up", "X", "X", is_write=True)
 _BAD_SIGNS = (node_signs.RECLAIMED, node_signs.BLOCKED)
 
 
@@ -113,14 +112,13 @@ def _broken(node: Node, found: Finding, store: StoreReader) -> Finding:
 
 
 def _sign(node: Node, found: Finding, store: StoreReader) -> Finding:
-    facts = dict(found.facts)
-    sign = facts["sign"]
-    held = store.requests_on(node.name).gpus if sign in _BAD_SIGNS else int(facts.get("silent", "1"))
+    sign = found.fact("sign")
+    held = store.requests_on(node.name).gpus if sign in _BAD_SIGNS else int(found.fact("silent") or 1)
     made = _of_node(node, f"node-{sign}", found, gpus=held, is_bad=sign == node_signs.RECLAIMED)
     if sign != LEFT:
         return made
     shown = node.gpu_allocatable or 0  # what pods have of it works; the rest is kept from everybody
-    return replace(made, remedies=(CLEAN, WHY), gpus=max(0, shown - store.requests_on(node.name).gpus))
+    return replace(made, remedies=(_CLEAN, WHY), gpus=max(0, shown - store.requests_on(node.name).gpus))
 
 
 def _of_node(
@@ -354,14 +352,9 @@ def _finding(pod: Pod, view: ClusterView) -> Finding | None:
         return None
     if waiting_cures(verdict) and view.now_seconds - begun < WAITING_SECONDS:
         return None
-    return replace(
-        verdict,
-        root=verdict.root or _node_without_gpus(pod, view),
-        finding="pod-waits",
-        row=pod.key,
-        is_bad=True,
-        remedies=(WHY, LOGS) if verdict.cause in TOLD_BY_LOG else (WHY,),
-    )
+    root = verdict.root or _node_without_gpus(pod, view)
+    remedies: tuple[KeyRemedy, ...] = (WHY, LOGS) if verdict.cause in TOLD_BY_LOG else (WHY,)
+    return replace(verdict, root=root, finding="pod-waits", row=pod.key, is_bad=True, remedies=remedies)
 
 
 def _node_without_gpus(pod: Pod, view: ClusterView) -> Subject | None:

@@ -73,17 +73,18 @@ def _jobs(jobs: JobReader, left_seconds: float, namespaces: Namespaces) -> Itera
     for job in jobs.jobs.values():
         if job.namespace not in namespaces:
             continue
-        ended, started = job.finished_seconds, job.started_seconds
-        subject = f"{job.namespace}/{job.name}"
-        if job.state in JobState.ENDED and ended is not None and ended > left_seconds:
-            what = FAILED if job.state == JobState.FAILED else ENDED
-            words = counted(job.gpus_wanted, "GPU") if job.gpus_wanted else ""
-            yield Happened(what=what, subject_key=job.key, subject=subject, words=words, at_seconds=ended)
-        elif job.state == JobState.RUNNING and started is not None and started > left_seconds:
-            words = counted(job.gpus_allocated, "GPU") if job.gpus_allocated else ""
-            yield Happened(
-                what=STARTED, subject_key=job.key, subject=subject, words=words, at_seconds=started
-            )
+        what, at, gpus = (
+            FAILED if job.state == JobState.FAILED else ENDED,
+            job.finished_seconds,
+            job.gpus_wanted,
+        )
+        if job.state == JobState.RUNNING:
+            what, at, gpus = STARTED, job.started_seconds, job.gpus_allocated
+        elif job.state not in JobState.ENDED:
+            continue
+        if at is not None and at > left_seconds:
+            subject, words = f"{job.namespace}/{job.name}", counted(gpus, "GPU") if gpus else ""
+            yield Happened(what=what, subject_key=job.key, subject=subject, words=words, at_seconds=at)
 
 
 def _nodes(store: StoreReader, before: frozenset[str] | None) -> Iterator[Happened]:

@@ -16,7 +16,7 @@ from cockpit.model.job import JobState
 from cockpit.triage.advice import advised
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain, job_behind
-from cockpit.triage.waiting_since import ANSWER_SECONDS
+from cockpit.triage.recurrence import ANSWER_SECONDS
 from cockpit.views.cause_page import cause_lines, cause_tree
 from cockpit.views.why import lines
 from tests.triage.case import Case, read_cases

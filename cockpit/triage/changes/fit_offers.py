@@ -234,15 +234,11 @@ def _of_pool(desk: Desk, pool: Pool, count: int) -> Change | None:
     owner = pool_object(desk.view.store, pool)
     name, facts = short(pool.name), forecast(pool, count, desk.view.known).short
     if owner is None:
-        more = counted(count, "more node")
-        return Change(kind="more_nodes", words=f"{more} in pool {name}", target=target)
-    grow = Change(
-        kind="scale_pool",
-        words=f"grow pool {name} by {counted(count, 'node')}, to {wanted}{_told(facts)}",
-        verb="pool.scale",
-        command=cockpit("pool.scale", pool.name, "--to", str(wanted)),
-        target=target,
-    )
+        words = f"{counted(count, 'more node')} in pool {name}"
+        return Change(kind="more_nodes", words=words, target=target)
+    words = f"grow pool {name} by {counted(count, 'node')}, to {wanted}{_told(facts)}"
+    command = cockpit("pool.scale", pool.name, "--to", str(wanted))
+    grow = Change(kind="scale_pool", words=words, verb="pool.scale", command=command, target=target)
     if pool.maximum is not None and wanted > pool.maximum:
         most = f"raise the maximum of pool {name} from {pool.maximum} to {wanted}"
         words = f"{most}{_told((counted(count, 'node'), *facts))}"
@@ -285,14 +281,10 @@ def _asked_for(desk: Desk, pool: Pool, owner: PoolObject, count: int, each: int)
         return None
     if registry.machines(owner, (), desk.view.store) or holder.no_room(owner, count, each):
         return None
-    facts = forecast(pool, count, desk.view.known).short
-    return Change(
-        kind="ask_nodes",
-        words=f"ask for {counted(count, 'node')} of pool {short(pool.name)}{_told(facts)}",
-        verb="pool.ask",
-        command=cockpit("pool.ask", pool.name, "--nodes", str(count), "--way", str(DemandWay.MACHINE)),
-        target=Subject("pool", "", pool.name),
-    )
+    facts, target = forecast(pool, count, desk.view.known).short, Subject("pool", "", pool.name)
+    words = f"ask for {counted(count, 'node')} of pool {short(pool.name)}{_told(facts)}"
+    command = cockpit("pool.ask", pool.name, "--nodes", str(count), "--way", str(DemandWay.MACHINE))
+    return Change(kind="ask_nodes", words=words, verb="pool.ask", command=command, target=target)
 
 
 def _told(facts: Sequence[str]) -> str:

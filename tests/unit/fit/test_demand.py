@@ -1,4 +1,4 @@
-"""What is asked of the cluster is built in one place, alike from whatever tells it."""
+"""What is asked of the cluster is built in one place, alike from each thing that tells it."""
 
 import re
 from pathlib import Path

@@ -17,7 +17,7 @@ from cockpit.pools.registry import marking_machines
 from cockpit.triage.attention import needs_human
 from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.left_over import LEFT_SECONDS
+from cockpit.triage.node_signs import LEFT_SECONDS
 from cockpit.triage.verdicts import Verdicts
 from tests.unit.jobs.builders import Cluster
 
