@@ -35,11 +35,12 @@ HEAD_SECONDS = 10.0
 """Patience for the head of a watch that goes on from a version. A list may wait its turn for longer."""
 SLOW_SECONDS = 20.0
 """A list of which nothing comes for this long is told: a proxy on the way may keep it back."""
+NEARLY = 0.98
+"""Left of a period, its timer stays: setting one again for each chunk costs 3 % of a list."""
 PAGE_OBJECTS = 500
 PAGE_SECONDS = 90.0
 SOON_SECONDS = (1.0, 2.0, 4.0)
-"""When what was allowed, or served, before is asked for again: a starting server refuses until its caches are
-warm."""
+"""When what was allowed, or served, before is asked for again: the caches of a starting server are cold."""
 AGAIN_SECONDS = (15.0, 30.0, 60.0, 120.0)
 """Then, as long as the refusal holds: a role that is made again is seen soon."""
 EXPIRED_SECONDS = 0.4
@@ -203,9 +204,11 @@ class Reflector:
 
     def _expect(self, *, is_listing: bool) -> None:
         """Something comes soon while a list does; where nothing does, that is told."""
-        if self._slow_timer is not None:
-            self._slow_timer.cancel()
-        loop = asyncio.get_running_loop()
+        timer, loop = self._slow_timer, asyncio.get_running_loop()
+        if timer is not None:
+            if is_listing and timer.when() > loop.time() + NEARLY * self._slow:
+                return
+            timer.cancel()
         self._slow_timer = loop.call_later(self._slow, self._tell_slow) if is_listing else None
 
     def _tell_slow(self) -> None:
@@ -214,8 +217,9 @@ class Reflector:
         self._batcher.phase(self._batcher.resting_phase(), f"{words} its answers back (response buffering).")
 
     def _lives(self, life: asyncio.Timeout) -> None:
-        if not life.expired():
-            life.reschedule(asyncio.get_running_loop().time() + self._idle)
+        now = asyncio.get_running_loop().time()
+        if not life.expired() and (life.when() or 0.0) < now + NEARLY * self._idle:
+            life.reschedule(now + self._idle)
 
     def _answered(self) -> None:
         self._batcher.answered()
@@ -434,8 +438,8 @@ class Reflector:
         elif how is How.POLLED:
             self._polls_left -= 1
             self._is_list_denied = False
-            again = f"{ended.message.rstrip('.')}; polling every {POLL_SECONDS:g} s."
-            await self._wait_long(Phase.POLLED, again, POLL_SECONDS)
+            words = f"{ended.message.rstrip('.')}; polling every {POLL_SECONDS:g} s."
+            await self._wait_long(Phase.POLLED, words, POLL_SECONDS)
         elif how is How.EXPIRED and not self._has_expired:
             self._version = ""
             self._has_expired = True  # a fresh list is wanted soon; a second one waits as others do
@@ -449,12 +453,8 @@ class Reflector:
             if how is How.EXPIRED:
                 self._version = ""
             self._pulse.suspect()
-            await self._wait(
-                Phase.BACKING_OFF,
-                ended.message,
-                self._pace.back_off(ended.retry_after_seconds),
-                ends_early=not ended.retry_after_seconds,
-            )
+            phase, seconds = Phase.BACKING_OFF, self._pace.back_off(ended.retry_after_seconds)
+            await self._wait(phase, ended.message, seconds, ends_early=not ended.retry_after_seconds)
 
     async def _refusal_stands(self, ended: Ended) -> None:
         """What was allowed before is asked for again soon; then the refusal holds, or the kind is polled."""
