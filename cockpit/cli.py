@@ -390,8 +390,8 @@ def _template(nouns: Any, shared: argparse.ArgumentParser) -> None:
         "--from",
         dest="source",
         default="mpijob",
-        metavar="TEMPLATE",
-        help="template to start from (default: mpijob)",
+        metavar="TEMPLATE|FILE",
+        help="template, or a manifest of which one is made (default: mpijob)",
     )
     new.add_argument(
         "--folder", default="", metavar="DIR", help="target folder (default: the first of template-folders)"

@@ -3,8 +3,10 @@
 import argparse
 import asyncio
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 from cockpit.actions.address import unserved
 from cockpit.clock import SystemClock
@@ -14,9 +16,11 @@ from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.submitting import served_lookup
 from cockpit.errors import BadInput
+from cockpit.jobs.manifest_file import is_file_name, read_manifests
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.render import lint
-from cockpit.jobs.template import Template, load_library, read_template, renamed
+from cockpit.jobs.template import Template, checked_name, load_library, read_template, renamed
+from cockpit.jobs.template_from import template_text
 from cockpit.local_state.paths import config_folder, write_private
 from cockpit.mask import mask_text, mask_tree
 
@@ -80,10 +84,18 @@ def _bounds(one: Parameter) -> str:
 
 
 def new(options: argparse.Namespace) -> int:
-    """Write a template to begin with: a copy of a known one under another name."""
+    """Write a template to begin with: a copy of a known one under another name, or one made of a manifest."""
     settings = settings_in_force()
-    source = load_library(settings.template_folders).named(options.source)
-    text = renamed(Path(source.source).read_text(encoding="utf-8"), source.source, options.name)
+    if is_file_name(options.source):
+        [source, *more] = read_manifests(options.source, sys.stdin, Random())
+        if more:
+            raise BadInput(
+                f"{options.source}: {len(more) + 1} objects; leave the one that a template is made of"
+            )
+        text = template_text(source.manifest, checked_name(options.name), options.source)
+    else:
+        source = load_library(settings.template_folders).named(options.source)
+        text = renamed(Path(source.source).read_text(encoding="utf-8"), source.source, options.name)
     own = config_folder(os.environ) / "templates"
     folder = (
         Path(options.folder).expanduser() if options.folder else next(iter(settings.template_folders), own)
@@ -96,6 +108,8 @@ def new(options: argparse.Namespace) -> int:
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror}") from None
     put([str(path)])
+    guessed = [item for item in read_template(text, str(path)).parameters if item.help.startswith("guessed ")]
+    note(f"parameter {item.name}: {item.help}" for item in guessed)
     note(_unserved((source,), options))
     if folder not in settings.template_folders:
         note([f'to use it, add its folder to the configuration: template-folders = ["{folder}"]'])

@@ -19,7 +19,7 @@ from cockpit.k8s.quantity import parse_quantity
 
 ONLY_ROLE: Final = "main"
 """Of the pods of an object that has one template, without a name."""
-_COUNTS: Final = ("replicas", "parallelism", "instances", "count")
+COUNTS: Final = ("replicas", "parallelism", "instances", "count")
 _ONE_UNLESS_SAID: Final = frozenset(
     (
         *("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"),
@@ -204,7 +204,7 @@ def _counts(node: Mapping[str, Any], above: _Above) -> tuple[int | None, ...]:
     """The counts that stand in this mapping."""
     if above.key == "workerGroupSpecs":
         return (_ray_workers(node),)
-    found = {key: _plain(node[key]) for key in _COUNTS if node.get(key) is not None}
+    found = {key: _plain(node[key]) for key in COUNTS if node.get(key) is not None}
     completions = _plain(node.get("completions"))
     if found.get("parallelism") is not None and completions is not None:
         found["parallelism"] = min(found["parallelism"] or 0, completions)

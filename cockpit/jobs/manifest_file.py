@@ -42,6 +42,11 @@ def read_manifests(name: str, standard_input: TextIO, rng: Random) -> tuple[Temp
     )
 
 
+def is_file_name(text: str) -> bool:
+    """Whether it names a file: no name of a template has a dot or a slash."""
+    return text == "-" or "/" in text or "." in text
+
+
 def _text(name: str, standard_input: TextIO) -> str:
     try:
         if name == "-":

@@ -211,11 +211,17 @@ def _read_once(text: str, source: str) -> Template:
     return read_template(text, source)
 
 
+def checked_name(name: str) -> str:
+    """The name of a template. Raises BadInput for one that is none."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(f"{name!r} is not a valid name: use a-z, 0-9 and '-', at most 41 characters")
+    return name
+
+
 def renamed(text: str, source: str, name: str) -> str:
     """The text of a template under another name, comments and all. Raises BadInput for a name that is none,
     and for a file whose name does not stand on a line of its own."""
-    if not _NAME.fullmatch(name):
-        raise BadInput(f"{name!r} is not a valid name: use a-z, 0-9 and '-', at most 41 characters")
+    checked_name(name)
     line = parse(text, source).lines.get(("template", "name"), 0)
     lines = text.split("\n")
     if line:
