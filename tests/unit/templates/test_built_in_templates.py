@@ -48,6 +48,7 @@ WRONG = {
     "path": "relative/path",
     "git": "ext::sh -c id",
     "revision": "--upload-pack=x",
+    "schedule": "0 24 * * *",
     "resource-name": "gpu",
     "label-value": "two words",
     "label-key": "two words",
@@ -80,6 +81,9 @@ def test_the_set_is_whole_and_without_a_remark() -> None:
     assert LIBRARY.problems == ()
     assert {template.kind for template in TEMPLATES.values()} == {
         "MPIJob",
+        "PyTorchJob",
+        "LeaderWorkerSet",
+        "CronJob",
         "Job",
         "JobSet",
         "TrainJob",
