@@ -136,7 +136,8 @@ class CockpitApp(AppBase):
             # restore the terminal also when a signal ends the process
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
-        for note in (self.options.first_note, self._choices.note if self._choices else ""):
+        choices = self._choices.note if self._choices else ""
+        for note in (self.options.first_note, choices, self.kept_forms.note):
             if note:
                 self.notify(f"{note}.", severity="warning")
         if self.options.attach:

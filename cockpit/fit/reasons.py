@@ -1,6 +1,6 @@
 """A fit answer in plain words: one sentence for a narrow place, lines for a form."""
 
-from cockpit.fit.gang import FitAnswer
+from cockpit.fit.gang import FitAnswer, PartFit
 from cockpit.fit.pod_sets import ONLY_ROLE, ManifestPods, PodsAsked, UnknownNumber
 from cockpit.fit.preemption import Push
 from cockpit.fit.quota import Shortage
@@ -108,8 +108,7 @@ def room_lines(answer: FitAnswer) -> list[str]:
     missed = [part for part in answer.parts if part.missing]
     lines = []
     for item in missed:
-        role = "pod" if item.part.role == ONLY_ROLE else item.part.role
-        text = f"misses {item.missing} of {item.part.count} {role}s"
+        text = f"no room for {_members(item)}"
         lines.append(f"{text}: {', '.join(reasons)}" if reasons else text)
         reasons = []
     each, resource = answer.shape.gpus, answer.shape.gpu_resource
@@ -121,6 +120,13 @@ def room_lines(answer: FitAnswer) -> list[str]:
         what = resource_word(resource, scattered)
         lines.append(f"{scattered} free {what} are fragmented: no node has {each} free")
     return lines
+
+
+def _members(item: PartFit) -> str:
+    """`its only launcher`, `2 of 4 workers`."""
+    role = "pod" if item.part.role == ONLY_ROLE else item.part.role
+    count = item.part.count
+    return f"{item.missing} of {count} {role}s" if count > 1 else f"its only {role}"
 
 
 def place_words(answer: FitAnswer) -> str:

@@ -26,8 +26,8 @@ class FormValues(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
 class KeptForms:
     """The file of filled-in values, without secrets: a value that holds one is kept with its mark.
 
-    Without a path, values are kept until the end of the run. A file that cannot be read is left out, with a
-    sentence in `note`.
+    Without a path, values are kept until the end of the run. `note` says why the file was not read or written
+    last; "" where it was.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -71,11 +71,8 @@ class KeptForms:
         self._by_template[template] = kept
         while len(self._by_template) > _MOST_TEMPLATES:
             self._by_template.pop(next(iter(self._by_template)))
-        if self._path is not None and (note := self._write(self._path)):
-            self.note = note
-
-    def _write(self, path: Path) -> str:
-        return keep_json(path, _LARGEST_BYTES, self._by_template, "values")
+        if self._path is not None:
+            self.note = keep_json(self._path, _LARGEST_BYTES, self._by_template, "values")
 
 
 def _masked(values: Mapping[str, str]) -> Texts:

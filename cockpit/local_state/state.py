@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from cockpit.errors import BadInput
 from cockpit.local_state.paths import write_private
 
 _LARGEST_BYTES = 256 * 1024
@@ -50,6 +51,8 @@ def keep_json(path: Path, largest_bytes: int, tree: Any, what: str) -> str:
         write_private(path, text)
     except OSError as error:
         return f"{path} cannot be written: {error.strerror}; {what} are not saved"
+    except BadInput as error:
+        return f"{error.sentence}; {what} are not saved"
     return ""
 
 

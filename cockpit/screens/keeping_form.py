@@ -45,9 +45,11 @@ class KeepingForm(FormPage):
             super().action_back()
             return
         values = self.own_values() if self.has_input else {}
-        self.cockpit.kept_forms.keep_draft(self.template.name, values)
+        kept = self.cockpit.kept_forms
+        kept.keep_draft(self.template.name, values)
         if values:
-            self.app.notify("draft kept: N brings it back")
+            words = f"draft kept until the end: {kept.note}" if kept.note else "draft kept: N brings it back"
+            self.app.notify(words, severity="warning" if kept.note else "information")
         self.dismiss(None)
 
     def action_presets(self) -> None:

@@ -35,7 +35,7 @@ NATIVE = Way(
     template="job",
     values={"Engine": "native"},
     says=("Binds minCount pods together or none",),
-    foresees=("misses 1 of 3",),
+    foresees=("no room for 1 of 3",),
     why=(ROOM_FOR_TWO,),
     kinds="jobs,pods,podgroups.scheduling.k8s.io",
 )
@@ -43,7 +43,7 @@ COSCHEDULING = Way(
     template="job",
     values={"Engine": "coscheduling"},
     says=("Binds all pods together or none", "retry now does"),
-    foresees=("misses 1 of 3",),
+    foresees=("no room for 1 of 3",),
     # the cause stands in one event of one pod, and is lost where the server folds it into an earlier one
     why=(NO_ROOM, ROOM_FOR_TWO, "needs 3 x 4 GPUs at once and was refused; waits to be tried again"),
     kinds="jobs,pods,podgroups.scheduling.x-k8s.io",
@@ -85,7 +85,10 @@ BY_QUOTA = Way(
     template="job",
     values={"Queue": "main"},
     says=("Kueue admits it whole by quota; its pods then bind one by one",),
-    foresees=("Kueue counts quota, not places: it may admit all 20 GPUs while 16 are free", "misses 1 of 5"),
+    foresees=(
+        "Kueue counts quota, not places: it may admit all 20 GPUs while 16 are free",
+        "no room for 1 of 5",
+    ),
     why=(),
     kinds="jobs,pods,workloads",
 )

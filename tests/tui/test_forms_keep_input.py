@@ -101,23 +101,6 @@ async def test_the_field_that_had_the_focus_has_it_again(size: tuple[int, int]) 
             assert screen.focused is field, way
 
 
-@EACH_SIZE
-async def test_the_list_of_a_choice_gives_the_focus_back(size: tuple[int, int]) -> None:
-    async with form(size) as (app, pilot, fields):
-        screen, choice = app.screen, fields.query(ChoiceField).first()
-        choice.focus()
-        await settle(pilot)
-        for answer in ("escape", "enter"):
-            await pilot.press("space")
-            await settle(pilot)
-            assert app.screen is not screen
-            await pilot.press(answer)
-            await settle(pilot)
-            assert app.screen is screen and screen.focused is choice
-            await send(app, pilot, "3", "q")
-            assert app.screen is screen
-
-
 async def test_a_wider_terminal_shows_the_form_beside_the_preview_with_its_focus() -> None:
     async with form((80, 24)) as (app, pilot, fields):
         await pilot.press("f3")

@@ -43,6 +43,24 @@ async def test_a_draft_comes_back_with_the_next_form_and_f4_starts_empty(size: t
         assert fields(app).values["name"] == ""
 
 
+async def test_a_draft_that_cannot_be_written_is_not_called_kept(tmp_path: Path) -> None:
+    """The file's folder is a file; a file that was broken before is mentioned at the start."""
+    (tmp_path / "folder").write_text("")
+    (tmp_path / "forms.json").write_text("{")
+    app = OfferingApp(Estate(), write=True, place="jobs")
+    app.kept_forms = KeptForms(tmp_path / "forms.json")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert any("saved values" in toast.message for toast in app._notifications)
+        app.kept_forms = KeptForms(tmp_path / "folder" / "forms.json")
+        await press(pilot, "N", *"llm", "escape")
+        last = [toast for toast in app._notifications if "draft" in toast.message][-1]
+        assert "cannot be created" in last.message and last.severity == "warning"
+        app.kept_forms = KeptForms(tmp_path / "forms.json")
+        await press(pilot, "N", *"llm", "escape")
+        assert app.kept_forms.note == ""
+
+
 @EACH_SIZE
 async def test_a_preset_is_kept_by_a_name_and_loaded(size: tuple[int, int]) -> None:
     app = OfferingApp(Estate(), write=True, place="jobs")

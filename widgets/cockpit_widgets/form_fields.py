@@ -12,13 +12,12 @@ from textual.suggester import SuggestFromList
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from cockpit_widgets.dialogs import ChoiceDialog
 from cockpit_widgets.form_rules import NO, YES
 from cockpit_widgets.line_input import EDITING_KEYS, LineInput, TextEntry
 from cockpit_widgets.one_line import ONE_LINE_CSS, OneLine
 from cockpit_widgets.palette import TONE_CLASSES
 from cockpit_widgets.text import cut, plain
-from cockpit_widgets.types import ChoiceItem, FieldSpec
+from cockpit_widgets.types import FieldSpec
 
 _EDITOR_CSS = """
     background: $surface;
@@ -137,12 +136,17 @@ class ParagraphField(TextArea, TextEntry):
         self.post_message(Edited(self, self.text))
 
 
-class Searched(Message):
-    """What is typed into a field with choices finds `found`, of `count`; "" once nothing is searched."""
+class Listed(Message):
+    """The values `found` by what is typed into a field with choices; () once it is left.
 
-    def __init__(self, field: "ChoiceField", typed: str, found: tuple[str, ...], count: int) -> None:
+    `is_active`: arrows move in them. `missed` is what was typed and finds none.
+    """
+
+    def __init__(
+        self, field: "ChoiceField", found: tuple[str, ...] = (), *, is_active: bool = False, missed: str = ""
+    ) -> None:
         super().__init__()
-        self.field, self.typed, self.found, self.count = field, typed, found, count
+        self.field, self.found, self.is_active, self.missed = field, found, is_active, missed
 
     @property
     def control(self) -> "ChoiceField":
@@ -151,8 +155,9 @@ class Searched(Message):
 
 
 class ChoiceField(OneLine, TextEntry, can_focus=True):
-    """One of several values: left and right step, home and end take the first and the last, typing finds,
-    space opens the list. Keys that would edit a line forget what was typed."""
+    """One of several values, which are listed while it has the focus: left and right step, home and end take
+    the first and the last. Typing narrows the list; then, and after space, up and down move in it, enter
+    takes the value and esc leaves the former one. Keys that would edit a line forget what was typed."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"choice-field--typed", *TONE_CLASSES}
     DEFAULT_CSS = (
@@ -161,97 +166,109 @@ class ChoiceField(OneLine, TextEntry, can_focus=True):
         + _EDITOR_CSS
         + "& > .choice-field--typed { color: $text-accent; text-style: bold underline; } }"
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "step(-1)", "Previous value", show=False),
-        Binding("right", "step(1)", "Next value", show=False),
-        Binding("space", "list", "All values", show=False),
-        Binding("backspace", "forget", "Clear the typed text", show=False),
-    ]
 
     def __init__(self, spec: FieldSpec) -> None:
         super().__init__()
-        self._label = spec.label
         self._choices = spec.choices
         self._text = spec.value or (spec.choices[0] if spec.choices and spec.required else "")
         self._typed = ""
+        self._is_listed = False
+        self._former: str | None = None  # the value before the list was moved in; None while it is not
 
     @property
     def text(self) -> str:
         return self._text
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """All values that are offered."""
+        return self._choices
+
     def put(self, text: str) -> None:
         """Set the value from outside."""
-        self._set(text, keep_typed=False)
+        self._take(text)
 
     def set_choices(self, choices: tuple[str, ...]) -> None:
         """Offer these values from now on; the value stays, also when it is no longer offered."""
         self._choices = choices
+        self._list()
         self.refresh()
 
-    def action_step(self, by: int) -> None:
-        if not self._choices:
-            return
-        if self._text in self._choices:
-            at = (self._choices.index(self._text) + by) % len(self._choices)
-        else:
-            at = 0 if by > 0 else len(self._choices) - 1
-        self._set(self._choices[at], keep_typed=False)
+    def on_focus(self) -> None:
+        self._is_listed = True
+        self._list()
 
-    def action_forget(self) -> None:
-        self._typed = ""
-        self.post_message(Searched(self, "", (), len(self._choices)))
-        self.refresh()
+    def on_blur(self) -> None:
+        self._is_listed = False
+        self._leave()
+        self.post_message(Listed(self))
 
-    def _end(self, at: int) -> None:
-        """The first (0) or the last (-1) value."""
-        if self._choices:
-            self._set(self._choices[at], keep_typed=False)
-
-    def action_list(self) -> None:
-        def take(value: str | None) -> None:
-            if value is not None:
-                self._set(value, keep_typed=False)
-
-        if self._choices:
-            items = [ChoiceItem(choice) for choice in self._choices]
-            self.app.push_screen(ChoiceDialog(self._label, items, current=self._text), take)
+    def on_click(self) -> None:
+        self._enter()
 
     def on_key(self, event: events.Key) -> None:
         is_text = event.character is not None and event.is_printable
-        if not is_text and event.key not in EDITING_KEYS:
+        moves = self._former is not None and event.key in ("up", "down", "enter", "escape")
+        if not is_text and not moves and event.key not in EDITING_KEYS:
             return
         event.stop()
         event.prevent_default()
         match event.key:
             case "left" | "right":
-                self.action_step(-1 if event.key == "left" else 1)
-            case "home" | "ctrl+a":
-                self._end(0)
-            case "end" | "ctrl+e":
-                self._end(-1)
+                self._step(self._choices, -1 if event.key == "left" else 1)
+            case "up" | "down":
+                self._step(self._matches(self._typed), -1 if event.key == "up" else 1, keep=True)
+            case "home" | "ctrl+a" | "end" | "ctrl+e":
+                if self._choices:
+                    self._take(self._choices[0 if event.key in ("home", "ctrl+a") else -1])
             case "space":
-                self.action_list()
+                self._enter()
+            case "escape":
+                self._take(self._former or "")
             case _ if event.character is not None and is_text:
                 self._find(event.character)
             case _:
-                self.action_forget()
+                self._leave()
+
+    def _enter(self) -> None:
+        """Arrows move in the list from now on."""
+        if self._former is None and self._choices:
+            self._former = self._text
+        self._list()
+
+    def _leave(self) -> None:
+        """The value is taken, and what was typed forgotten."""
+        self._typed, self._former = "", None
+        self._list()
+        self.refresh()
+
+    def _list(self, missed: str = "") -> None:
+        if self._is_listed:
+            found, is_active = self._matches(self._typed), self._former is not None
+            self.post_message(Listed(self, found, is_active=is_active, missed=missed))
+
+    def _step(self, values: tuple[str, ...], by: int, *, keep: bool = False) -> None:
+        if not values:
+            return
+        at = values.index(self._text) + by if self._text in values else min(0, -by)
+        value = values[at % len(values)]
+        if not keep:
+            self._take(value)
+            return
+        self._set(value)
+        self._list()
 
     def _find(self, character: str) -> None:
         """The value that begins with, or holds, what was typed and this; else what this alone finds."""
         for typed in (self._typed + character, character):
             found = self._matches(typed)
             if found:
+                self._former = self._text if self._former is None else self._former
                 self._typed = typed
-                self._set(found[0], keep_typed=True)
-                self.post_message(Searched(self, typed, found, len(self._choices)))
+                self._set(found[0])
+                self._list()
                 return
-        self.post_message(Searched(self, self._typed + character, (), len(self._choices)))
-
-    def on_blur(self) -> None:
-        self.action_forget()
-
-    def on_click(self) -> None:
-        self.action_list()
+        self._list(self._typed + character)
 
     def _matches(self, typed: str) -> tuple[str, ...]:
         """Values that begin with it, then those that hold it."""
@@ -260,9 +277,11 @@ class ChoiceField(OneLine, TextEntry, can_focus=True):
         holds = [choice for choice in self._choices if wanted in choice.lower()]
         return tuple(dict.fromkeys((*begins, *holds)))
 
-    def _set(self, text: str, *, keep_typed: bool) -> None:
-        if not keep_typed:
-            self.action_forget()
+    def _take(self, text: str) -> None:
+        self._set(text)
+        self._leave()
+
+    def _set(self, text: str) -> None:
         changed = text != self._text
         self._text = text
         self.refresh()

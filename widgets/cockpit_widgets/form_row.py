@@ -5,20 +5,10 @@ from dataclasses import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from cockpit_widgets.form_fields import ChoiceField, Editor, Searched, TextField, editor_for
+from cockpit_widgets.choice_list import ChoiceList
+from cockpit_widgets.form_fields import ChoiceField, Editor, Listed, TextField, editor_for
 from cockpit_widgets.form_words import FieldLabel, FieldNote
 from cockpit_widgets.types import FieldSpec
-
-_MOST_NAMED = 4
-
-
-def found_words(event: Searched) -> str:
-    """`2 of 38 match: gpu-lq, gpu-low`; else that none does, and how all are shown."""
-    if not event.found:
-        return f"no match for {event.typed!r} among {event.count} values: space lists them"
-    more = len(event.found) - _MOST_NAMED
-    names = ", ".join(event.found[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return f"{len(event.found)} of {event.count} match: {names}"
 
 
 class FieldRow(Vertical):
@@ -30,7 +20,6 @@ class FieldRow(Vertical):
         & > Horizontal { height: auto; }
         &.-brief > FieldNote { display: none; }
         &.-brief.-wrong > FieldNote { display: block; }
-        &.-brief.-searching > FieldNote { display: block; }
     }
     """
 
@@ -41,6 +30,7 @@ class FieldRow(Vertical):
         self._given = self.editor.text
         self.label = FieldLabel(spec, label_width)
         self.note = FieldNote(spec.help, label_width + 1)
+        self.values = ChoiceList(label_width)
         self.set_class(bool(spec.group), "-brief")  # its help stands at the foot of the form
 
     def set_fault(self, sentence: str) -> None:
@@ -48,13 +38,16 @@ class FieldRow(Vertical):
         self.set_class(bool(sentence), "-wrong")
         self.note.set_fault(sentence)
 
-    def on_searched(self, event: Searched) -> None:
-        """Under the editor, while one types: which values are left of the choices, or that none is."""
+    def on_listed(self, event: Listed) -> None:
+        """Under the editor: which values are left of the choices, and that what was typed finds none."""
         event.stop()
-        if not event.typed and not self.has_class("-searching"):
+        if event.field is not self.editor:
             return
-        self.set_class(bool(event.typed), "-searching")
-        self.note.set_help(found_words(event) if event.typed else self.spec.help)
+        self.values.show(event.found, event.field.text, is_active=event.is_active, missed=event.missed)
+
+    def on_choice_list_taken(self, event: ChoiceList.Taken) -> None:
+        event.stop()
+        self.editor.put(event.value)
 
     @property
     def is_edited(self) -> bool:
@@ -70,6 +63,7 @@ class FieldRow(Vertical):
         with Horizontal():
             yield self.label
             yield self.editor
+        yield self.values
         yield self.note
 
     async def become(self, spec: FieldSpec) -> None:

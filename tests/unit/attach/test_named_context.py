@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ DEAD = {"server": "http://127.0.0.1:1"}
 LOGIN = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "/bin/false"}}
 
 
-def attachment(folder: Path, user: dict[str, object], cluster: str, *, context: str | None) -> Attachment:
+def attachment(
+    folder: Path, user: dict[str, object], cluster: str, context: str | None, moved: Callable[[], None]
+) -> Attachment:
     tree = {
         "kind": "Config",
         "current-context": "prod-eu",
@@ -25,7 +28,7 @@ def attachment(folder: Path, user: dict[str, object], cluster: str, *, context: 
     path = folder / "config"
     path.write_text(json.dumps(tree))
     options = AttachOptions(kubeconfig=str(path), context=context)
-    return Attachment(options, ManualClock(), random.Random(1), lambda: None)
+    return Attachment(options, ManualClock(), random.Random(1), moved)
 
 
 @pytest.mark.parametrize(
@@ -41,12 +44,14 @@ def attachment(folder: Path, user: dict[str, object], cluster: str, *, context: 
 async def test_the_context_has_its_name_without_a_session(
     tmp_path: Path, user: dict[str, object], cluster: str, context: str | None, wanted: str, link: Link
 ) -> None:
-    made = attachment(tmp_path, user, cluster, context=context)
+    moved = asyncio.Event()
+    made = attachment(tmp_path, user, cluster, context, moved.set)
     task = asyncio.create_task(made.run())
     try:
         async with asyncio.timeout(30):
-            while made.link is not link:  # noqa: ASYNC110 - the link has no event
-                await asyncio.sleep(0.01)
+            while made.link is not link:
+                await moved.wait()
+                moved.clear()
         assert made.context == wanted
     finally:
         task.cancel()

@@ -74,7 +74,7 @@ def test_fragmentation_is_told_apart_from_want() -> None:
     assert fit_sentence(four).startswith(
         "pending: needs 16 GPUs as 4 x 4, 8 free, room for 2 of 4 members; would start if: "
     )
-    assert "  misses 2 of 4 workers" in fit_lines(four)
+    assert "  no room for 2 of 4 workers" in fit_lines(four)
     assert "  largest such gang today: 2 x 4 GPUs" in fit_lines(four)
 
 
@@ -97,7 +97,8 @@ def test_nodes_that_could_never_hold_a_member_are_not_called_full() -> None:
     answer = fits(store, 2, shape(4))
     assert answer.pieces.obstacles == (("with 1 GPU in all", 2), ("lacking free GPUs", 1))
     assert answer.pieces.scattered_gpus == 2, "single GPUs are no pieces of a four"
-    assert "  misses 2 of 2 workers: 2 nodes with 1 GPU in all, 1 node lacking free GPUs" in fit_lines(answer)
+    wanted = "  no room for 2 of 2 workers: 2 nodes with 1 GPU in all, 1 node lacking free GPUs"
+    assert wanted in fit_lines(answer)
 
 
 @pytest.mark.parametrize(

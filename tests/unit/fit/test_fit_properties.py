@@ -295,6 +295,6 @@ def test_the_numbers_of_the_sentence_add_up(
             ]  # of a node that is smaller than a member nothing is a piece
             assert answer.pieces.scattered_gpus == sum(parts)
     for line in fit_lines(answer)[1:]:
-        if found := re.match(r"  misses (\d+) of (\d+) workers", line):
+        if found := re.match(r"  no room for (\d+) of (\d+) workers", line):
             assert (int(found[1]), int(found[2])) == (answer.missing, wanted)
     assert sum(count for _, count in answer.pieces.obstacles) <= answer.pieces.matching_nodes

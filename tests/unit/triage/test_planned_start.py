@@ -62,7 +62,12 @@ def test_a_job_that_nothing_holds_is_said_to_fit() -> None:
 
 def test_members_without_a_role_are_pods() -> None:
     lines = told(view_of([node("a"), node("b")]), planned(3))
-    assert any(line.startswith("misses 1 of 3 pods") for line in lines), lines
+    assert any(line.startswith("no room for 1 of 3 pods") for line in lines), lines
+
+
+def test_the_only_member_is_named_without_counts() -> None:
+    lines = told(view_of([node("a", gpus=4)]), planned(1, gpus=8))
+    assert any(line.startswith("no room for its only pod: ") for line in lines), lines
 
 
 def test_a_scheduler_that_has_bound_nothing_yet_is_doubted_and_is_no_wall() -> None:

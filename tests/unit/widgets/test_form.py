@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from cockpit_widgets.dialogs import ChoiceDialog
 from cockpit_widgets.form import Form
 from cockpit_widgets.form_fields import ChoiceField, SwitchField
 from cockpit_widgets.form_row import FieldRow
@@ -176,12 +175,17 @@ async def test_a_choice_by_arrows_by_typing_and_by_list() -> None:
         ]:
             await pilot.press(*keys)
             assert form.values["queue"] == wanted, keys
-        await pilot.press("space")
-        await pilot.pause()
-        assert isinstance(app.screen, ChoiceDialog)
-        await pilot.press("b", "i", "enter")
-        await pilot.pause()
-        assert form.values["queue"] == "big"
+        for keys, wanted in [
+            (("tab", "shift+tab", "space", "home", "space", "down"), "batch-lq"),
+            (("down", "enter"), "big"),
+            (("q", "down", "escape"), "big"),
+            (("g", "up"), "big"),
+            (("up", "up", "enter"), "big"),
+        ]:
+            await pilot.press(*keys)
+            assert form.values["queue"] == wanted, keys
+        await pilot.press("down")
+        assert app.focused is not choice, "the list was left by enter"
         assert app.heard[-1][1]["queue"] == "big"
         assert texts_of(choice)[0] == "◂ big ▸  3/4"
 

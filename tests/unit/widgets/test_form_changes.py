@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from cockpit_widgets.choice_list import ChoiceList
 from cockpit_widgets.form import Form
 from cockpit_widgets.form_fields import ChoiceField
 from cockpit_widgets.form_row import FieldRow
@@ -87,21 +88,41 @@ async def test_what_is_typed_takes_the_place_of_what_was_put_under_the_fingers(
         assert dict(form.values) == {"queue": wanted, "pods": "42"}
 
 
-async def test_what_is_typed_into_a_choice_says_beneath_it_which_values_are_left() -> None:
+async def test_a_choice_lists_its_values_and_narrows_them_to_what_is_typed() -> None:
     values = ("gpu-lq", "gpu-low", "spot", "batch")
     form = Form(
         (FieldSpec("q", "Queue", "choice", "gpu-lq", "its help", choices=values), FieldSpec("b", "B"))
     )
     async with Host(form).run_test(size=(80, 24)) as pilot:
-        note = form.query(FieldRow).first().note
-        for keys, told in (
-            ("g", "2 of 4 match: gpu-lq, gpu-low"),
-            ("pu-lo", "1 of 4 match: gpu-low"),
-            ("x", "no match for 'gpu-lox' among 4 values: space lists them"),
+        row = form.query(FieldRow).first()
+        form.focus_first()
+        for keys, listed in (
+            ((), ["› gpu-lq", "  gpu-low", "  spot", "  batch"]),
+            (("g",), ["› gpu-lq", "  gpu-low"]),
+            (("down",), ["  gpu-lq", "› gpu-low"]),
+            (tuple("pu-lo"), ["› gpu-low"]),
+            (("x",), ["› gpu-low"]),
+            (("backspace",), ["  gpu-lq", "› gpu-low", "  spot", "  batch"]),
         ):
             await pilot.press(*keys)
             await pilot.pause()
-            assert told in str(note._help)
-        await pilot.press("backspace")
+            lines = ["".join(cell.text for cell in line).rstrip() for line in row.values.flow(40)]
+            assert row.values.display and lines[:-1] == listed, keys
+            assert (lines[-1] == "  no match for 'gpu-lox'") == (keys == ("x",))
+        await pilot.press("tab")
         await pilot.pause()
-        assert note._help == "its help" and form.values["q"] == "gpu-low"
+        assert not row.values.display and form.values["q"] == "gpu-low"
+
+
+async def test_a_long_list_is_shown_around_its_value_and_a_click_takes_one() -> None:
+    values = tuple(f"node-{number:02}" for number in range(40))
+    form = Form((FieldSpec("n", "Node", "choice", "node-20", choices=values), FieldSpec("b", "B")))
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        row = form.query(FieldRow).first()
+        form.focus_first()
+        await pilot.pause()
+        lines = ["".join(cell.text for cell in line).strip() for line in row.values.flow(60)]
+        assert lines[3] == "› node-20" and lines[-1].startswith("34 more")
+        assert await pilot.click(ChoiceList, offset=(4, 5))
+        await pilot.pause()
+        assert form.values["n"] == "node-22"
