@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from cockpit_widgets import ChoiceDialog, LogView, StatusLine
+from cockpit_widgets.panel import Panel
 from cockpit_widgets.types import ChoiceItem, StatusSegment, Tone
 from textual.binding import BindingType
 from textual.timer import Timer
@@ -39,7 +40,11 @@ LAST_LINES = "last lines"
 
 
 class LogsScreen(Place):
-    DEFAULT_CSS = "LogsScreen #said { background: $surface; } LogsScreen #log { padding: 0 0 0 1; }"
+    DEFAULT_CSS = """
+    LogsScreen #about { height: 1fr; }
+    LogsScreen #said { background: $surface; }
+    LogsScreen #log { height: 1fr; padding: 0 0 0 1; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("filter", "log.since", "log.previous", "search", "log.save", "back", "help"),
         *bindings("log.times", "log.stderr", *EVERYWHERE),
@@ -67,8 +72,9 @@ class LogsScreen(Place):
         return f"logs of {self._key.split('/', 1)[-1]}"
 
     def body(self) -> Iterable[Widget]:
-        yield StatusLine(id="said")
-        yield LogView(id="log", follow=True, tone_of=tone_of)
+        with Panel(id="about", classes="bare"):
+            yield StatusLine(id="said")
+            yield LogView(id="log", follow=True, tone_of=tone_of)
 
     @property
     def log_view(self) -> LogView:
@@ -167,6 +173,7 @@ class LogsScreen(Place):
             if self.book.name(sources):
                 self.log_view.replace(self.book.shown())
             self.fan_in.want(sources)
+        self.query_one("#about", Panel).set_title(self.heading)
         self.query_one("#said", StatusLine).set_segments(self._segments())
 
     def _segments(self) -> list[StatusSegment]:

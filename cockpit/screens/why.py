@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from cockpit_widgets import LogView, ResourceTable
+from cockpit_widgets.panel import FRAMED, Panel
 from cockpit_widgets.types import ToneLine, tone_of
 from textual.binding import BindingType
 from textual.widget import Widget
@@ -28,7 +29,7 @@ from cockpit.views import why as view
 
 READ_SECONDS = 15.0
 """Interval at which reads on demand are repeated while the page is open."""
-MARGIN_CELLS = 4
+MARGIN_CELLS, FRAME_CELLS = 4, 2
 
 
 class WhyScreen(Place):
@@ -36,9 +37,11 @@ class WhyScreen(Place):
 
     DEFAULT_CSS = """
     WhyScreen #head { height: 1; padding: 0 1; overflow-y: hidden; }
-    WhyScreen #offers { display: none; height: auto; max-height: 40%; margin-top: 1; }
-    WhyScreen #offers.some { display: block; }
-    WhyScreen #text { height: 1fr; padding: 0 1; margin-top: 1; }
+    WhyScreen #offers-panel { display: none; height: auto; max-height: 40%; }
+    WhyScreen #offers-panel.some { display: block; }
+    WhyScreen #offers { height: auto; }
+    WhyScreen #text-panel { height: 1fr; }
+    WhyScreen #text { height: 1fr; padding: 0 1; }
     """
     place = "why"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("open", "back", "yaml", "panel", *EVERYWHERE[1:])]
@@ -53,14 +56,19 @@ class WhyScreen(Place):
     def body(self) -> Iterable[Widget]:
         head = LogView(id="head", follow=False)
         head.can_focus = False
-        yield head
-        yield ResourceTable(id="offers")
-        yield LogView(id="text", follow=False)
+        with Panel(id="about", classes="bare"):
+            yield head
+        with Panel(id="offers-panel"):
+            yield ResourceTable(id="offers")
+        with Panel(id="text-panel"):
+            yield LogView(id="text", follow=False)
 
     def foot(self) -> Iterable[Widget]:
         yield RowSentence()
 
     def on_mount(self) -> None:
+        self.query_one("#about", Panel).set_title(self.heading)
+        self.query_one("#text-panel", Panel).set_title("What it rests on")
         self.set_focus(self.query_one("#text"))  # before the first offers, which take it
         self.cockpit.keep(self, "why", self._read_on)
 
@@ -93,7 +101,7 @@ class WhyScreen(Place):
     def project(self) -> None:
         known = self.about.view()
         page = view.page(self.about.explained(known), known)
-        room = max(20, self.size.width - MARGIN_CELLS)
+        room = max(20, self.size.width - MARGIN_CELLS - FRAME_CELLS * self.has_class(FRAMED))
         head, rest = (_folded(item, room) for item in (page.head, page.rest))
         if (head, rest) != self._shown:
             top, text = self.query_one("#head", LogView), self.query_one("#text", LogView)
@@ -107,9 +115,11 @@ class WhyScreen(Place):
 
     def _offer(self, page: view.WhyPage, now_seconds: float) -> None:
         table = self.query_one("#offers", ResourceTable)
-        were_there = table.has_class("some")
+        panel = self.query_one("#offers-panel", Panel)
+        were_there = panel.has_class("some")
         table.set_source(view.offers_table(page, now_seconds))
-        table.set_class(bool(page.offers), "some")
+        panel.set_class(bool(page.offers), "some")
+        panel.set_title("Offers", f"{len(page.offers)}")
         if page.offers and not were_there:
             self.set_focus(table)
         elif were_there and not page.offers:

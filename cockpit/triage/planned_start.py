@@ -1,7 +1,7 @@
 """Whether a job that is not submitted yet would start: what holds it at each gate that it will pass, and the
 changes after which nothing does. Gates and changes are those of jobs that wait (`triage/changes`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -15,12 +15,14 @@ from cockpit.fit.quota import Shortage
 from cockpit.fit.shape import Part
 from cockpit.fit.topology_placement import TogetherAnswer, fit_together
 from cockpit.gangs import registry
+from cockpit.gangs.installed_engines import installed_engines
 from cockpit.jobs.planned import planned_gang
 from cockpit.model.contender import Preemptions
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.gang import Workload
 from cockpit.model.listing import Incomplete
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools.truth import is_use_known
 from cockpit.triage.changes.gates import before_nodes, silent_schedulers
 from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, on_flavors_of, store_after, turn_of
@@ -85,7 +87,7 @@ def planned_start(
         return None
     desk, unread = _desk(manifest, parts, view)
     is_known = preempts is not None and not preempts.unknown
-    silent = tuple(silent_schedulers(desk.pod_specs, view.store))
+    silent = tuple(sorted(_silent(desk.pod_specs, view.store)))
     found = replace(_as_is(desk), unread=tuple(unread), silent=silent, is_preemption_known=is_known)
     if found.starts or found.together is not None:
         return found
@@ -112,6 +114,17 @@ def _desk(
         is_planned=True,
     )
     return Desk(wanted, view, is_anew=True), unread
+
+
+def _silent(specs: Iterable[Mapping[str, Any]], store: StoreReader) -> set[str]:
+    """Schedulers of these pod specs of which nothing shows that they run. Of an engine's scheduler also its
+    controller shows it: a new engine has bound no pod yet."""
+    names = {str(spec.get("schedulerName") or "") for spec in specs} & registry.schedulers()
+    if names:
+        names -= {pod.scheduler for pod in store.records(Kind.POD).values() if pod.node}
+        alive = {item.engine for item in installed_engines(store, lambda *_: True) if item.is_alive}
+        names -= {engine.scheduling.scheduler for engine in registry.engines() if engine.name in alive}
+    return {*silent_schedulers(specs, store), *names}
 
 
 def _as_is(desk: Desk, gone: Preemptions | None = None) -> PlannedStart:

@@ -49,7 +49,8 @@ async def test_all_members_by_time_with_their_rank() -> None:
         seen = await shown(app, pilot, *TO_LOGS, has="step 1590/5005")
         assert "logs of team-a/llm-7b-sft" in seen
         assert "4 members · following · 50 lines · last 1,000 lines each" in seen
-        lines = [one.strip() for one in seen.splitlines() if one.startswith((" launcher", " worker"))]
+        inside = [one.strip("│ ") for one in seen.splitlines()]
+        lines = [one for one in inside if one.startswith(("launcher", "worker"))]
         assert len(lines) == 50
         assert lines[0] == "worker 0  sshd: Server listening on 0.0.0.0 port 2222."
         assert lines[3].startswith("launcher  + mpirun")

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from cockpit.fit.what_if import pushed_by
+from cockpit.gangs import registry
 from cockpit.jobs.planned import planned_gang
 from cockpit.model.contender import PreemptedJob, Preemptions
 from cockpit.triage.context import ClusterView
@@ -79,6 +80,27 @@ def test_a_scheduler_that_has_bound_nothing_yet_is_doubted_and_is_no_wall() -> N
     (pod,) = [one for one in holding("x", "c") if one["kind"] == "Pod"]
     pod["spec"]["schedulerName"] = "our-own"
     assert told(view_of([node("a"), node("b"), node("c"), pod]), mine) == [fits, places]
+
+
+@pytest.mark.parametrize("name", sorted(registry.schedulers()))
+def test_the_scheduler_of_an_engine_is_doubted_until_it_or_its_controller_is_seen(name: str) -> None:
+    """A CRD alone is no scheduler; a pod that it bound or a pod of its controller that runs is."""
+    mine = planned(2)
+    mine["spec"]["template"]["spec"]["schedulerName"] = name
+    nodes = [node("a"), node("b"), node("c")]
+    doubts = [line for line in told(view_of(nodes), mine) if "whether it runs is not known" in line]
+    assert doubts == [f"no pod was bound by a scheduler called {name} yet: whether it runs is not known"]
+    (bound,) = [one for one in holding("x", "c") if one["kind"] == "Pod"]
+    bound["spec"]["schedulerName"] = name
+    (engine,) = [one for one in registry.engines() if one.scheduling.scheduler == name]
+    signs = engine.controller
+    space = next(iter(signs.namespaces), "kube-system")
+    named = {**bound["metadata"], "name": f"{signs.pods[0]}-0", "namespace": space, "ownerReferences": []}
+    ready = [{"type": "Ready", "status": "True"}]
+    runs = {**bound, "metadata": named, "spec": {"nodeName": "c"}, "status": {"phase": "Running"}}
+    runs["status"] |= {"conditions": ready}
+    for sign in (bound, runs):
+        assert not [line for line in told(view_of([*nodes, sign]), mine) if "not known" in line]
 
 
 def test_quota_and_room() -> None:

@@ -53,3 +53,12 @@ async def test_paragraphs_change_and_scroll_when_their_height_is_given() -> None
         await pilot.pause()
         assert words.max_scroll_y == 0
         assert texts_of(words)[0] == "one"
+
+
+def test_short_pairs_stand_side_by_side_where_it_is_wide_and_long_ones_have_the_line() -> None:
+    pairs = [Pair("job", "a"), Pair("state", "b"), Pair("why", "c" * 60), Pair("GPUs", "d"), Pair("age", "e")]
+    shown = ["".join(cell.text for cell in line).split() for line in pair_lines(pairs, 120)]
+    assert shown == [["job", "a", "state", "b"], ["why", "c" * 60], ["GPUs", "d", "age", "e"]]
+    (first, _, last) = ("".join(cell.text for cell in line) for line in pair_lines(pairs, 120))
+    assert first.index("state") == last.index("age") == 61
+    assert len(pair_lines(pairs, 99)) == len(pairs)
