@@ -33,13 +33,24 @@ class TourCard(Panel):
     TourCard Static { height: auto; color: $foreground; }
     """
 
+    def __init__(self, says: str) -> None:
+        super().__init__()
+        self._says = says
+
     def compose(self) -> ComposeResult:
-        yield Static("")
+        yield Static(_shown(self._says))
 
     def tell(self, title: str, progress: str, says: str) -> None:
         """Show the step; the same one again costs nothing."""
         self.set_title(f"Tour · {title}", progress)
-        self.query_one(Static).update(Content.from_markup(_KEY.sub(r"[b $text-accent]\1[/]", says)))
+        if says != self._says:
+            self._says = says
+            self.query_one(Static).update(_shown(says))
+
+
+def _shown(says: str) -> Content:
+    """Keys stand out."""
+    return Content.from_markup(_KEY.sub(r"[b $text-accent]\1[/]", says))
 
 
 class TourGuide:
@@ -54,6 +65,7 @@ class TourGuide:
         """Look at what is shown, from now until the tour is left."""
         self._app.bind(LEAVE, "leave_tour", show=False)
         self._timer = self._app.set_interval(LOOK_SECONDS, self.look)
+        self._app.screen_change_signal.subscribe(self._app, lambda _: self._app.call_after_refresh(self.look))
 
     def leave(self) -> None:
         """No card from now on; the demo goes on."""
@@ -68,10 +80,10 @@ class TourGuide:
     def look(self) -> None:
         """Tell on the page on top what the step asks for; a question above it has its own keys."""
         page = next((item for item in reversed(self._app.screen_stack) if isinstance(item, Place)), None)
-        if page is None or not page.is_mounted or page.is_going:
+        if self._timer is None or page is None or not page.is_mounted or page.is_going:
             return
         says = self._tour.look(self._sight(page))
-        card = _card(page)
+        card = _card(page, says)
         if card.is_mounted:
             _lift_toasts(page, card)
             card.tell(self._tour.step.title, f"{self._tour.progress} · {LEAVE} leaves the tour", says)
@@ -101,11 +113,11 @@ def _lift_toasts(page: Place, card: TourCard) -> None:
         rack.styles.margin = (0, 0, page.size.height - card.region.y, 0)
 
 
-def _card(page: Place) -> TourCard:
+def _card(page: Place, says: str) -> TourCard:
     """The card of that page, which gets one where it has none."""
     try:
         return page.query_one(TourCard)
     except NoMatches:
-        card = TourCard()
+        card = TourCard(says)
         page.query_one("#foot").mount(card, before=0)
         return card

@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 PATIENCE_SECONDS = 60.0
 LOOK_SECONDS = 0.1
@@ -52,6 +52,14 @@ class Seat(ABC):
             if time.monotonic() > deadline:
                 raise AssertionError(f"not within {seconds:g} s: {wanted} without {tuple(without)}\n{seen}")
             time.sleep(LOOK_SECONDS)
+
+    def until_that(self, is_it: Callable[[str], bool], what: str, seconds: float = PATIENCE_SECONDS) -> str:
+        """The first screen that is so; fails with the last screen."""
+        deadline = time.monotonic() + seconds
+        while not is_it(seen := self.screen()):
+            assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}\n{seen}"
+            time.sleep(LOOK_SECONDS)
+        return seen
 
     def until_one(self, *wanted: str, seconds: float = PATIENCE_SECONDS) -> str:
         """The first screen that holds one of the texts."""

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from tests.bed.distro import ensure_program
 from tests.tui.folded import fold_details
@@ -25,8 +26,12 @@ class Terminal(Seat):
         arguments: Sequence[str],
         environment: Mapping[str, str],
         size: tuple[int, int] = (140, 40),
+        *,
+        is_fresh: bool = False,
     ) -> None:
+        """`is_fresh`: nothing was chosen before, it begins in `folder`; else details of lists are folded."""
         self.folder = folder
+        self._is_fresh = is_fresh
         self.size = size
         self._program = str(ensure_program("tmux", print))
         self._environment = dict(environment)
@@ -34,7 +39,7 @@ class Terminal(Seat):
         # tmux loses the exit code now and then
         self._code_file = folder / "exit-code"
 
-    def __enter__(self) -> "Terminal":
+    def __enter__(self) -> Self:
         command = [sys.executable, "-m", "cockpit", *self._arguments]
         settings = {
             **self._environment,
@@ -44,7 +49,8 @@ class Terminal(Seat):
             "TEXTUAL_ANIMATIONS": "none",
         }
         self._code_file.unlink(missing_ok=True)
-        fold_details(self.folder / "state" / "gpu-cockpit")
+        if not self._is_fresh:
+            fold_details(self.folder / "state" / "gpu-cockpit")
         words = ["env", *(f"{name}={value}" for name, value in settings.items()), *command]
         width, height = self.size
         self._tmux(
@@ -57,7 +63,7 @@ class Terminal(Seat):
             "-y",
             str(height),
             "-c",
-            str(ROOT),
+            str(self.folder if self._is_fresh else ROOT),
             f"{shlex.join(words)}; echo $? > {shlex.quote(str(self._code_file))}",
         )
         self._tmux("set-option", "remain-on-exit", "on")
