@@ -157,7 +157,8 @@ def starter_lines(found: Starters, *, is_known: bool) -> Iterator[str]:
         yield "who would start is not known: nothing tells what a node of this pool offers"
         return
     if found.jobs:
-        free = f"; {found.idle_gpus} GPUs stay free" if found.idle_gpus else ""
+        stay = "stays" if found.idle_gpus == 1 else "stay"
+        free = f"; {counted(found.idle_gpus, 'GPU')} {stay} free" if found.idle_gpus else ""
         yield f"would start: {_named(found.jobs)}{free}"
     else:
         yield "no job that waits now would start on them"
@@ -177,7 +178,7 @@ def _named(jobs: Sequence[Job]) -> str:
 
 
 def _asks(job: Job) -> str:
-    return f" ({job.gpus_wanted} GPUs)" if job.gpus_wanted else ""
+    return f" ({counted(job.gpus_wanted, 'GPU')})" if job.gpus_wanted else ""
 
 
 @dataclass(frozen=True, slots=True)
