@@ -75,6 +75,11 @@ def build_parser() -> argparse.ArgumentParser:
     _nouns_with_verbs(nouns, shared)
     _template(nouns, shared)
     _audit(nouns, shared)
+    doctor = _command(
+        nouns, "doctor", shared, "check terminal, cluster, rights, engines and metrics", "doctor:run"
+    )
+    _output(doctor)
+    _waiting(doctor)
     _demo(nouns, shared)
     return parser
 

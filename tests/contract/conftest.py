@@ -1,6 +1,8 @@
 """Fixtures of the contract suite. Which server it is, is known here and nowhere else."""
 
+import asyncio
 import contextlib
+import io
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -9,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cockpit.cli import main
 from cockpit.clock import SystemClock
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession, SessionOptions, open_session
@@ -205,3 +208,20 @@ def kept(admin: Api, space: str) -> str:
     """Path of a config map with a=1, b=2."""
     admin.create(maps_in(space), configmap("kept", a="1", b="2"))
     return in_space(space, "configmaps", "kept")
+
+
+@pytest.fixture
+def said(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run a command as `role`: (exit code, all that it said)."""
+    for name in ("STATE", "CONFIG"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+
+    async def run(*words: str, given: str = "", role: str = "admin") -> tuple[int, str]:
+        out = io.StringIO()
+        monkeypatch.setattr("sys.stdin", io.StringIO(given))
+        reach = ["--kubeconfig", str(server.kubeconfig), "--context", server.contexts[role]]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            code = await asyncio.to_thread(main, [*words, *reach])
+        return code, out.getvalue()
+
+    return run

@@ -1,16 +1,11 @@
 """`job submit -f`: objects of a file as they are, and `job wait`, against both servers."""
 
-import asyncio
-import contextlib
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cockpit.cli import main
 from tests.bed.api import Api
-from tests.contract.server import Server
 
 FILE = """\
 # a file as people have it
@@ -33,23 +28,6 @@ items:
           restartPolicy: Never
           containers: [{name: main, image: "registry.test/train:1", resources: {limits: {nvidia.com/gpu: 1}}}]
 """
-
-
-@pytest.fixture
-def said(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run a command of the administrator: (exit code, all that it said)."""
-    for name in ("STATE", "CONFIG"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
-
-    async def run(*words: str, given: str = "") -> tuple[int, str]:
-        out = io.StringIO()
-        monkeypatch.setattr("sys.stdin", io.StringIO(given))
-        reach = ["--kubeconfig", str(server.kubeconfig), "--context", server.contexts["admin"]]
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            code = await asyncio.to_thread(main, [*words, *reach])
-        return code, out.getvalue()
-
-    return run
 
 
 def names(admin: Api, space: str, path: str) -> list[str]:
