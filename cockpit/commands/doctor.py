@@ -27,7 +27,7 @@ from cockpit.pools.index import pools_of
 
 _ALL = (Kind.POD, Kind.NODE, Kind.JOB, Kind.MPIJOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE, Kind.EVENT)
 _SMALLEST = (80, 24)
-_DEPENDENCIES = ("textual", "kubernetes", "prometheus-api-client")
+_DEPENDENCIES = ("textual", "kubernetes", "msgspec")
 
 
 class Check(NamedTuple):
