@@ -148,14 +148,11 @@ class _Times:
         self.growths = history.growths
         self._history = history
         self.first_seconds = history.runs[0].submitted_seconds if history.runs else 0.0
-        ended = [one for one in history.runs if one.ran_seconds is not None]
-        self.all = sorted(one.ran_seconds for one in ended if one.ran_seconds is not None)
+        ended = sorted((one.ran_seconds, one.shape) for one in history.runs if one.ran_seconds is not None)
+        self.all = [seconds for seconds, _ in ended]
         self._alike: dict[str, list[float]] = {}
-        for one in ended:
-            if one.ran_seconds is not None:
-                self._alike.setdefault(one.shape, []).append(one.ran_seconds)
-        for some in self._alike.values():
-            some.sort()
+        for seconds, shape in ended:
+            self._alike.setdefault(shape, []).append(seconds)
         self.submitted = [one.submitted_seconds for one in history.runs]
 
     def of(self, shape: str) -> Sequence[float]:

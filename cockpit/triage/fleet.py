@@ -7,7 +7,7 @@ while and needs the store no more, so that a screen does it apart.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Final, NamedTuple
 
 import msgspec
@@ -188,9 +188,8 @@ class _Load:
                 self.on[pod.node].append(pod)
             elif pod.deleting_seconds is None and not pod.is_gated and not pod.is_placeholder:
                 self.waiting.append(pod)
-        shared = {id(pod.traits.wishes): pod.traits.wishes for some in self.on.values() for pod in some}
-        shared |= {id(pod.traits.wishes): pod.traits.wishes for pod in self.waiting}
-        for wishes in shared.values():
+        every = chain(chain.from_iterable(self.on.values()), self.waiting)
+        for wishes in {id(pod.traits.wishes): pod.traits.wishes for pod in every}.values():
             self.keys.update(key for key, _ in wishes.node_selector)
             for term in wishes.node_terms or ():
                 self.keys.update(one.key for one in term.expressions)
@@ -403,15 +402,12 @@ def _by_owner(found: Iterable[IdleGpus]) -> tuple[IdleGpus, ...]:
     by_owner: dict[tuple[str, str], list[IdleGpus]] = defaultdict(list)
     for one in found:
         by_owner[one.owner, one.namespace].append(one)
-    made = [
-        IdleGpus(
-            *owner,
-            sum(one.gpus for one in some),
-            sum(one.gpu_hours for one in some),
-            tuple(sorted({name for one in some for name in one.jobs})),
-            any(one.is_at_least for one in some),
-            "; ".join(sorted({one.missing for one in some if one.missing})),
+    made = []
+    for owner, some in by_owner.items():
+        gpus, hours = sum(one.gpus for one in some), sum(one.gpu_hours for one in some)
+        jobs, missing = {name for one in some for name in one.jobs}, {one.missing for one in some} - {""}
+        is_at_least = any(one.is_at_least for one in some)
+        made.append(
+            IdleGpus(*owner, gpus, hours, tuple(sorted(jobs)), is_at_least, "; ".join(sorted(missing)))
         )
-        for owner, some in by_owner.items()
-    ]
     return tuple(sorted(made, key=lambda one: (-one.gpu_hours, one.owner, one.namespace)))

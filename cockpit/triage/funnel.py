@@ -109,10 +109,8 @@ class Sifted(NamedTuple):
 
     def short_of(self, step: str) -> list[Room]:
         """Nodes that a filter of room took out, by name; "": that pass all."""
-        made: list[Room] = self.once(
-            step,
-            lambda: [one.room for one in self.looks.values() if one.room is not None and one.step == step],
-        )
+        looks = self.looks.values()
+        made: list[Room] = self.once(step, lambda: [it.room for it in looks if it.room and it.step == step])
         return made
 
     def once(self, what: str, make: Callable[[], Any]) -> Any:

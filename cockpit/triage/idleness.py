@@ -258,11 +258,9 @@ def _memory_sign(trace: Trace, line: Line) -> Shown | None:
     """When the memory was last another one than it is now: a slow rise is seen like a leap."""
     now = _newest(line)
     place = _newest_where(line, lambda value: abs(value - now) > MEMORY_BYTES)
-    return (
-        None
-        if place is None
-        else Shown(WorkSign.MEMORY, _at(trace, place, len(line)), now - (line[place] or 0))
-    )
+    if place is None:
+        return None
+    return Shown(WorkSign.MEMORY, _at(trace, place, len(line)), now - (line[place] or 0))
 
 
 def _lately(line: Line) -> float | None:
@@ -376,12 +374,8 @@ def _is_starting(trace: Trace, worked: list[int]) -> bool:
 def _draws_as_at_work(trace: Trace) -> bool:
     """A card draws as much as while kernels ran: then its duty is not believed."""
     for card in trace.cards:
-        pairs = zip(card.duty[::-1], card.power_watts[::-1], strict=False)
-        drawn = [
-            watts
-            for duty, watts in pairs
-            if duty is not None and watts is not None and duty >= 10 * WORKS_DUTY_RATIO
-        ]
+        pairs, least = zip(card.duty[::-1], card.power_watts[::-1], strict=False), 10 * WORKS_DUTY_RATIO
+        drawn = [watts for duty, watts in pairs if watts is not None and (duty or 0.0) >= least]
         now = _lately(card.power_watts)
         if drawn and now is not None and now >= AS_AT_WORK_RATIO * sorted(drawn)[len(drawn) // 2]:
             return True

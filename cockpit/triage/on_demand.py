@@ -8,9 +8,10 @@ from typing import NamedTuple
 from cockpit.catalogue import TextPlace, Unwatched, by_cause, row_of
 from cockpit.catalogue.cause import Cause
 from cockpit.fit.scheduling_context import UNKNOWN, Budget, Surroundings
+from cockpit.jobs.owner_chain import owner_record
 from cockpit.model.broken_write import BrokenWrite, EndedDrain
 from cockpit.model.finding import Finding
-from cockpit.model.job import Job, JobState
+from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -64,16 +65,21 @@ class ObjectsRead(NamedTuple):
     around: Surroundings = UNKNOWN
 
 
-def need_of(found: Finding, job: Job) -> Need | None:
-    """What has to be read before a page would say the same of the job as this verdict; None: nothing."""
+def needs_of(found: Finding, job: Job, store: StoreReader) -> tuple[Need, ...]:
+    """What has to be read before a page would say the same of the job as this verdict: what its cause rests
+    on, and the claims that the pods name which have yet to be made."""
     what = row_of(found.cause).unwatched
     is_coming = job.state in (JobState.PENDING, JobState.STARTING) and not found.cause
     if is_coming and any(job.kind == kind for _, kind in COMPOSED):
         what = Unwatched.OWN  # its object tells which part waits for which
-    if what is None:
-        return None
     of = {Unwatched.OWN: job.key, Unwatched.ENGINE: job.engine}
-    return Need(what, of.get(what, job.namespace))
+    needs = [] if what is None else [Need(what, of.get(what, job.namespace))]
+    if not job.pod_uids and job.state not in JobState.ENDED and what is not Unwatched.CLAIMS:
+        record = owner_record(store, job.uid)
+        roles = record.replicas if isinstance(record, JobObject) else ()
+        names_claims = any(role.traits is not None and role.traits.claims for role in roles)
+        needs += [Need(Unwatched.CLAIMS, job.namespace)] if names_claims else []
+    return tuple(needs)
 
 
 class OnDemand:

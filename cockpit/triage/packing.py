@@ -63,17 +63,11 @@ def pack(nodes: Sequence[NodeKind], pods: Sequence[PodKind]) -> Packing:
     load = [pods[at] for at in order]
     used, unplaced = _best_fit(nodes, load)
     least = _least(nodes, load)
-    if used == least and not unplaced:
-        return Packing(used, least)
-    if sum(one.count for one in load) <= _SEARCHED_PODS:
+    if (used != least or unplaced) and sum(one.count for one in load) <= _SEARCHED_PODS:
         search = _Search(nodes, load, used if not unplaced else sum(one.count for one in nodes) + 1)
         found = search.run()
-        if search.is_done:
-            if found is not None:
-                return Packing(found, found)
-            if not unplaced:
-                return Packing(used, used)
-            return Packing(used, min(least, used), unplaced)
+        if search.is_done and (found is not None or not unplaced):
+            return Packing(found or used, found or used)
     return Packing(used, min(least, used), unplaced)
 
 
@@ -81,16 +75,9 @@ def _size(nodes: Sequence[NodeKind], pod: PodKind) -> float:
     """The largest share of a node that it takes, on the kind where it takes least."""
     shares = []
     for kind in pod.kinds:
-        offers = nodes[kind].offers
-        shares.append(
-            max(
-                (ask / offer if offer else math.inf)
-                for ask, offer in zip(pod.asks, offers, strict=True)
-                if ask
-            )
-            if any(pod.asks)
-            else 0.0
-        )
+        pairs = zip(pod.asks, nodes[kind].offers, strict=True)
+        parts = ((ask / offer if offer else math.inf) for ask, offer in pairs if ask)
+        shares.append(max(parts, default=0.0))
     return min(shares, default=math.inf)
 
 

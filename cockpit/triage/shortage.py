@@ -20,6 +20,7 @@ from cockpit.pools.stage import takes_away
 from cockpit.triage import autoscaling, claims
 from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted, amount
+from cockpit.triage.node_walk import PRESSURE
 from cockpit.triage.room import (
     amount_words,
     of_company,
@@ -265,13 +266,6 @@ def _all_of(nodes: Sequence[Node], is_: str = "is", are: str = "are") -> str:
     return f"the one node that suits it {is_}" if len(nodes) == 1 else several
 
 
-_PRESSURE = {
-    "MemoryPressure": "memory pressure",
-    "DiskPressure": "disk pressure",
-    "PIDPressure": "PID pressure",
-}
-
-
 _OTHER_NODE = "Wait for another node, or add one; do not tolerate the taint."
 
 
@@ -290,8 +284,9 @@ def _of_ready(sifted: Sifted, context: Context) -> Finding:
 
 def _state(node: Node) -> str:
     for one in node.conditions:
-        if one.status == "True" and one.type in _PRESSURE:
-            return f"under {_PRESSURE[one.type]}"
+        if one.status == "True" and one.type in PRESSURE:
+            what = one.type.removesuffix("Pressure")
+            return f"under {what if what.isupper() else what.lower()} pressure"
     for taint in node.taints:
         name = taint.key.removeprefix("node.kubernetes.io/")
         if name != taint.key and name.endswith("-pressure"):

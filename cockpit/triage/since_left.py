@@ -36,14 +36,8 @@ class Happened(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     kind: str = "job"  # or node
 
 
-FAILED, GONE, RESOLVED, NEW, STARTED, ENDED = (
-    "failed",
-    "node gone",
-    "resolved",
-    "node new",
-    "started",
-    "ended",
-)
+FAILED, GONE, RESOLVED = "failed", "node gone", "resolved"
+NEW, STARTED, ENDED = "node new", "started", "ended"
 ORDER: Final = (FAILED, GONE, RESOLVED, NEW, STARTED, ENDED)
 """What wants to be known first."""
 

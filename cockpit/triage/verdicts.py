@@ -22,7 +22,7 @@ from cockpit.triage import filters
 from cockpit.triage.context import ClusterView, Context
 from cockpit.triage.engine import of_job
 from cockpit.triage.funnel import Sifted, sift
-from cockpit.triage.on_demand import Need, ObjectsRead, OnDemand, need_of
+from cockpit.triage.on_demand import Need, ObjectsRead, OnDemand, needs_of
 
 LOOKS: Final = 2_500
 """So many nodes are looked at again for one state of the store, and at least those of one funnel."""
@@ -125,7 +125,7 @@ class _Kept(NamedTuple):
     verdict: Finding
     room: int  # room_revision, or _NOT_ON_ROOM
     at_seconds: float
-    need: Need | None  # what is read for it
+    needs: tuple[Need, ...]  # what is read for it
 
 
 class Verdicts:
@@ -200,7 +200,7 @@ class Verdicts:
         if not self.on_demand.take_objects(need, read):
             return False
         for key, kept in list(self._kept.items()):
-            if kept.need == need:
+            if need in kept.needs:
                 self._resting -= kept.room != _NOT_ON_ROOM
                 self._doubted.add(key)
                 del self._kept[key]
@@ -231,11 +231,12 @@ class Verdicts:
         self._funnels.is_asked = self._funnels.is_owing = False
         view = self.view(now_seconds)
         found = of_job(job, view)
-        need = need_of(found, job)
-        read = None if need is None else self.on_demand.read_for(need, job)
-        if read is not None:
-            found = of_job(job, replace(view, trees=read.trees, around=read.around))
+        needs = needs_of(found, job, self._store)
+        if reads := [read for need in needs if (read := self.on_demand.read_for(need, job)) is not None]:
+            trees = {place: some for read in reads for place, some in read.trees.items()}
+            around = next((read.around for read in reads if read.around != UNKNOWN), UNKNOWN)
+            found = of_job(job, replace(view, trees=trees, around=around))
         room = self._store.room_revision if self._funnels.is_asked else _NOT_ON_ROOM
         self.cost += 1 if room == _NOT_ON_ROOM else _COST_ON_ROOM
         at_seconds = _LONG_AGO if self._funnels.is_owing else now_seconds
-        return _Kept(job, found, room, at_seconds, need)
+        return _Kept(job, found, room, at_seconds, needs)

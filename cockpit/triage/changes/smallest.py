@@ -131,15 +131,9 @@ _MOST_TRIED: Final = 20
 _MOST_STEPS: Final = 3
 _MOST_FIRST: Final = 2
 _ALIKE: Final = {
-    "kill": "end",
-    "suspend": "end",
-    "drop_selector": "place",
-    "other_pool": "place",
-    "more_nodes": "nodes",
-    "scale_pool": "nodes",
-    "ask_nodes": "nodes",
-    "grows": "nodes",
-    "raise_maximum": "nodes",
+    **dict.fromkeys(("kill", "suspend"), "end"),
+    **dict.fromkeys(("drop_selector", "other_pool"), "place"),
+    **dict.fromkeys(("more_nodes", "scale_pool", "ask_nodes", "grows", "raise_maximum"), "nodes"),
 }
 """Kinds of which the smallest makes the others superfluous; every other kind stands for itself."""
 _ABOUT_ROOM: Final = frozenset(

@@ -5,7 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.fit.scheduling_context import Budget
+from cockpit.catalogue import Cause, Unwatched
+from cockpit.fit.scheduling_context import Budget, Surroundings
+from cockpit.jobs.index import JobIndex
 from cockpit.k8s.selectors import selector_of
 from cockpit.model.batch import Batch
 from cockpit.model.finding import Finding, Subject
@@ -13,10 +15,22 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind
 from cockpit.model.scheduling import Traits
+from cockpit.store.store import Store
 from cockpit.triage.attention import needs_human
-from cockpit.triage.on_demand import BUDGETS_SECONDS, MOST_LOGS, OnDemand, crashed_member, rows_of
+from cockpit.triage.engine import explain
+from cockpit.triage.on_demand import (
+    BUDGETS_SECONDS,
+    MOST_LOGS,
+    Need,
+    ObjectsRead,
+    OnDemand,
+    crashed_member,
+    rows_of,
+)
 from cockpit.triage.verdicts import Verdicts
 from tests.unit.jobs.builders import Cluster, gang, is_, mpijob, up
+from tests.unit.triage.objects import NOW as LATE
+from tests.unit.triage.objects import decoded, job, node
 
 NOW = 10_000.0
 
@@ -204,3 +218,26 @@ def test_before_any_node_is_known_a_pod_that_waits_breaks_nothing() -> None:
     cluster.put(waits)
     (one,) = needs_human(cluster.store, cluster.index, NOW)
     assert one.cause == "no-nodes"
+
+
+@pytest.mark.parametrize("queue", ["", "nowhere"], ids=["by itself", "in a queue"])
+def test_the_row_of_a_job_without_pods_reads_the_claims_that_its_template_names(queue: str) -> None:
+    pod = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]}
+    tree = job("llm", 1, 1, suspend=True)
+    tree["spec"]["template"]["spec"] |= pod
+    tree["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": queue} if queue else {}
+    store = Store()
+    store.apply(Batch(kind=Kind.NODE, changed=tuple(decoded(node("a")))))
+    store.apply(Batch(kind=Kind.JOB, changed=tuple(decoded(tree))))
+    index = JobIndex(store)
+    index.update(store.take_delta())
+    verdicts = Verdicts(store, index)
+    (row,) = index.jobs.values()
+    assert verdicts.of(row, LATE).cause != Cause.CLAIM_MISSING
+    need = Need(Unwatched.CLAIMS, "team-a")
+    assert need in [asked for asked, _ in verdicts.on_demand.unread_objects(LATE)]
+    trees = {("PersistentVolumeClaim", "team-a"): ()}
+    assert verdicts.take_objects(need, ObjectsRead(LATE, trees, Surroundings(claims={})))
+    assert verdicts.of(row, LATE).cause == Cause.CLAIM_MISSING
+    view = msgspec.structs.replace(verdicts.view(LATE), trees=trees, around=Surroundings(claims={}))
+    assert explain(Subject("job", "team-a", "llm"), view).cause == Cause.CLAIM_MISSING
