@@ -1,34 +1,76 @@
-"""Which extended resources count GPUs, by name, and which devices of claims are GPUs."""
+"""Which extended resources count GPUs and other accelerators, which devices of claims are such, and which
+model a machine type names: as `accelerators.toml` has it, a table a vendor."""
 
 import enum
-from collections.abc import Iterable
-from functools import lru_cache
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
 
 from cockpit.model.gang import PodSet
 
-GPU_NAMES = (
-    "nvidia.com/gpu",
-    "nvidia.com/gpu.shared",
-    "amd.com/gpu",
-    "gpu.intel.com/i915",
-    "gpu.intel.com/xe",
-    "habana.ai/gaudi",
-    "alpha.kubernetes.io/nvidia-gpu",
-    "aliyun.com/gpu",
+TABLE: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("accelerators.toml").read_text(encoding="utf-8")
 )
-"""Source: cluster-autoscaler pkg/utils/gpu/gpu.go and the vendors' device plugins."""
+_VENDORS: list[dict[str, Any]] = TABLE["resource"]
 
-_NOT_GPUS = ("gpu.intel.com/i915_monitoring", "gpu.intel.com/xe_monitoring", "gpu.intel.com/monitoring")
+GPU_NAMES: tuple[str, ...] = tuple(name for vendor in _VENDORS for name in vendor["names"])
+
+_PARTS = tuple(start for vendor in _VENDORS for start in vendor.get("parts", ()))
+_SHARES = tuple(name for vendor in _VENDORS for name in vendor.get("shares", ()))
+"""What is asked of a device or instead of one: memory, cores."""
+_SHARE_ENDS = tuple(end for vendor in _VENDORS for end in vendor.get("share_ends", ()))
+_ALIASES = {name: vendor["names"] for vendor in _VENDORS if vendor.get("same") for name in vendor["names"]}
+"""Resources by which a node offers the same devices more than once."""
 
 
 @lru_cache(maxsize=1024)
 def is_gpu_resource(name: str) -> bool:
-    """True for a resource that counts GPUs or slices of them, e.g. `nvidia.com/mig-1g.10gb`."""
-    if name in _NOT_GPUS:
+    """True for a resource that counts accelerators or slices of them, e.g. `nvidia.com/mig-1g.10gb`."""
+    if name in _SHARES:
         return False
-    if name in GPU_NAMES or name.endswith("/gpu") or name.startswith("nvidia.com/mig-"):
+    if name in GPU_NAMES or name.endswith("/gpu"):
         return True
-    return name.startswith("gpu.intel.com/") and not name.endswith(("memory.max", "tiles", "millicores"))
+    return name.startswith(_PARTS) and not name.endswith(_SHARE_ENDS)
+
+
+def device_count(resources: Mapping[str, int]) -> int | None:
+    """Devices over all resources of accelerators (mixed MIG shows several), each once; None where there are
+    none."""
+    counts = {name: count for name, count in resources.items() if is_gpu_resource(name)}
+    for names in _ALIASES.values():
+        offered = [name for name in names if counts.get(name)]
+        for name in offered[1:]:
+            del counts[name]
+    return sum(counts.values()) if counts else None
+
+
+def main_resource(resources: Iterable[tuple[str, int]]) -> str:
+    """Of the resources that a node offers the one with the most accelerators (mixed MIG has several)."""
+    offered = [
+        (count, -_ORDER.get(name, len(_ORDER)), name) for name, count in resources if is_gpu_resource(name)
+    ]
+    return max(offered, default=(0, 0, ""))[2]
+
+
+_ORDER = {name: place for place, name in enumerate(GPU_NAMES)}
+
+
+@cache
+def _machines() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), model) for pattern, model in TABLE["machines"].items())
+
+
+@lru_cache(maxsize=1024)
+def model_of_machine(type_: str) -> str:
+    """The model that a machine type names, "" where it names none: `Standard_NC24ads_A100_v4` has an A100."""
+    for pattern, model in _machines():
+        match = pattern.fullmatch(type_)
+        if match is not None:
+            return model.format(match[1].upper()) if "{}" in model else model
+    return ""
 
 
 def resource_word(name: str, count: int | None = None) -> str:
@@ -64,10 +106,10 @@ _TYPES = {
 }
 """Attribute `type` (dra-driver-nvidia-gpu deviceinfo.go, ROCm/k8s-gpu-dra-driver)."""
 
-_RESOURCES = {
-    "gpu.nvidia.com": "nvidia.com/gpu",
-    "gpu.amd.com": "amd.com/gpu",
-    "gpu.intel.com": "gpu.intel.com/xe",
+_RESOURCES: dict[str, str] = {
+    vendor["driver"]: vendor.get("driver_resource", vendor["names"][0])
+    for vendor in _VENDORS
+    if "driver" in vendor
 }
 """The extended resource that stands for a driver's devices (DeviceClass extendedResourceName)."""
 
@@ -78,14 +120,15 @@ def device_part(driver: str, type_: str = "") -> DevicePart:
     known = _TYPES.get(type_)
     if known is not None:
         return known
-    return DevicePart.CARD if not type_ and "gpu" in driver.split(".") else DevicePart.NO_GPU
+    is_known = driver in _RESOURCES or "gpu" in driver.split(".")
+    return DevicePart.CARD if is_known and not type_ else DevicePart.NO_GPU
 
 
 @lru_cache(maxsize=256)
 def is_gpu_class(name: str) -> bool:
     """True for a device class that gives GPUs, by its name: gpu.nvidia.com, mig.nvidia.com, a100-gpu."""
     words = name.replace("-", ".").split(".")
-    return "gpu" in words or "mig" in words
+    return "gpu" in words or "mig" in words or name in _RESOURCES
 
 
 @lru_cache(maxsize=256)

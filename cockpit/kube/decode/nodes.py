@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.k8s.gpu_resources import device_count, main_resource, model_of_machine
 from cockpit.k8s.labels import POOL_LABELS
 from cockpit.kube.decode.amounts import pairs
 from cockpit.kube.decode.common import annotations, conditions, identity, labels
@@ -24,6 +24,11 @@ MODEL_LABELS: tuple[str, ...] = (
     "nebius.com/gpu-name",
     "amd.com/gpu.product-name",
     "cloud.google.com/gke-accelerator",
+    "cloud.google.com/gke-tpu-accelerator",
+    "doks.digitalocean.com/gpu-model",
+    "gpu.intel.com/product",
+    "node.kubernetes.io/npu.chip.name",
+    "karpenter.k8s.aws/instance-accelerator-name",
     "karpenter.k8s.aws/instance-gpu-name",
     "k8s.amazonaws.com/accelerator",
     "kubernetes.azure.com/accelerator",
@@ -41,6 +46,7 @@ COUNT_LABELS: tuple[str, ...] = (
     "gpu.nvidia.com/count",
     "aliyun.accelerator/nvidia_count",
     "karpenter.k8s.aws/instance-gpu-count",
+    "karpenter.k8s.aws/instance-accelerator-count",
     "cloud.google.com/gke-accelerator-count",
 )
 TYPE_LABELS: tuple[str, ...] = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
@@ -78,10 +84,12 @@ def _count(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-def _gpu_resource(capacity: dict[str, int], allocatable: dict[str, int]) -> str:
-    """The GPU resource that the node shows; with several (mixed MIG) the one with most devices."""
-    names = [name for name in (*capacity, *allocatable) if is_gpu_resource(name)]
-    return max(names, key=lambda name: (capacity.get(name, 0), name == "nvidia.com/gpu", name), default="")
+def _model(found: dict[str, str], type_: str) -> str:
+    """The model as a label tells it, else as the machine type does."""
+    told = (found.get(label, "") for label in MODEL_LABELS)
+    return next(
+        (model for model in told if model and model.lower() not in _NO_MODELS), model_of_machine(type_)
+    )
 
 
 def node_record(node: Any, reading: Reading) -> Node:
@@ -99,6 +107,7 @@ def node_record(node: Any, reading: Reading) -> Node:
             pool = _DRAWN.sub("", pool)
     memory = _count(found.get(MEMORY_LABEL, ""))
     model, model_label = _first(found, MODEL_LABELS)
+    type_ = _first(found, TYPE_LABELS)[0]
     is_modelled = bool(model) and model_label != _BARE_MODEL_LABEL
     return Node(
         **identity(meta, reading),
@@ -116,9 +125,9 @@ def node_record(node: Any, reading: Reading) -> Node:
         gpus_expected=_count(_first(found, COUNT_LABELS)[0]),
         gpu_replicas=_count(found.get(REPLICAS_LABEL, "")) or 1,
         is_gpu_labelled=found.get(PRESENT_LABEL) == "true" or is_modelled,
-        gpu_model="" if model.lower() in _NO_MODELS else model,
+        gpu_model=_model(found, type_),
         gpu_memory_bytes=None if memory is None else memory * _MIB,
-        instance_type=_first(found, TYPE_LABELS)[0],
+        instance_type=type_,
         zone=_first(found, ZONE_LABELS)[0],
         pool=pool,
         pool_label=pool_label,
@@ -133,13 +142,7 @@ def amounts(status: Any, reading: Reading) -> dict[str, Any]:
     return {
         "capacity": capacity,
         "allocatable": allocatable,
-        "gpu_resource": _gpu_resource(shown, usable),
-        "gpu_capacity": _all_gpus(shown),
-        "gpu_allocatable": _all_gpus(usable),
+        "gpu_resource": main_resource({**dict.fromkeys(usable, 0), **shown}.items()),
+        "gpu_capacity": device_count(shown),
+        "gpu_allocatable": device_count(usable),
     }
-
-
-def _all_gpus(resources: dict[str, int]) -> int | None:
-    """Devices over all GPU resources (mixed MIG shows several); None where the node shows none."""
-    counts = [count for name, count in resources.items() if is_gpu_resource(name)]
-    return sum(counts) if counts else None

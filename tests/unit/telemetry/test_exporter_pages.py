@@ -14,6 +14,7 @@ from cockpit.model.quantity import Absent
 from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.names import MEANINGS, TABLE, ExporterFamily
 from cockpit.telemetry.sample import parse_exposition
+from tests.unit.kube.test_node_shapes import NODES
 from tests.unit.telemetry import oracle
 from tests.unit.telemetry.builders import NOW
 
@@ -92,6 +93,11 @@ def page_of_docs() -> str:
         for page in PAGES
         for card, wanted in page["cards"].items()
     ]
+    nodes = [
+        f"| {shape['cloud']} | {shape['model']} | {shape.get('pool', '')} "
+        f"| {', '.join(shape.get('offers', {}))} | {shape.get('gpus', '')} |"
+        for shape in NODES
+    ]
     head = ["vendor", "page", "card", *words]
     return "\n".join(
         [
@@ -109,6 +115,13 @@ def page_of_docs() -> str:
             f"| {' | '.join(head)} |",
             f"|{' --- |' * len(head)}",
             *examples,
+            "",
+            "What is read of nodes in the shapes that clouds publish (`cockpit/k8s/accelerators.toml`): the",
+            "model by label, else by the machine type where it names its cards.",
+            "",
+            "| node | model | pool | offers | accelerators |",
+            "| --- | --- | --- | --- | --- |",
+            *nodes,
             "",
         ]
     )

@@ -1,0 +1,29 @@
+"""Model, pool and number of accelerators of nodes in the shapes of many clouds."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cockpit.kube.decode import decoders
+from cockpit.model.node import Node
+from tests.unit.kube.builders import meta
+
+_FILE = Path(__file__).with_name("node_shapes.toml")
+NODES: list[dict[str, Any]] = tomllib.loads(_FILE.read_text("utf-8"))["node"]
+
+
+@pytest.mark.parametrize("shape", NODES, ids=[shape["cloud"] for shape in NODES])
+def test_a_node_of_a_cloud_is_read(shape: dict[str, Any]) -> None:
+    offers = {name: str(count) for name, count in shape.get("offers", {}).items()}
+    tree = {
+        "metadata": meta("n1", namespace="") | {"labels": shape["labels"]},
+        "status": {"capacity": {"cpu": "8", **offers}, "allocatable": {"cpu": "8", **offers}},
+    }
+    found = decoders.NODE.from_json(json.dumps(tree).encode())
+    assert isinstance(found, Node)
+    wanted = (shape["model"], shape.get("pool", ""), shape.get("gpus"))
+    assert (found.gpu_model, found.pool, found.gpu_capacity) == wanted
+    assert found.gpu_allocatable == found.gpu_capacity
