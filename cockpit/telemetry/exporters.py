@@ -11,7 +11,8 @@ deployment/templates/daemonset.yaml and NVIDIA/gpu-operator assets/state-dcgm-ex
 """
 
 import asyncio
-from collections.abc import Container, Iterable, Sequence
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -35,7 +36,7 @@ from cockpit.telemetry.history import Line, Past
 from cockpit.telemetry.kubelets import KubeletPages, ReadPage
 from cockpit.telemetry.labels import instance_of, uuid_of
 from cockpit.telemetry.lately import Stretch
-from cockpit.telemetry.names import MEANINGS, GpuMetric
+from cockpit.telemetry.names import MEANINGS, TABLE, GpuMetric
 from cockpit.telemetry.sample import Sample, is_reading, parse_exposition
 from cockpit.telemetry.source import places_of
 
@@ -49,8 +50,12 @@ MOST_PORTS = 3
 """Of one pod: metrics may be behind a proxy on a second port."""
 LIST_AGAIN_SECONDS = 30.0
 
-NAMES = ("dcgm-exporter", "nvidia-dcgm-exporter", "cockpit-exporter")
-SELECTORS = tuple(f"{key} in ({','.join(NAMES)})" for key in ("app.kubernetes.io/name", "app"))
+PORTS: dict[str, int] = {
+    name: section["port"] for section in TABLE.values() for name in section.get("pods", ())
+}
+"""Names under which the exporters' pods are known, and where they serve metrics if no port is named."""
+_KEYS = ("app.kubernetes.io/name", "app", "k8s-app")
+SELECTORS = tuple(f"{key} in ({','.join(PORTS)})" for key in _KEYS)
 """Labels under which exporters are known, a selector each: a pod needs one of them only."""
 
 _PORT_NAMES = ("metrics", "gpu-metrics", "http-metrics")
@@ -91,7 +96,7 @@ def exporters_of(tree: Any) -> list[Exporter]:
         namespace, name = (clean(str(meta.get(part, ""))) for part in ("namespace", "name"))
         found.extend(
             Exporter(clean(str(node)), namespace, name, port, is_https)
-            for port, is_https in _ports(_items(spec, "containers"))
+            for port, is_https in _ports(_items(spec, "containers"), _table(meta, "labels"))
         )
     return found
 
@@ -106,7 +111,7 @@ def _items(tree: Any, name: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _ports(containers: Iterable[Any]) -> list[tuple[int, bool]]:
+def _ports(containers: Iterable[Any], labels: dict[str, Any]) -> list[tuple[int, bool]]:
     """Port and whether it is HTTPS: those named for metrics before the others."""
     ports = [
         port
@@ -116,7 +121,8 @@ def _ports(containers: Iterable[Any]) -> list[tuple[int, bool]]:
         if isinstance(port, dict) and isinstance(port.get("containerPort"), int)
     ]
     ports.sort(key=lambda port: port.get("name") not in (*_PORT_NAMES, _HTTPS_PORT_NAME))
-    ports = ports[:MOST_PORTS] or [{"containerPort": _DEFAULT_PORT}]
+    usual = next((PORTS[name] for key in _KEYS if (name := str(labels.get(key))) in PORTS), _DEFAULT_PORT)
+    ports = ports[:MOST_PORTS] or [{"containerPort": usual}]
     return [(int(port["containerPort"]), port.get("name") == _HTTPS_PORT_NAME) for port in ports]
 
 
@@ -133,11 +139,26 @@ def reading_count(samples: Iterable[Sample]) -> int:
     )
 
 
+ACCELERATORS = re.compile(
+    r"^\w*(?:nvidia|gpu|npu|tpu|dcgm|neuron|habana|gaudi|xpu|accelerator|amdsmi)\w*[{ ]",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Series that by their names are of accelerators."""
+
+
+def not_understood(unknown: Mapping[str, int]) -> str:
+    """That exporters answer of which no name is known, "" where there is none."""
+    if not unknown:
+        return ""
+    first, count = min(unknown.items())
+    more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+    return f"The exporter {first}{more} answers; none of its {count} GPU series is known."
+
+
 class ExporterPages:
     """A `Source` that reads the page of each exporter by itself."""
 
     who = "the exporters' pods"
-    nothing = "The exporters answer but print no GPU (DCGM, cockpit_gpu, nvidia_gpu)."
 
     def __init__(self, read: ReadPage, clock: Clock) -> None:
         self._read = read
@@ -148,8 +169,14 @@ class ExporterPages:
         self._listed_at: float | None = None
         self._turn = 0
         self.complaint = ""
+        self._unknown: dict[str, int] = {}  # exporter -> series of accelerators of which none is known
         self.is_partial = False
         self.asked: frozenset[str] | None = frozenset()
+
+    @property
+    def nothing(self) -> str:
+        """The exporters answer, and print nothing that is known."""
+        return not_understood(self._unknown) or "The exporters answer but print no GPU whose names are known."
 
     async def find(self) -> int:
         """Look for exporter pods; answers on how many nodes there is one. Raises TelemetryError."""
@@ -191,6 +218,7 @@ class ExporterPages:
             raise TelemetryError("No exporter pod is running on any node.", Phase.ABSENT)
         self.asked = frozenset(chosen)
         gate = asyncio.Semaphore(MOST_AT_ONCE)
+        self._unknown = {}
         pages = await asyncio.gather(*(self._best_page(node, gate) for node in chosen))
         faults = [page for page in pages if isinstance(page, str)]
         if len(faults) == len(chosen):
@@ -199,7 +227,7 @@ class ExporterPages:
         self.complaint = (
             f"{len(faults)} of {len(chosen)} nodes have no exporter that answers: {faults[0]}"
             if faults
-            else ""
+            else not_understood(self._unknown)
         )
         samples = [sample for page in pages if not isinstance(page, str) for sample in page]
         places = places_of(cluster)
@@ -272,9 +300,11 @@ class ExporterPages:
             if body[:LOOKED_AT_BYTES].lstrip()[:1] == b"<":
                 return f"{exporter.namespace}/{exporter.pod}: answers with a web page instead of metrics"
             now = self._clock.cluster_now()
-            return await apart(
-                lambda: parse_exposition(body.decode("utf-8", "replace"), now, names, MOST_SAMPLES)
-            )
+            text = body.decode("utf-8", "replace")
+            samples = await apart(lambda: parse_exposition(text, now, names, MOST_SAMPLES))
+            if not samples and names is MEANINGS and (count := len(ACCELERATORS.findall(text))):
+                self._unknown[f"{exporter.namespace}/{exporter.pod}"] = count
+            return samples
 
     async def close(self) -> None:
         """Holds nothing."""

@@ -23,6 +23,12 @@ REASONED = {
 PROBE = "vector(1)"
 """Answered by every Prometheus, with any targets; `/` is refused by many proxies."""
 
+UNKNOWN = (
+    'count by (job) ({__name__=~"(?i).*(nvidia|gpu|npu|tpu|dcgm|neuron|habana|gaudi|xpu|accelerator|amdsmi)'
+    '.*",__name__!~"kube_.*|cockpit.*"})'
+)
+"""Series that by their names are of accelerators, by scrape job."""
+
 HOST_LABELS = ("Hostname", "hostname", "node")
 """Labels that name a node, generation A first."""
 

@@ -12,6 +12,7 @@ from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.trace import PodLines
+from cockpit.sanitise import clean
 from cockpit.telemetry import detail_names, history, lately
 from cockpit.telemetry import pod_lines as lines
 from cockpit.telemetry import uses as pod_uses
@@ -24,7 +25,7 @@ from cockpit.telemetry.labels import NodeNames
 from cockpit.telemetry.lately import Stretch
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.pool_history import duty_line
-from cockpit.telemetry.promql import PROBE, instant, sample_times
+from cockpit.telemetry.promql import PROBE, UNKNOWN, instant, sample_times
 from cockpit.telemetry.rows import Row
 from cockpit.telemetry.sample import Sample, from_prometheus, newest_seconds
 
@@ -115,6 +116,7 @@ class PrometheusSource:
         self._many_cards = many_cards
         self._fleet = FleetReader(asked)
         self.complaint, self.is_partial = Complaint()
+        self._unknown = ""  # a job with series of accelerators, where none is known
 
     @property
     def who(self) -> str:
@@ -124,18 +126,32 @@ class PrometheusSource:
     @property
     def nothing(self) -> str:
         """It answers and has no GPU."""
-        return (
-            f"{self.who} answers but has no GPU series (DCGM, cockpit_gpu, nvidia_gpu); "
-            "check that it scrapes dcgm-exporter."
-        )
+        if self._unknown:
+            return f"{self.who} answers; it has {self._unknown}, none of whose names is known."
+        return f"{self.who} answers but has no GPU series; check that it scrapes the cards' exporter."
 
     async def read(
         self, cluster: StoreReader, nodes: Sequence[str], cards_known: int
     ) -> tuple[list[Gpu], float | None]:
         """As `Source.read`; the time is Prometheus' own."""
         answer = await self._read(cluster, nodes, cards_known)
+        if not answer[0]:
+            await self._look_for_unknown()
         self.complaint, self.is_partial = self._asked.take_complaint()
         return answer
+
+    async def _look_for_unknown(self) -> None:
+        """No card is known: are there series that by their names are of accelerators?"""
+        try:
+            rows = from_prometheus(await self._asked.query(UNKNOWN))
+        except Unheard:
+            raise
+        except TelemetryError:
+            # it answered a moment ago; the next round asks again
+            return
+        row = max(rows, key=lambda row: row.value, default=None)
+        job = "" if row is None else clean(row.labels.get("job", ""))
+        self._unknown = "" if row is None else f"{row.value:.0f} GPU series of job {job or 'without a name'}"
 
     async def _read(self, cluster: StoreReader, nodes: Sequence[str], cards_known: int) -> Answer:
         places = places_of(cluster)

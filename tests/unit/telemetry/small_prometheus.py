@@ -9,7 +9,7 @@ from cockpit.model.gpu import Gpu
 from cockpit.telemetry.cards.stamps import stamps_of
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.names import FAMILY_LABEL, SAMPLED_AT
-from cockpit.telemetry.promql import PROBE
+from cockpit.telemetry.promql import PROBE, UNKNOWN
 from cockpit.telemetry.sample import from_prometheus
 from cockpit.telemetry.source import LAG_SECONDS, PrometheusSource, places_of
 from tests.unit.telemetry.builders import NOW, PrometheusStub, Row, SmallCluster, node
@@ -31,6 +31,8 @@ class SmallPrometheus(PrometheusStub):
         if promql == PROBE:
             return [{"metric": {}, "value": [self.now_seconds, "1"]}]
         self.asked.append(promql)
+        if promql == UNKNOWN:
+            return []
         rows = [{"metric": one["metric"], "value": one["value"]} for one in self._rows(promql)]
         found = [msgspec.json.decode(msgspec.json.encode(one)) for one in rows]
         self.bytes += len(msgspec.json.encode(found))
