@@ -19,13 +19,15 @@ desired = "machines.wanted"
 
 import difflib
 import re
+import tomllib
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
 
 from cockpit.errors import BadInput
-from cockpit.local_state.command_profiles import profiles
 from cockpit.model.reach import AwsSite, Commands, Outside
 
 _AWS: Final = ("region", "cluster", "profile")
@@ -176,3 +178,10 @@ def _check_placeholders(reader: SettingsReader, commands: Commands, section: str
         sizes = used & {"size", "minimum", "maximum"}
         if key in ("read", "follow") and sizes:
             raise reader.fault(key, section, f"{{{min(sizes)}}} has no meaning here: it only reads")
+
+
+@cache  # read where a configuration names one: not while the cockpit starts
+def profiles() -> dict[str, Commands]:
+    """Commands of clouds that are shipped, by the word of the configuration."""
+    text = Path(__file__).with_name("command_profiles.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), dict[str, Commands])

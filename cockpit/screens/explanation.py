@@ -8,7 +8,10 @@ from cockpit.screens.app_protocol import Cockpit
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.triage.advice import advised
 from cockpit.triage.context import ClusterView
-from cockpit.triage.engine import explain
+from cockpit.triage.engine import explain, is_explained
+from cockpit.triage.troubles import Trouble
+from cockpit.views.detail import Detail
+from cockpit.views.why_detail import finding_detail
 
 
 class Explanation:
@@ -65,3 +68,21 @@ class Explanation:
             self._explained_at, self._revision = clock.monotonic(), revision
             self._explain_seconds = self._explained_at - begun
         return self.verdict
+
+
+class ProblemDetail:
+    """The detail of a row of *Now*. Keeps the explanation of the row that was asked for last."""
+
+    def __init__(self, cockpit: Cockpit) -> None:
+        self._cockpit = cockpit
+        self._about: Explanation | None = None
+
+    def of(self, row: Trouble) -> Detail:
+        """Why, with its funnel and offers; what the row says where there is no verdict about its subject."""
+        subject, now_seconds = row.found.subject, self._cockpit.clock.cluster_now()
+        if not is_explained(subject.kind) or row.is_resolved:
+            return finding_detail(row, None, None, now_seconds)
+        if self._about is None or self._about.subject != subject:
+            self._about = Explanation(self._cockpit, subject)
+        known = self._about.view()
+        return finding_detail(row, self._about.explained(known), known, now_seconds)

@@ -48,7 +48,7 @@ from cockpit.views.load import load_charts
 from cockpit.views.states import telemetry_trouble, why_empty
 
 if TYPE_CHECKING:
-    from cockpit.screens.problem_detail import ProblemDetail
+    from cockpit.screens.explanation import ProblemDetail
 
 LOAD_LINES = 36
 """From this height on the last hour stands below what needs a human."""
@@ -268,7 +268,7 @@ class NowScreen(Place):
         if (row := self._rows.get(key)) is None:
             return None
         if self._why is None:
-            from cockpit.screens.problem_detail import ProblemDetail
+            from cockpit.screens.explanation import ProblemDetail
 
             self._why = ProblemDetail(self.cockpit)
         return self._why.of(row)

@@ -1,18 +1,19 @@
 """A place that is one virtual table: sort and filter that stay, a cursor that follows its row."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from cockpit_widgets import ResourceTable
+from cockpit_widgets.marking_dialog import TogglingDialog
 from cockpit_widgets.panel import FRAMED, Panel
-from cockpit_widgets.types import Column, TableSource
+from cockpit_widgets.types import ChoiceItem, Column, TableSource
+from textual.app import App
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.widget import Widget
 
 from cockpit.model.record import Kind
-from cockpit.screens.columns import ask_columns
 from cockpit.screens.detail_side import DetailSide
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
@@ -20,6 +21,7 @@ from cockpit.screens.row_sentence import RowSentence
 from cockpit.views.detail import Detail
 from cockpit.views.lazy_table import LazyTable, Memory
 from cockpit.views.states import none_matches
+from cockpit.views.view_state import ViewState
 
 _LIST_SHARE = 0.5
 """A list with its detail below takes this share of the height at most."""
@@ -226,3 +228,39 @@ class TablePlace(Place):
     def _sort_by(self, column_id: str) -> None:
         same = column_id == self.state.sort
         self.set_sort(column_id, descending=not self.state.descending if same else False)
+
+
+# ---- which columns it draws, chosen by marks
+
+OURS = "our columns"
+
+
+class ColumnChoice(NamedTuple):
+    """Columns that are drawn before others, and columns that are not drawn; the rest is left to the room
+    there is."""
+
+    shown: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+async def ask_columns(
+    app: App[Any], noun: str, columns: Sequence[Column], in_sight: Collection[str], state: ViewState
+) -> ColumnChoice | None:
+    """What a person marks of the columns of a list; None where that is left. Those in sight are marked."""
+    marked = [column.id for column in columns if column.id in in_sight or column.id in state.shown]
+    items = [ChoiceItem(column.id, column.title, column.id) for column in columns]
+    dialog = TogglingDialog(f"Columns of {noun}", [*items, ChoiceItem("", OURS)], marks=marked)
+    answer = await app.push_screen_wait(dialog)
+    if answer is None:
+        return None
+    after = answer.split(",") if answer else ()
+    return chosen(ColumnChoice(state.shown, state.hidden), marked, after)
+
+
+def chosen(known: ColumnChoice, before: Collection[str], after: Collection[str]) -> ColumnChoice:
+    """The choice after a person changed the marks; no mark at all is our own choice."""
+    if not after:
+        return ColumnChoice()
+    wanted = {*known.shown} & {*after} | {*after} - {*before}
+    unwanted = {*known.hidden} - {*after} | {*before} - {*after}
+    return ColumnChoice(tuple(sorted(wanted)), tuple(sorted(unwanted)))

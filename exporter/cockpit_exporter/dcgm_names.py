@@ -10,21 +10,53 @@ version 0.0.4 for every scraper, as dcgm-exporter's own are: there a counter may
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable
-from typing import Literal
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from cockpit_exporter.attribution import Holder
-from cockpit_exporter.dcgm_table import TABLE, XID, Name, Names
 from cockpit_exporter.exposition import MetricsPage, add_node
-from cockpit_exporter.families import CARD_FAMILIES, Family
+from cockpit_exporter.families import CARD_FAMILIES, Family, Kind
 from cockpit_exporter.model import Card, Instance, Value
 from cockpit_exporter.seen import Seen, instance_label, pci_address
 
 Generation = Literal["A", "C"]
+
+
+class Name(NamedTuple):
+    """A name, what one of its units is worth in ours, and the type that dcgm-exporter declares."""
+
+    name: str
+    unit: float
+    kind: Kind
+
+
+class Names(NamedTuple):
+    """One number under both generations; None where a generation has no known name."""
+
+    a: Name | None
+    c: Name | None
+
+
+def _names(kind: Kind, a: str, unit: float, c: str) -> Names:
+    return Names(Name(a, unit, kind) if a else None, Name(c, 1.0, kind) if c else None)
+
+
+TABLE: dict[tuple[str, ...], Names] = {
+    tuple(key): _names(kind, a, unit, c)
+    for key, kind, unit, a, c in tomllib.loads(
+        Path(__file__).with_name("dcgm_table.toml").read_text(encoding="utf-8")
+    )["rows"]
+}
+"""By our family and the values of its labels (without the link's: links are added up)."""
+
+XID = _names("gauge", "DCGM_FI_DEV_XID_ERRORS", 1.0, "DCGM_FI_DEV_XID_ERROR")
+"""The last code, not a count."""
 
 
 def page(seen: Seen, generation: Generation) -> Iterable[Metric]:

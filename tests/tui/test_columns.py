@@ -7,8 +7,7 @@ import pytest
 from cockpit_widgets import ResourceTable
 from textual.pilot import Pilot
 
-from cockpit.screens.columns import ColumnChoice, chosen
-from cockpit.screens.table_place import TablePlace
+from cockpit.screens.table_place import ColumnChoice, TablePlace, chosen
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from cockpit.clouds.errors import OutsideError
 from cockpit.clouds.reading import Ways
-from cockpit.local_state.command_profiles import profiles
+from cockpit.local_state.cloud_settings import profiles
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
 from cockpit.model.reach import AwsSite, Commands, Outside, Reach

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cockpit_exporter import dcgm_names
 from cockpit_exporter.attribution import join
-from cockpit_exporter.dcgm_table import TABLE
+from cockpit_exporter.dcgm_names import TABLE
 from cockpit_exporter.model import Card, Device, Snapshot, Value, Xid
 from cockpit_exporter.seen import Seen
 from cockpit_exporter.web import Server

@@ -27,7 +27,6 @@ FIELDS = re.compile(
 ALLOWED = (
     *("cockpit/pools/registry.py", "cockpit/kube/decode/", "cockpit/sim/", "cockpit/clouds/"),
     *("cockpit/kube/resource.py", "cockpit/k8s/labels.py"),
-    "cockpit/local_state/command_profiles.py",  # commands of clouds, and the labels of their nodes
     "cockpit/catalogue/",  # its rows cite where each text was read
 )
 PACKAGES = frozenset(
