@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cockpit.model.acts_as import ActsAs
     from cockpit.model.pod import Pod
     from cockpit.model.trace import PodLines
-    from cockpit.telemetry.source import TelemetrySource
+    from cockpit.telemetry.source import KeepsPast
     from cockpit.triage.verdicts import Verdicts
 
 CATCH_UP_OBJECTS = 1_500
@@ -125,7 +125,7 @@ class Attachment:
         self.faults: dict[str, str] = {}  # task -> the sentence about its last unexpected error
         self.trends = Trends()
         self.sightings = Sightings()
-        self._source: TelemetrySource | None = None  # whom telemetry asks now
+        self._source: KeepsPast | None = None  # whom telemetry asks now
         self._look = EVERYTHING
         self._looked = asyncio.Event()
         self._listed = asyncio.Event()  # the big lists are in, or cannot be had
@@ -453,7 +453,7 @@ class Attachment:
             asks=self._asks,
         )
 
-    def _asks(self, source: "TelemetrySource | None") -> None:
+    def _asks(self, source: "KeepsPast | None") -> None:
         self._source = source
 
     async def lines(self, pods: Sequence["Pod"]) -> "PodLines | None":

@@ -67,6 +67,10 @@ class Pages(Protocol):
     def open_results(self, verb: str, results: "Sequence[Result]", left_out: Sequence[str]) -> None:
         """What became of each of many."""
 
+
+class Choosers(Protocol):
+    """What is chosen for all places."""
+
     def choose_namespace(self) -> None: ...
     def choose_context(self) -> None: ...
     def open_palette(self) -> None: ...
@@ -96,23 +100,8 @@ class Changes(Protocol):
         """Let only reading through from now on."""
 
 
-class Cockpit(Pages, Changes, Protocol):
-    """The app as the screens know it."""
-
-    clock: Clock
-    terminal_lock: asyncio.Lock
-    """Whoever gives the terminal away has it: a shell and a login cannot both."""
-    typed_namespaces: set[str]
-    """Those chosen in this session."""
-
-    @property
-    def configured_namespaces(self) -> tuple[str, ...]:
-        """Those that the configuration names for the context in force."""
-
-    @property
-    def cluster(self) -> Cluster: ...
-    def keep(self, host: Any, name: str, work: Work) -> Any:
-        """Start what lasts as long as `host`; an error of it is told and it begins again. Its worker."""
+class RunningServices(Protocol):
+    """What runs beside the screens."""
 
     @property
     def now_watch(self) -> NowWatch:
@@ -138,28 +127,9 @@ class Cockpit(Pages, Changes, Protocol):
     def pool_changes(self) -> "PoolChanges":
         """Changes of pools, those of others and those of this session."""
 
-    @property
-    def api(self) -> "ApiServer": ...
-    def run_history(self) -> "LocalHistory | None":
-        """Where this host keeps what training runs reached and how pools grew; None: nowhere."""
 
-    @property
-    def prices(self) -> Prices:
-        """What machines cost, as the configuration says."""
-
-    @property
-    def context(self) -> str:
-        """Name of the context in force, "" before there is one."""
-
-    @property
-    def default_namespace(self) -> str:
-        """Default namespace of a new object: the namespace shown, else the context's."""
-
-    @property
-    def template_folders(self) -> tuple[Path, ...]: ...
-    @property
-    def shrink_at_once(self) -> int | None:
-        """Most nodes of a pool to remove without a typed confirmation; None: a tenth of it."""
+class KeptSettings(Protocol):
+    """What this host keeps from before."""
 
     @property
     def kept_forms(self) -> "KeptForms":
@@ -171,6 +141,41 @@ class Cockpit(Pages, Changes, Protocol):
 
     def state_of(self, place: str) -> ViewState: ...
     def keep_state(self, place: str, state: ViewState) -> None: ...
+    def run_history(self) -> "LocalHistory | None":
+        """Where this host keeps what training runs reached and how pools grew; None: nowhere."""
+
+
+class SessionSettings(Protocol):
+    """What the configuration and this session say."""
+
+    typed_namespaces: set[str]
+    """Those chosen in this session."""
+
+    @property
+    def configured_namespaces(self) -> tuple[str, ...]:
+        """Those that the configuration names for the context in force."""
+
+    @property
+    def prices(self) -> Prices:
+        """What machines cost, as the configuration says."""
+
+    @property
+    def default_namespace(self) -> str:
+        """Default namespace of a new object: the namespace shown, else the context's."""
+
+    @property
+    def template_folders(self) -> tuple[Path, ...]: ...
+    @property
+    def shrink_at_once(self) -> int | None:
+        """Most nodes of a pool to remove without a typed confirmation; None: a tenth of it."""
+
+
+class StartsTasks(Protocol):
+    """What lasts longer than one call."""
+
+    def keep(self, host: Any, name: str, work: Work) -> Any:
+        """Start what lasts as long as `host`; its errors are told and it begins again. Its worker."""
+
     def on_change(self, fn: Callable[[], None]) -> Callable[[], None]:
         """Call `fn` when the cluster moved, coalesced; the answer ends the subscription."""
 
@@ -179,6 +184,24 @@ class Cockpit(Pages, Changes, Protocol):
 
     def spawn_foreground(self, work: WorkType[None], name: str) -> None:
         """The same for what a key opens: keys typed behind it wait until it asks something, or is over."""
+
+
+class Cockpit(
+    Pages, Choosers, Changes, RunningServices, KeptSettings, SessionSettings, StartsTasks, Protocol
+):
+    """The app as the screens know it."""
+
+    clock: Clock
+    terminal_lock: asyncio.Lock
+    """Whoever gives the terminal away has it: a shell and a login cannot both."""
+
+    @property
+    def cluster(self) -> Cluster: ...
+    @property
+    def api(self) -> "ApiServer": ...
+    @property
+    def context(self) -> str:
+        """Name of the context in force, "" before there is one."""
 
 
 def cockpit_of(app: App[Any]) -> Cockpit:

@@ -33,7 +33,17 @@ _TABLES = (Kind.NAMESPACE, Kind.POD_GROUP, Kind.WORKLOAD, Kind.LOCAL_QUEUE, Kind
 _VERB_KEYS = frozenset(key.id for key in KEYS if key.is_write)
 
 
-class VerbPlace(Protocol):
+class BoundKeys(Protocol):
+    """A screen, as far as its keys are concerned."""
+
+    @property
+    def app(self) -> App[Any]: ...
+    @property
+    def _bindings(self) -> BindingsMap: ...
+    def refresh_bindings(self) -> None: ...
+
+
+class VerbPlace(BoundKeys, Protocol):
     """A screen, as far as the verbs of its keys are concerned."""
 
     @property
@@ -41,13 +51,9 @@ class VerbPlace(Protocol):
     @property
     def kinds(self) -> tuple[str, ...]: ...
     @property
-    def app(self) -> App[Any]: ...
-    @property
     def marked_count(self) -> int:
         """How many rows are marked."""
 
-    @property
-    def _bindings(self) -> BindingsMap: ...
     def meant(self, kind: str) -> tuple[Any, ...]:
         """What a verb is for: what is marked, else what is under the cursor."""
 
@@ -56,8 +62,6 @@ class VerbPlace(Protocol):
 
     def acted(self, outcome: Outcome) -> None:
         """A verb that began here has ended so."""
-
-    def refresh_bindings(self) -> None: ...
 
 
 def missing_rights(place: VerbPlace, key: str) -> tuple[Right, ...]:

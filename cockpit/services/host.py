@@ -33,7 +33,51 @@ class JobRows(JobReader, Protocol):
         """Bring them up to the store; unless `is_whole` of long lines a part."""
 
 
-class Cluster(HeaderSource, Protocol):
+class ServedKinds(Protocol):
+    """What the cluster serves, and how much of it was listed."""
+
+    @property
+    def has_discovered(self) -> bool:
+        """True once the server said what it serves."""
+
+    def is_settled(self, kinds: tuple[str, ...], /) -> bool:
+        """True when each of these kinds was listed whole, is denied, or is not served."""
+
+    def engines(self) -> "tuple[InstalledEngine, ...] | None":
+        """The queueing engines that are there; None while discovery is under way. It reads every pod."""
+
+    def is_served(self, api_version: str, kind: str, /) -> bool | None:
+        """Whether the cluster serves a kind; None where it has not said so."""
+
+    def lookup(self, api_version: str, kind: str, /) -> Addressed | None:
+        """The served resource of a kind, from discovery; None where it is not served."""
+
+
+class Admittance(Protocol):
+    """What this user sees and may do, and why nothing where that is so."""
+
+    @property
+    def access(self) -> RightsReader | None:
+        """What this user may do; None while not attached."""
+
+    @property
+    def namespaces(self) -> Namespaces:
+        """Those that are shown."""
+
+    @property
+    def home_namespace(self) -> str:
+        """That of the kubeconfig's context; "" before there is a session."""
+
+    @property
+    def has_failed(self) -> bool:
+        """True where the attachment has given up on the server."""
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing is known yet, in one sentence; "" while attached."""
+
+
+class Cluster(HeaderSource, ServedKinds, Admittance, Protocol):
     """What is known of the cluster now: watched, joined and measured; nothing here asks the server."""
 
     @property
@@ -53,42 +97,6 @@ class Cluster(HeaderSource, Protocol):
     @property
     def outside(self) -> "OutsideReads":
         """Pools outside the cluster, read on demand."""
-
-    @property
-    def access(self) -> RightsReader | None:
-        """What this user may do; None while not attached."""
-
-    @property
-    def namespaces(self) -> Namespaces:
-        """Those that are shown."""
-
-    @property
-    def home_namespace(self) -> str:
-        """That of the kubeconfig's context; "" before there is a session."""
-
-    @property
-    def has_discovered(self) -> bool:
-        """True once the server said what it serves."""
-
-    @property
-    def has_failed(self) -> bool:
-        """True where the attachment has given up on the server."""
-
-    @property
-    def trouble(self) -> str:
-        """Why nothing is known yet, in one sentence; "" while attached."""
-
-    def is_settled(self, kinds: tuple[str, ...], /) -> bool:
-        """True when each of these kinds was listed whole, is denied, or is not served."""
-
-    def engines(self) -> "tuple[InstalledEngine, ...] | None":
-        """The queueing engines that are there; None while discovery is under way. It reads every pod."""
-
-    def is_served(self, api_version: str, kind: str, /) -> bool | None:
-        """Whether the cluster serves a kind; None where it has not said so."""
-
-    def lookup(self, api_version: str, kind: str, /) -> Addressed | None:
-        """The served resource of a kind, from discovery; None where it is not served."""
 
     def look_at(self, focus: Focus, /) -> None:
         """Tell telemetry what is in sight."""

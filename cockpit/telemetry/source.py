@@ -38,11 +38,11 @@ Answer = tuple[list[Gpu], float | None]
 """Cards, and the source's own time."""
 
 
-class TelemetrySource(Protocol):
-    """One place to ask. `nothing` is what to say when it answers but knows no GPU; `complaint` what is wrong
-    with a part of it, "" when nothing is; `is_partial` whether cards may be missing for that; `asked` names
-    the nodes that the last round spoke to, None where that is exactly those it was given (all, where it was
-    given none)."""
+class SourceState(Protocol):
+    """How a source stands. `nothing` is what to say when it answers but knows no GPU; `complaint` what is
+    wrong with a part of it, "" when nothing is; `is_partial` whether cards may be missing for that; `asked`
+    names the nodes that the last round spoke to, None where that is exactly those it was given (all, where it
+    was given none)."""
 
     @property
     def who(self) -> str: ...
@@ -54,6 +54,25 @@ class TelemetrySource(Protocol):
     def is_partial(self) -> bool: ...
     @property
     def asked(self) -> frozenset[str] | None: ...
+
+
+class KeepsPast(Protocol):
+    """What a source knows of the past; nothing where it keeps no history."""
+
+    async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
+        """Lines of the last hour, where the source keeps history. Raises only Unheard."""
+
+    async def lately(self, now_seconds: float) -> dict[str, tuple[Stretch, ...]]:
+        """What all cards did in the last minutes, by `Gpu.uuid`; nothing where that is not remembered. Raises
+        nothing but Unheard."""
+
+    async def lines(self, pods: Sequence[Pod], now_seconds: float) -> PodLines | None:
+        """Usage of these pods and their cards over the last hours; None without history. Raises
+        TelemetryError."""
+
+
+class TelemetrySource(SourceState, KeepsPast, Protocol):
+    """One place to ask."""
 
     async def read(
         self, cluster: StoreReader, nodes: Sequence[str], cards_known: int
@@ -68,17 +87,6 @@ class TelemetrySource(Protocol):
 
     async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
         """CPU and network of these pods, as far as they are collected. Raises only Unheard."""
-
-    async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
-        """Lines of the last hour, where the source keeps history. Raises only Unheard."""
-
-    async def lately(self, now_seconds: float) -> dict[str, tuple[Stretch, ...]]:
-        """What all cards did in the last minutes, by `Gpu.uuid`; nothing where that is not remembered. Raises
-        nothing but Unheard."""
-
-    async def lines(self, pods: Sequence[Pod], now_seconds: float) -> PodLines | None:
-        """Usage of these pods and their cards over the last hours; None without history. Raises
-        TelemetryError."""
 
     async def close(self) -> None:
         """Let go of connections."""

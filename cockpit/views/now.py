@@ -38,23 +38,11 @@ QUIET_SECONDS = 90.0
 """Bookmarks come about once a minute: a longer silence is worth a word."""
 
 
-class HeaderSource(Protocol):
-    """What the header reads of the attachment to a cluster."""
+class LinkState(Protocol):
+    """How the attachment to a cluster stands."""
 
-    @property
-    def store(self) -> StoreReader: ...
     @property
     def is_connected(self) -> bool: ...
-    @property
-    def context(self) -> str: ...
-    @property
-    def trust(self) -> Trust | None:
-        """Whether the server's certificate is checked; None while there is no session."""
-
-    @property
-    def acts_as(self) -> ActsAs | None:
-        """Whom the kubeconfig's user acts as; None: as itself."""
-
     @property
     def link(self) -> Any: ...  # an enum whose value is a word
     @property
@@ -65,6 +53,23 @@ class HeaderSource(Protocol):
     def unanswered_since_seconds(self) -> float | None: ...
     @property
     def faults(self) -> Mapping[str, str]: ...
+
+
+class HeaderSource(LinkState, Protocol):
+    """What the header reads of the attachment to a cluster."""
+
+    @property
+    def store(self) -> StoreReader: ...
+    @property
+    def context(self) -> str: ...
+    @property
+    def trust(self) -> Trust | None:
+        """Whether the server's certificate is checked; None while there is no session."""
+
+    @property
+    def acts_as(self) -> ActsAs | None:
+        """Whom the kubeconfig's user acts as; None: as itself."""
+
     @property
     def is_read_only(self) -> bool: ...
 
