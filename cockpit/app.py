@@ -287,10 +287,11 @@ class CockpitApp(AppBase):
         return self._signal.subscribe(moved)
 
     def state_of(self, place: str) -> ViewState:
-        return replace(self.kept_views.of(place), namespaces=self.attachment.namespaces)
+        at = self.attachment
+        return replace(self.kept_views.of(place, at.context), namespaces=at.namespaces)
 
     def keep_state(self, place: str, state: ViewState) -> None:
-        self.kept_views.keep(place, state)
+        self.kept_views.keep(place, self.attachment.context, state)
 
     @cached_property
     def _pages(self) -> PageOpener:

@@ -7,7 +7,10 @@ import pytest
 from cockpit_widgets import ResourceTable
 from textual.pilot import Pilot
 
+from cockpit.local_state.state import Choices
+from cockpit.screens.kept_views import KeptViews
 from cockpit.screens.table_place import ColumnChoice, TablePlace, chosen
+from cockpit.views.view_state import ViewState
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
@@ -112,3 +115,18 @@ async def test_marked_rows_are_counted_in_sight(size: tuple[int, int]) -> None:
         assert f"{len(table.source)} marked" in looking.text(app)
         await press(app, pilot, "ctrl+a")
         assert " marked" not in looking.text(app)
+
+
+def test_the_order_is_kept_for_its_context_and_columns_for_all(tmp_path: Path) -> None:
+    """Also in the next run; our own order again forgets it."""
+    path = tmp_path / "choices.json"
+    kept = KeptViews(Choices(path))
+    kept.keep("jobs", "prod", ViewState(sort="duty", descending=True, shown=("team",), filter="x"))
+    for views in (kept, KeptViews(Choices(path))):
+        there, here = views.of("jobs", "prod"), views.of("jobs", "dev")
+        assert (there.sort, there.descending, here.sort, here.descending) == ("duty", True, "", False)
+        assert there.shown == here.shown == ("team",)
+        assert views.of("nodes", "prod").sort == ""
+    assert KeptViews(Choices(path)).of("jobs", "prod").filter == ""
+    kept.keep("jobs", "prod", ViewState())
+    assert KeptViews(Choices(path)).of("jobs", "prod") == ViewState()
