@@ -217,15 +217,14 @@ class Mask:
             return text
         bare = text.strip()
         if bare[:1] in ("{", "[") and bare[-1:] in ("}", "]"):
-            import json  # here, so that --help loads it not
-
+            json = _json()
             try:
                 inner = json.loads(bare)
             except (ValueError, RecursionError):
                 return self.text(text)
             shown = self.tree(inner)
             if shown != inner:
-                return json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
+                return str(json.dumps(shown, separators=(",", ":"), ensure_ascii=False))
             return text
         return self.text(text)
 
@@ -311,11 +310,16 @@ class _Found(Mask):
         return HIDDEN
 
 
+def _json() -> Any:
+    import json  # here, so that --help does not load it
+
+    return json
+
+
 def mask_text(text: str, known: Collection[str] = ()) -> str:
     """A line or a message with its secrets hidden, among them the values in `known`."""
     if known:
-        import json
-
+        json = _json()
         for value in sorted(known, key=len, reverse=True):
             for spelt in dict.fromkeys((value, json.dumps(value)[1:-1])):
                 text = text.replace(spelt, HIDDEN)

@@ -1,7 +1,8 @@
 """Queries to one Prometheus, each with a deadline for its whole answer."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 import msgspec
@@ -67,13 +68,26 @@ class Prometheus:
         self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
     ) -> list[Any]:
         """Rows of a range query, a point each `step_seconds` (times are epoch seconds); raises as `query`."""
-        asked = (
-            ("query", promql),
-            ("start", f"{start_seconds:.3f}"),
-            ("end", f"{end_seconds:.3f}"),
-            ("step", f"{step_seconds}s"),
-        )
-        return await self._ask("query_range", asked, rows.matrix_trees)
+        loop, begun, found = asyncio.get_running_loop(), list[Future[HttpAnswer]](), list[Found[Any]]()
+
+        def read(path: str, query: Query) -> list[Any]:
+            future = asyncio.run_coroutine_threadsafe(self._read(path, query, self._timeout_seconds), loop)
+            begun.append(future)
+            found.append(self._understood(rows.matrix_trees, future.result().body))
+            return found[-1].rows
+
+        def ask() -> list[Any]:
+            from cockpit.telemetry.range_session import ask_range  # 0.2 s of imports, in a thread
+
+            return ask_range(read, promql, start_seconds, end_seconds, step_seconds)
+
+        try:
+            told = await self.apart(ask)
+            self._note(found)
+            return told
+        finally:
+            for future in begun:
+                future.cancel()
 
     async def apart(self, work: Callable[[], T]) -> T:
         """Run `work` in a thread: parsing and joining large answers belongs there."""
@@ -104,10 +118,16 @@ class Prometheus:
         timeout_seconds: float = 0.0,
     ) -> list[R]:
         """What was asked for; every failure in one sentence."""
-        patience = timeout_seconds or self._timeout_seconds
+        answer = await self._read(f"/api/v1/{what}", query, timeout_seconds or self._timeout_seconds)
+        body = answer.body
+        found = await self.apart(lambda: self._understood(read, body))
+        self._note((found,))
+        return found.rows
+
+    async def _read(self, path: str, query: Query, patience: float) -> HttpAnswer:
         try:
             async with asyncio.timeout(patience):
-                answer = await self._http.get(f"/api/v1/{what}", query, self._limit_bytes)
+                answer = await self._http.get(path, query, self._limit_bytes)
         except TimeoutError:
             raise Unheard(f"{self.who} did not answer within {patience:g} s; it may be overloaded.") from None
         except TelemetryError:
@@ -115,15 +135,19 @@ class Prometheus:
         except CockpitError as error:
             raise refused_by_cluster(error) from None
         refuse_no_data(self.who, answer)
-        body = answer.body
+        return answer
+
+    def _understood(self, read: Callable[[bytes | bytearray], Found[R]], body: bytes | bytearray) -> Found[R]:
         try:
-            found = await self.apart(lambda: read(body))
+            return read(body)
         except Unreadable as error:
             raise TelemetryError(f"{self.who} {error.sentence}") from None
-        self._odd += found.odd
-        self._warnings.update(dict.fromkeys(found.warnings))
-        self._infos.update(dict.fromkeys(found.infos))
-        return found.rows
+
+    def _note(self, answers: Iterable[Found[Any]]) -> None:
+        for found in answers:
+            self._odd += found.odd
+            self._warnings.update(dict.fromkeys(found.warnings))
+            self._infos.update(dict.fromkeys(found.infos))
 
     async def close(self) -> None:
         """Let go of its connections."""

@@ -70,7 +70,7 @@ async def test_a_range_is_asked_by_its_ends() -> None:
     path, query, _ = wire.seen[0]
     assert (path, dict(query)) == (
         "/api/v1/query_range",
-        {"query": "up", "start": "1.000", "end": "61.000", "step": "60s"},
+        {"query": "up", "start": "1", "end": "61", "step": "60s"},
     )
 
 
@@ -118,16 +118,54 @@ BAD: list[tuple[int, str, bytes, Phase, str]] = [
 ]
 
 
+@pytest.mark.parametrize("is_range", [False, True], ids=["now", "range"])
 @pytest.mark.parametrize(("status", "kind", "body", "phase", "words"), BAD)
-async def test_no_data_is_one_sentence(status: int, kind: str, body: bytes, phase: Phase, words: str) -> None:
+async def test_no_data_is_one_sentence(
+    status: int, kind: str, body: bytes, phase: Phase, words: str, is_range: bool
+) -> None:
+    if "matrix where a vector" in words and is_range:
+        body, words = answer([]), "vector where a matrix was expected"
     asked, _ = prometheus(status, kind, body)
     with pytest.raises(TelemetryError) as caught:
-        await asked.query("vector(1)")
+        await (asked.query_range("up", 0.0, 60.0, 60) if is_range else asked.query("vector(1)"))
     assert caught.value.phase is phase
     assert words in caught.value.sentence
     assert not isinstance(caught.value, Unheard), "it did answer"
     assert caught.value.sentence.startswith(WHO)
     assert caught.value.sentence.isprintable()
+
+
+async def test_a_range_that_is_too_long_is_refused_by_the_read_and_none_follows_a_redirect() -> None:
+    """What a client of its own would do, this one cannot: it sends nothing."""
+
+    class Wary:
+        def __init__(self) -> None:
+            self.seen: list[tuple[str, int]] = []
+
+        async def get(self, path: str, query: Query, limit_bytes: int) -> ApiAnswer:
+            self.seen.append((path, limit_bytes))
+            raise Refused(f"the answer is longer than {limit_bytes} bytes")
+
+        async def close(self) -> None:
+            return None
+
+    wire = Wary()
+    with pytest.raises(TelemetryError, match="longer than 1000 bytes"):
+        await Prometheus(wire, who=WHO, limit_bytes=1_000).query_range("up", 0.0, 60.0, 60)
+    assert wire.seen == [("/api/v1/query_range", 1_000)]
+    moved, redirected = prometheus(302, "text/html", b"")
+    with pytest.raises(TelemetryError, match="login page"):
+        await moved.query_range("up", 0.0, 60.0, 60)
+    assert len(redirected.seen) == 1
+
+
+async def test_odd_rows_and_warnings_of_a_range_are_told() -> None:
+    rows = [{"metric": {}, "values": [[1, "1"]]}, {"metric": 7, "values": []}]
+    asked, _ = prometheus(200, "application/json", answer(rows, "matrix", warnings=["a store is away"]))
+    assert len(await asked.query_range("up", 0.0, 60.0, 60)) == 1
+    told = asked.take_complaint()
+    assert told.is_partial and "1 series that cannot be read" in told.sentence
+    assert "a store is away" in told.sentence
 
 
 GOOD = {"metric": {"__name__": "up", "pod": "a"}, "value": [1, "1"]}
