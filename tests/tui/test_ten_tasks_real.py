@@ -258,7 +258,7 @@ def node_drained(me: Person) -> None:
     me.until("drain after its jobs")
     me.keys("Enter")
     me.agree()
-    me.until_one("◂ cordoned", "◂ draining")
+    me.until_one("drains after", "◂ cordoned", "◂ drained")
 
 
 TASKS: dict[str, Callable[[Person], None]] = {
