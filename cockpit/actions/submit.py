@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from cockpit.actions.address import Lookup, object_path, unserved
 from cockpit.actions.refusals import taken
 from cockpit.actions.shell import submit_line
@@ -82,6 +84,40 @@ def plan_submit(
             template, given, context, engine, "" if template.parameter("namespace") is not None else where
         ),
     )
+
+
+def together(plans: Sequence[Plan], wish: str, shell: str) -> Plan:
+    """The plans of a file's objects as one, in their order; `wish` is the file as a person named it."""
+    if len(plans) == 1:
+        return msgspec.structs.replace(plans[0], shell=shell)
+    return Plan(
+        verb="submit",
+        title=f"Submit {len(plans)} objects of {wish}",
+        done=f"Submitted {len(plans)} objects of {wish}",
+        calls=tuple(call for plan in plans for call in plan.calls),
+        lines=tuple(line for plan in plans for line in plan.lines),
+        warnings=tuple(dict.fromkeys(line for plan in plans for line in plan.warnings)),
+        contends=tuple(item for plan in plans for item in plan.contends),
+        shell=shell,
+    )
+
+
+def plan_objects(
+    templates: Sequence[Template],
+    named: str,
+    namespace: str,
+    *,
+    store: StoreReader,
+    lookup: Lookup,
+    context: str,
+    shell: str,
+) -> Plan:
+    """The objects of a file as one plan, from what is known without asking. Raises BadInput."""
+    plans = [
+        plan_submit(template, {}, namespace, store=store, lookup=lookup, context=context)
+        for template in templates
+    ]
+    return together(plans, named, shell)
 
 
 def check_submit(

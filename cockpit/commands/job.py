@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cockpit.actions.execute.replan import rehearse_replanned
 from cockpit.actions.others import with_others
 from cockpit.actions.shell import submit_file_line
-from cockpit.actions.submit import check_submit
+from cockpit.actions.submit import check_submit, together
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import attached, late_login, logins_for, session_notes
@@ -21,7 +21,7 @@ from cockpit.commands.job_wait import until
 from cockpit.commands.output import note, put, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
-from cockpit.commands.submitting import Wish, planned, together
+from cockpit.commands.submitting import Wish, planned
 from cockpit.commands.verb import planner
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.fit.pod_sets import pods_asked

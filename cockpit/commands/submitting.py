@@ -1,6 +1,5 @@
 """From what a person wrote to the plan of a submit: engine and queue by detection, doubtful values."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -91,22 +90,6 @@ async def planned(wish: Wish, session: "ApiSession", served: "Served", store: St
         return made
     line = f"engine {found.engine}: {found.because}; use --engine none to start it without an engine"
     return msgspec.structs.replace(made, lines=(*made.lines, line))
-
-
-def together(plans: Sequence[Plan], wish: str, shell: str) -> Plan:
-    """The plans of a file's objects as one, in their order; `wish` is the file as a person named it."""
-    if len(plans) == 1:
-        return msgspec.structs.replace(plans[0], shell=shell)
-    return Plan(
-        verb="submit",
-        title=f"Submit {len(plans)} objects of {wish}",
-        done=f"Submitted {len(plans)} objects of {wish}",
-        calls=tuple(call for plan in plans for call in plan.calls),
-        lines=tuple(line for plan in plans for line in plan.lines),
-        warnings=tuple(dict.fromkeys(line for plan in plans for line in plan.warnings)),
-        contends=tuple(item for plan in plans for item in plan.contends),
-        shell=shell,
-    )
 
 
 def _refuse_unheard(template: Template, served: "Served") -> None:

@@ -32,6 +32,7 @@ from cockpit.screens.form_outlook import FormOutlook
 from cockpit.screens.keeping_form import KeepingForm
 from cockpit.screens.keymap import at_once, bindings
 from cockpit.screens.preview import preview_lines
+from cockpit.screens.submit_file import SubmitFileScreen
 from cockpit.screens.verb_keys import act_on_plan
 
 NARROW_CELLS = 100
@@ -41,6 +42,9 @@ QUIET_SECONDS = 0.4
 """The server is asked for its dry run only after the typing paused this long."""
 MANY_NODES = 500
 """On more nodes the fit waits for that pause too: it would be felt at every key."""
+
+
+A_FILE = "a file of manifests ..."
 
 
 class SubmitScreen(KeepingForm):
@@ -417,10 +421,13 @@ class SubmitScreen(KeepingForm):
 
     def action_template(self) -> None:
         # pushed, not waited for: a key behind this one belongs to the dialog
-        self.app.push_screen(ChoiceDialog("Template", tuple(sorted(self.library.templates))), self._picked)
+        known = (*sorted(self.library.templates), A_FILE)
+        self.app.push_screen(ChoiceDialog("Template", known), self._picked)
 
     def _picked(self, chosen: str | None) -> None:
-        if chosen and chosen != self._template_name:
+        if chosen == A_FILE:
+            self.app.push_screen(SubmitFileScreen())
+        elif chosen and chosen != self._template_name:
             # what was filled in by itself follows the new template; what a person chose stays
             brought = self._brought | self.own_values()
             self.app.switch_screen(SubmitScreen(chosen, brought, brings_input=self.has_input))
