@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    checks = [*here()]
+    checks = [*here(shutil.get_terminal_size() if sys.stdout.isatty() else None)]
     is_reached = True
     try:
         chosen = attach_options(options, settings_in_force())
@@ -75,15 +75,14 @@ async def _run(options: argparse.Namespace) -> int:
     return 2 if not is_reached else 3 if any(check.is_amiss for check in checks) else 0
 
 
-def here() -> Iterator[Check]:
-    """This program and this terminal."""
+def here(size: os.terminal_size | None) -> Iterator[Check]:
+    """This program and this terminal; `size` None where the output goes to none."""
     versions = [f"{name} {importlib.metadata.version(name)}" for name in _DEPENDENCIES]
     yield Check(
         "versions", f"cockpit {__version__}, Python {platform.python_version()}, {', '.join(versions)}"
     )
     term = os.environ.get("TERM", "")
-    size = shutil.get_terminal_size()
-    if not sys.stdout.isatty():
+    if size is None:
         yield Check("terminal", "output goes to no terminal: commands work, screens do not open")
     elif term in ("", "dumb"):
         yield Check("terminal", f"TERM is {term or 'not set'}", "set TERM, for example to xterm-256color")

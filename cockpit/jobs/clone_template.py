@@ -18,7 +18,7 @@ from cockpit.jobs.lint_rules import LintRule
 from cockpit.jobs.parameters import Parameter, read
 from cockpit.jobs.pod_templates import amounts, containers, mapping, pod_templates
 from cockpit.jobs.template import Template
-from cockpit.jobs.template_match import Match, best_match, recomputed
+from cockpit.jobs.template_match import CommandWords, Match, best_match, recomputed
 from cockpit.k8s.gpu_resources import GPU_NAMES
 
 _ORDER: Final = (
@@ -237,9 +237,12 @@ class _Making:
             found = recomputed(marker, match.names, values, str(holder[key]))
             if found is not None:
                 holder[key] = {"$text": found} if isinstance(holder[key], str) else found
-        # From the end: what stands before keeps its place.
+        # From the end: what stands before keeps its place. Several roles may run the same.
+        places: dict[str, list[CommandWords]] = {}
         for item in sorted(match.commands, key=lambda one: one.begin, reverse=True):
-            self._splice(item.parameter, [item.words], item.begin, item.end)
+            places.setdefault(item.parameter.name, []).append(item)
+        for items in places.values():
+            self._splice(items[0].parameter, [(item.words, item.begin, item.end) for item in items])
 
     def _as_kind(self) -> bool:
         """True where something was read, even if it cannot be offered."""
@@ -261,7 +264,7 @@ class _Making:
         self._follow_ranks(launch)
         if launch.words is not None:
             one = Parameter(name="command", type="command", title="Command", help="what every rank runs")
-            self._splice(one, [launch.words], launch.begin, len(launch.words))
+            self._splice(one, [(launch.words, launch.begin, len(launch.words))])
         return True
 
     def _follow_ranks(self, launch: LaunchWords) -> None:
@@ -284,19 +287,22 @@ class _Making:
             words = [item for item in lists if isinstance(item, list) and item]
             if words and len(words) == len(lists):
                 is_read = True
-                self._splice(Parameter(name=key, type="command", title=title), words, 0, len(words[0]))
+                one = Parameter(name=key, type="command", title=title)
+                self._splice(one, [(item, 0, len(item)) for item in words])
         return is_read
 
-    def _splice(self, one: Parameter, lists: list[list[Any]], begin: int, end: int) -> None:
-        """Offer the words `begin` to `end` of these lists, which hold the same there."""
-        words = tuple(lists[0][begin:end])
-        if not words or not all(isinstance(word, str) for word in words):
+    def _splice(self, one: Parameter, places: list[tuple[list[Any], int, int]]) -> None:
+        """Offer the words from begin to end of each of these lists, where all hold the same."""
+        held = [tuple(words[begin:end]) for words, begin, end in places]
+        words = held[0]
+        are_words = all(isinstance(word, str) for item in held for word in item)
+        if not words or not are_words or any(item != words for item in held):
             return
         text = shlex.join(words)
         # A field is one line, and a word of many lines (a script) would not come back as it was.
         if "\n" in text or not self._offer_one(msgspec.structs.replace(one, default=text), words):
             return
-        for each in lists:
+        for each, begin, end in places:
             each[begin:end] = [{"$splice": one.name}]
 
     def _values(self) -> dict[str, str]:

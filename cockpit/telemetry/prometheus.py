@@ -31,6 +31,9 @@ LARGE_TIMES = 3.0
 time."""
 
 
+LAST_SECONDS = 253_402_300_799.0
+"""The end of the year 9999, the last that a date can tell."""
+
 REMARK = "PromQL "
 """How Prometheus' remarks on a query begin (util/annotations/annotations.go)."""
 
@@ -67,7 +70,10 @@ class Prometheus:
     async def query_range(
         self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
     ) -> list[Any]:
-        """Rows of a range query, a point each `step_seconds` (times are epoch seconds); raises as `query`."""
+        """Rows of a range query, a point each `step_seconds` (times are epoch seconds); raises as `query`. Of
+        a time that no calendar has (a server whose clock is far off) nothing is known."""
+        if not 0.0 <= start_seconds <= end_seconds <= LAST_SECONDS:
+            return []
         loop, begun, found = asyncio.get_running_loop(), list[Future[HttpAnswer]](), list[Found[Any]]()
 
         def read(path: str, query: Query) -> list[Any]:

@@ -33,8 +33,7 @@ def test_what_a_terminal_lacks_is_told(
 ) -> None:
     monkeypatch.setenv("TERM", term)
     monkeypatch.setenv("COLORTERM", "truecolor")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size(size))
-    [check] = [check for check in doctor.here() if check.about == "terminal"]
+    told = doctor.here(os.terminal_size(size))
+    [check] = [check for check in told if check.about == "terminal"]
     assert check.found.startswith(found) and check.remedy.startswith(remedy)
     assert check.is_amiss is bool(remedy)

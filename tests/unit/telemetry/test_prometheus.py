@@ -159,6 +159,13 @@ async def test_a_range_that_is_too_long_is_refused_by_the_read_and_none_follows_
     assert len(redirected.seen) == 1
 
 
+@pytest.mark.parametrize(("start", "end"), [(-60.0, 0.0), (0.0, 1e308), (1e308, 1e308), (float("nan"), 60.0)])
+async def test_nothing_is_asked_of_a_time_that_no_calendar_has(start: float, end: float) -> None:
+    asked, wire = prometheus(200, "application/json", answer([], "matrix"))
+    assert await asked.query_range("up", start, end, 60) == []
+    assert wire.seen == []
+
+
 async def test_odd_rows_and_warnings_of_a_range_are_told() -> None:
     rows = [{"metric": {}, "values": [[1, "1"]]}, {"metric": 7, "values": []}]
     asked, _ = prometheus(200, "application/json", answer(rows, "matrix", warnings=["a store is away"]))
