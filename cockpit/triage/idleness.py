@@ -256,7 +256,7 @@ def _at_work(line: Line, much: float = WORKS_DUTY_RATIO, little: float = TRICKLE
 
 def _memory_sign(trace: Trace, line: Line) -> Shown | None:
     """When the memory was last another one than it is now: a slow rise is seen like a leap."""
-    now = _newest(line)
+    now = next((one for one in reversed(line) if one is not None), 0.0)
     place = _newest_where(line, lambda value: abs(value - now) > MEMORY_BYTES)
     if place is None:
         return None
@@ -405,7 +405,3 @@ def _quiet_before(trace: Trace) -> int | None:
     job began later, for then it is its start."""
     started = trace.started_seconds
     return -1 if started is not None and started < _first_point(trace) else None
-
-
-def _newest(line: Line) -> float:
-    return next((one for one in reversed(line) if one is not None), 0.0)

@@ -18,7 +18,6 @@ from cockpit.model.finding import Evidence, Finding
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
-from cockpit.model.pool import Machine
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
@@ -243,12 +242,9 @@ def _marked_nodes(store: StoreReader) -> frozenset[str]:
     return frozenset(
         machine.node
         for machine in store.records(Kind.MACHINE).values()
-        if machine.node and machine.annotations and _is_ours(machine)
+        if machine.node and machine.annotations
+        if any(owner.unmark_calls(machine) for owner in marking_machines())
     )
-
-
-def _is_ours(machine: Machine) -> bool:
-    return any(owner.unmark_calls(machine) for owner in marking_machines())
 
 
 def left_on_node(
