@@ -63,5 +63,7 @@ def test_every_command_that_asks_a_cluster_is_within_its_timeout() -> None:
         for run in re.findall(r"asyncio\.run\((\w+)", path.read_text(encoding="utf-8"))
     }
     assert found.pop("demo.py") == "show"  # its own cluster, which has START_SECONDS
+    assert found.pop("why.py") == "_run"  # bounded by `limited` itself: a hop less on its way
+    assert "async with limited(options.timeout)" in (folder / "why.py").read_text(encoding="utf-8")
     assert found.pop("screens.py") == "ask_first"  # a person logs in before the screens open
     assert len(found) > 12 and set(found.values()) == {"within"}
