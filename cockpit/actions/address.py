@@ -30,7 +30,6 @@ _PLURALS: Final = {
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainjobs",
     ("ray.io/v1", "RayJob"): "rayjobs",
     ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): "leaderworkersets",
-    ("batch/v1", "CronJob"): "cronjobs",
     ("apps/v1", "Deployment"): "deployments",
     ("apps/v1", "StatefulSet"): "statefulsets",
     ("apps/v1", "ReplicaSet"): "replicasets",

@@ -26,6 +26,8 @@ _PLAIN_KINDS = (
     ("v1", "Pod"),
     ("jobset.x-k8s.io/v1alpha2", "JobSet"),
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"),
+    ("kubeflow.org/v1", "PyTorchJob"),
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
 )
 
 

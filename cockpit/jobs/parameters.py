@@ -25,7 +25,7 @@ TYPES: Final = (
     *("dns-label", "text", "integer", "quantity", "command", "image", "choice", "switch"),
     *("environment", "labels", "resources", "table", "claims", "host-paths"),
     *("annotations", "tolerations", "config-maps", "secrets"),
-    *("path", "git", "revision", "resource-name", "label-value", "label-key", "object-name", "schedule"),
+    *("path", "git", "revision", "resource-name", "label-value", "label-key", "object-name"),
 )
 SOURCES: Final = (
     *("namespaces", "pod-priority-classes", "gpu-models"),
@@ -180,36 +180,6 @@ def _image(parameter: Parameter, text: str) -> Value:
     return text
 
 
-_SCHEDULE = re.compile(r"([0-9]{1,2}|\*)(?:-([0-9]{1,2}))?(?:/([1-9][0-9]?))?")
-_FIELDS: Final = (
-    ("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7),
-)  # fmt: skip
-_DAYS_AND_MONTHS: Final = re.compile(r"(?i:\b(?:sun|mon|tue|wed|thu|fri|sat)\b)")
-_OFTEN: Final = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
-
-
-def _schedule(parameter: Parameter, text: str) -> Value:
-    """As CronJobs take it (github.com/robfig/cron/v3, parser.go), months by number."""
-    parts = text.split()
-    if text in _OFTEN:
-        return text
-    if len(parts) != len(_FIELDS):
-        raise BadValue(
-            parameter.name,
-            f"{text!r} is not a schedule: write minute hour day month weekday, as in 0 3 * * 1-5",
-        )
-    for part, (field, least, most) in zip(parts, _FIELDS, strict=True):
-        for item in part.split(","):
-            plain = _DAYS_AND_MONTHS.sub("1", item) if field == "weekday" else item
-            found = _SCHEDULE.fullmatch(plain)
-            numbers = (
-                [int(number) for number in found.groups()[:2] if number and number != "*"] if found else []
-            )
-            if found is None or not all(least <= number <= most for number in numbers):
-                raise BadValue(parameter.name, f"{item!r} is no {field} from {least} to {most}")
-    return text
-
-
 def _switch(parameter: Parameter, text: str) -> Value:
     lower = text.lower()
     if lower in _TRUE:
@@ -232,7 +202,6 @@ _READERS: Final[dict[str, Callable[[Parameter, str], Value]]] = {
     "command": _command,
     "image": _image,
     "switch": _switch,
-    "schedule": _schedule,
     "environment": _of(values.environment),
     "labels": _of(values.labels),
     "resources": _of(values.resources),

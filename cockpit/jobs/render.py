@@ -36,7 +36,6 @@ _SAMPLES = {
     "path": "/sample",
     "git": "https://example.com/code.git",
     "revision": "main",
-    "schedule": "0 3 * * *",
     "resource-name": "nvidia.com/gpu",
     "label-value": "sample",
     "label-key": "kubernetes.io/hostname",

@@ -83,7 +83,7 @@ def test_a_version_that_is_not_served_is_told() -> None:
     old = Resource("kubeflow.org", "v1", "mpijobs", "MPIJob", namespaced=True)
     with pytest.raises(
         BadInput,
-        match=r"creates MPIJob of kubeflow.org/v2beta1, but this cluster serves only kubeflow.org/v1",
+        match=r"created is MPIJob of kubeflow.org/v2beta1, but this cluster serves only kubeflow.org/v1",
     ):
         plan_submit(MPIJOB, VALUES, "team-a", lookup=lambda _version, _kind: old)
 

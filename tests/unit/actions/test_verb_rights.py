@@ -57,6 +57,7 @@ SERVED = {
         ("kubeflow.org", "v2beta1", "mpijobs", "MPIJob"),
         ("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"),
         ("trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob"),
+        ("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"),
         ("kueue.x-k8s.io", "v1beta1", "workloads", "Workload"),
         ("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup"),
         *((one[0].partition("/")[0], one[0].partition("/")[2], one[2], one[1]) for one in BARE),

@@ -23,7 +23,6 @@ GOOD = {
     "path": "/logs",
     "git": "git@example.com:team/code.git",
     "revision": "release/1.0",
-    "schedule": "*/10 0-6,22 1 * mon-fri",
     "resource-name": "amd.com/gpu",
     "label-value": "NVIDIA-H100-80GB-HBM3",
     "label-key": "example.com/rack",

@@ -303,32 +303,3 @@ def test_quantities_that_are_none_are_not_guessed() -> None:
     pod = {"kind": "Pod", "spec": {"containers": [{"resources": {"limits": limits}}]}}
     assert [one.gpus_each for one in pods_asked(pod).sets] == [None]
     assert pods_asked(pod).gpus is None
-
-
-@pytest.mark.parametrize(
-    "good", ["0 3 * * *", "*/10 0-6,22 1 1-6/2 mon-fri", "@daily", "0 0 * * 7", "5 4 * * SUN"]
-)
-def test_a_schedule_is_taken_as_cron_jobs_take_it(good: str) -> None:
-    values = {"name": "a", "image": "a:1", "schedule": good}
-    assert render(load_library().templates["cronjob"], values)["spec"]["schedule"] == good
-
-
-@pytest.mark.parametrize(
-    ("bad", "said"),
-    [
-        ("0 3 * *", "write minute hour day month weekday"),
-        ("60 3 * * *", "'60' is no minute from 0 to 59"),
-        ("0 24 * * *", "'24' is no hour from 0 to 23"),
-        ("0 3 0 * *", "'0' is no day from 1 to 31"),
-        ("0 3 * 13 *", "'13' is no month"),
-        ("0 3 * * 8", "'8' is no weekday"),
-        ("0 3 * * *; rm", "write minute"),
-        ("*/0 3 * * *", "'*/0' is no minute"),
-        ("@always", "write minute"),
-    ],
-)
-def test_a_schedule_that_is_none_is_refused_at_its_field(bad: str, said: str) -> None:
-    values = {"name": "a", "image": "a:1", "schedule": bad}
-    with pytest.raises(BadInput, match=r"^schedule: ") as caught:
-        render(load_library().templates["cronjob"], values)
-    assert said in caught.value.sentence
