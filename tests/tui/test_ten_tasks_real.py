@@ -35,8 +35,15 @@ def _is_answered(again: str, screen: str) -> bool:
     return " esc no" not in screen or again in screen
 
 
-def _is_off(at: int, screen: str) -> bool:
-    return line_of(screen.splitlines(), CURSOR) != at
+def _row(screen: str) -> tuple[int, str]:
+    """The row under the cursor: where, and what it says but for numbers and curves. Rows move."""
+    lines = screen.splitlines()
+    at = line_of(lines, CURSOR)
+    return at, re.sub(r"[^A-Za-z/-]+", " ", lines[at])[:60]
+
+
+def _is_off(row: tuple[int, str], screen: str) -> bool:
+    return _row(screen) != row
 
 
 class Person(Terminal):
@@ -55,12 +62,12 @@ class Person(Terminal):
     def onto(self, name: str) -> None:
         """Up or down to the row that holds `name`, a key at a time."""
         for _ in range(40):
-            seen = self.until(CURSOR, name).splitlines()
-            at, wanted = line_of(seen, CURSOR), line_of(seen, name)
-            if at == wanted:
+            seen = self.until(CURSOR, name)
+            row, wanted = _row(seen), line_of(seen.splitlines(), name)
+            if row[0] == wanted:
                 return
-            self.keys("Up" if wanted < at else "Down")
-            self.until_that(partial(_is_off, at), f"off line {at}")
+            self.keys("Up" if wanted < row[0] else "Down")
+            self.until_that(partial(_is_off, row), f"off {row}")
         raise AssertionError(f"not onto {name}\n{self.screen()}")
 
     def place(self, key: str, name: str) -> None:

@@ -34,6 +34,12 @@ KINDS = (
         "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml",
     ),
     (
+        "github.com/kubeflow/training-operator",
+        "v1.9.3",
+        "manifests/base/crds/kubeflow.org_pytorchjobs.yaml",
+    ),
+    ("sigs.k8s.io/lws", "v0.7.0", "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"),
+    (
         "volcano.sh/volcano",
         "v1.10.0",
         "installer/helm/chart/volcano/crd/bases/batch.volcano.sh_jobs.yaml",

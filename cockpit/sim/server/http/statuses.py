@@ -60,7 +60,7 @@ def details_of(error: PortError) -> Tree | None:
 
 def retry_seconds(error: PortError) -> int:
     """After how many seconds a client may come back; 0 where nothing is said."""
-    return 1 if error.status == 504 else 0
+    return 1 if error.status == 504 else int(getattr(error, "retry_after_seconds", 0))
 
 
 def success(code: int = 0, **details: Any) -> Tree:
