@@ -261,6 +261,7 @@ def error_in_a_log(me: Person) -> None:
 
 def node_drained(me: Person) -> None:
     me.place("3", "Nodes")
+    me.onto("h100-0 ")  # which has a job: an empty node is drained at once
     me.keys("D")
     me.until("drain after its jobs")
     me.keys("Enter")
