@@ -264,11 +264,11 @@ class ApiServer:
         return await rehearse(plan, session, perform=real_perform())
 
     async def absent_names(self, plan: Plan, namespace: str) -> dict[str, str]:
-        """Queue and priority class of a job that the cluster does not have: a sentence by field."""
+        """Queue and priority class of a new job that the cluster does not have: a sentence by field."""
         session = self._attachment.connected()
         try:
-            lookup = self._attachment.lookup
-            await refuse_absent(session, lookup, plan.calls[0].body, namespace)
+            for made in plan.contends:
+                await refuse_absent(session, self._attachment.lookup, made.manifest or {}, namespace)
         except BadValue as error:
             return {error.field: error.fault}
         return {}

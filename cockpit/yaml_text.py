@@ -28,9 +28,9 @@ def read_yaml(text: str | bytes, *, in_python: bool = False) -> Any:
         loader.dispose()
 
 
-def read_documents(text: str | bytes) -> list[Any]:
+def read_documents(text: str | bytes, *, in_python: bool = False) -> list[Any]:
     """Every document in `text`, None for an empty one; raises as `read_yaml`."""
-    loader = _loader(text, in_python=True)
+    loader = _loader(text, in_python)
     try:
         found = []
         while loader.check_node():

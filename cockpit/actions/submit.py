@@ -8,7 +8,7 @@ import msgspec
 
 from cockpit.actions.address import Lookup, object_path, unserved
 from cockpit.actions.refusals import taken
-from cockpit.actions.shell import submit_line
+from cockpit.actions.shell import submit_file_line, submit_line
 from cockpit.errors import BadInput
 from cockpit.fit.pod_sets import makes_no_pods, pods_asked
 from cockpit.fit.reasons import asked_lines
@@ -110,14 +110,16 @@ def plan_objects(
     store: StoreReader,
     lookup: Lookup,
     context: str,
-    shell: str,
+    findings: Findings,
 ) -> Plan:
     """The objects of a file as one plan, from what is known without asking. Raises BadInput."""
     plans = [
-        plan_submit(template, {}, namespace, store=store, lookup=lookup, context=context)
+        plan_submit(template, {}, namespace, store=store, lookup=lookup, context=context, findings=findings)
         for template in templates
     ]
-    return together(plans, named, shell)
+    # the command refuses a namespace beside another one in the file
+    own = {str(template.manifest["metadata"].get("namespace") or namespace) for template in templates}
+    return together(plans, named, submit_file_line(named, context, namespace if own == {namespace} else ""))
 
 
 def check_submit(

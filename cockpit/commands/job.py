@@ -125,8 +125,8 @@ async def _submit(
         fresh = await planner(live, clock)
         if not options.dry_run:
             code = await confirm_plan(plan, options, fresh, clock)
-            if options.wait and code == 0 and plan.contends:
-                return await until(live, plan.contends[0].name, "running", None)
+            for made in plan.contends if options.wait and code == 0 else ():
+                await until(live, str((made.manifest or {}).get("kind")), made.name, "running", None)
             return code
         told = [
             line

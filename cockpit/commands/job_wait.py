@@ -27,12 +27,13 @@ def run(options: argparse.Namespace) -> int:
         async with attached(chosen, SystemClock()) as live:
             note(await live.settle(FIT_KINDS, options.timeout))
             job = job_named(live.attachment.jobs.jobs.values(), options.name, chosen.namespaces)
-            return await until(live, f"{job.namespace}/{job.name}", options.wanted, options.within)
+            name = f"{job.namespace}/{job.name}"
+            return await until(live, job.kind, name, options.wanted, options.within)
 
     return asyncio.run(within(options.timeout, work()))
 
 
-async def until(live: Live, name: str, wanted: str, longest_seconds: float | None) -> int:
+async def until(live: Live, kind: str, name: str, wanted: str, longest_seconds: float | None) -> int:
     """Print each change of the job `name` (namespace/name) until it is `wanted`: running or done.
 
     Raises Refused where it ended otherwise, is gone, or is not there within `longest_seconds`; NoConnection.
@@ -42,9 +43,8 @@ async def until(live: Live, name: str, wanted: str, longest_seconds: float | Non
     begun, told, is_seen = attachment.clock.monotonic(), "", False
     while True:
         attachment.jobs.catch_up()
-        job = next(
-            (one for one in attachment.jobs.jobs.values() if f"{one.namespace}/{one.name}" == name), None
-        )
+        rows = attachment.jobs.jobs.values()
+        job = next((row for row in rows if (row.kind, f"{row.namespace}/{row.name}") == (kind, name)), None)
         passed = attachment.clock.monotonic() - begun
         if attachment.session is None:
             raise NoConnection(attachment.sentence or "the connection was lost")

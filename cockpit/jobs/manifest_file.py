@@ -47,12 +47,20 @@ def is_file_name(text: str) -> bool:
     return text == "-" or "/" in text or "." in text
 
 
+def path_of(name: str) -> Path:
+    """The path as a shell would take it. Raises BadInput for the home of a user that does not exist."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        raise BadInput(f"{name}: there is no user of that name; give the path of a manifest") from None
+
+
 def _text(name: str, standard_input: TextIO) -> str:
     try:
         if name == "-":
             text = standard_input.read(MOST_BYTES + 1)
         else:
-            with Path(name).expanduser().open(encoding="utf-8") as file:
+            with path_of(name).open(encoding="utf-8") as file:
                 text = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise BadInput(f"{name}: {error.strerror or error}; give the path of a manifest, or -") from None
@@ -65,8 +73,12 @@ def _text(name: str, standard_input: TextIO) -> str:
 
 def _documents(text: str, source: str) -> list[Any]:
     try:
+        try:
+            found = read_documents(text)
+        except yaml.YAMLError:
+            found = read_documents(text, in_python=True)  # which says better what is wrong
         # as it goes over the wire: dates as text, keys as text
-        return [json.loads(json.dumps(tree, default=str)) for tree in read_documents(text)]
+        return [json.loads(json.dumps(tree, default=str)) for tree in found]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{source}:{mark.line + 1}" if mark is not None else source

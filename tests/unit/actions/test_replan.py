@@ -14,6 +14,7 @@ from cockpit.actions.execute.replan import (
     carry_replanned,
     changes,
     confirmed,
+    does_the_same,
     rehearse_replanned,
 )
 from cockpit.actions.planning import Make
@@ -275,3 +276,28 @@ def test_changes_are_told_in_a_few_lines() -> None:
     assert changes(plan("a"), plan("a", calls=(group,))) == ("new: DELETE podgroup team-a/llm",)
     other = msgspec.structs.replace(group, body={"a": 1})
     assert changes(plan(calls=(group,)), plan(calls=(other,))) == ("what would be sent is different",)
+
+
+TAINT = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
+OF_CONTROLLER = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "now", "is_same"),
+    [
+        ([TAINT, OF_CONTROLLER], [TAINT], True),
+        ([TAINT], [OF_CONTROLLER, TAINT], True),
+        ([OF_CONTROLLER], None, True),
+        ([TAINT], None, False),
+        ([TAINT], [{**TAINT, "effect": "NoExecute"}], False),
+        ([TAINT], [TAINT, {"key": "mine", "effect": "NoSchedule"}], False),
+    ],
+)
+def test_a_taint_of_the_node_controllers_is_no_other_effect(
+    shown: list[dict[str, str]], now: list[dict[str, str]] | None, is_same: bool
+) -> None:
+    def call(taints: object) -> Call:
+        spec = {"unschedulable": None, "taints": taints}
+        return Call(method="PATCH", path="/api/v1/nodes/gpu-1", body={"spec": spec})
+
+    assert does_the_same([call(shown)], [call(now)]) is is_same

@@ -19,7 +19,12 @@ class Jobs:
     def catch_up(self) -> None:
         state = self._states.pop(0) if len(self._states) > 1 else self._states[0]
         self._clock.advance(1.0)
-        self.jobs = {} if state is None else {"k": SimpleNamespace(namespace="a", name="fit", state=state)}
+        other = SimpleNamespace(kind="MPIJob", namespace="a", name="fit", state="failed")
+        self.jobs = (
+            {"o": other}
+            if state is None
+            else {"o": other, "k": SimpleNamespace(kind="Job", namespace="a", name="fit", state=state)}
+        )
 
 
 def live(states: list[str | None], *, session: object = object()) -> Any:
@@ -47,7 +52,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 async def test_it_ends_well_once_the_state_is_reached(states: list[str | None], wanted: str) -> None:
-    assert await job_wait.until(cast(Any, live(states)), "a/fit", wanted, None) == 0
+    assert await job_wait.until(cast(Any, live(states)), "Job", "a/fit", wanted, None) == 0
 
 
 @pytest.mark.parametrize(
@@ -64,17 +69,17 @@ async def test_it_ends_with_why_where_it_never_will_be(
     states: list[str | None], wanted: str, longest: float | None, said: str
 ) -> None:
     with pytest.raises(Refused) as caught:
-        await job_wait.until(cast(Any, live(states)), "a/fit", wanted, longest)
+        await job_wait.until(cast(Any, live(states)), "Job", "a/fit", wanted, longest)
     assert caught.value.sentence == said
 
 
 async def test_a_lost_connection_is_told() -> None:
     with pytest.raises(NoConnection):
-        await job_wait.until(cast(Any, live(["pending"], session=None)), "a/fit", "done", None)
+        await job_wait.until(cast(Any, live(["pending"], session=None)), "Job", "a/fit", "done", None)
 
 
 async def test_each_change_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     states: list[str | None] = ["queued", "queued", "pending", "pending", "running"]
-    await job_wait.until(cast(Any, live(states)), "a/fit", "running", None)
+    await job_wait.until(cast(Any, live(states)), "Job", "a/fit", "running", None)
     said = ["a/fit: queued, it is queued", "a/fit: pending, it is pending", "a/fit: running"]
     assert capsys.readouterr().out.splitlines() == said

@@ -71,6 +71,8 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         with pytest.raises(BadInput) as caught:
             read_manifests(str(name), io.StringIO(), Random(1))
         assert caught.value.sentence.startswith(str(name))
+    with pytest.raises(BadInput, match="no user of that name"):
+        read_manifests("~nobody-has-this-name/job.yaml", io.StringIO(), Random(1))
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadInput, match="not text in UTF-8"):
