@@ -158,7 +158,7 @@ def _limits(container: dict[str, Any]) -> dict[str, Any]:
 def advice(manifest: Mapping[str, Any], tainted: frozenset[str] | None = None) -> tuple[str, ...]:
     """What a careful colleague would say about a rendered manifest before it is sent; () when nothing.
 
-    `tainted` are the taint keys of the cluster's GPU nodes, None where nobody knows them.
+    `tainted` are the taint keys of the cluster's GPU nodes, None where the nodes are not listed.
     """
     found = [*_job_advice(manifest)]
     for part in pods_asked(manifest).sets:

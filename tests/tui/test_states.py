@@ -289,11 +289,12 @@ async def test_a_quiet_store_paints_nothing() -> None:
     assert isinstance(clock, ManualClock)
     async with app.run_test(size=(120, 40)) as pilot:
         for key in "1234567":
-            # the detail of the first pod shows the one event that is younger than two minutes: folded
-            await visit(pilot, key, *(("backslash",) if key == "7" else ()))
-            clock.advance(0.2)  # away from the edge of a second
+            # the detail of the first pod shows the one event that is younger than two minutes
+            await visit(pilot, key, *(("down",) * 3 if key == "7" else ()))
+            clock.advance(1.2)  # away from the edge of a second, and the detail follows the cursor
             app.screen._tick()  # type: ignore[attr-defined]
             await settle(pilot)
+            assert key != "7" or "─ team-a/llm-7b-sft-worker-0 ─" in looking.text(app)
             # whole ages of seconds grow only while they are below two minutes: the estate has one such event
             if key == "6":
                 continue
