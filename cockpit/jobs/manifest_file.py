@@ -63,7 +63,7 @@ def _text(name: str, standard_input: TextIO) -> str:
             with path_of(name).open(encoding="utf-8") as file:
                 text = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise BadInput(f"{name}: {error.strerror or error}; give the path of a manifest, or -") from None
+        raise BadInput(f"{name}: {error.strerror or error}; give the path of a manifest") from None
     except UnicodeDecodeError:
         raise BadInput(f"{name}: not text in UTF-8; give a manifest in YAML or JSON") from None
     if len(text) > MOST_BYTES:

@@ -53,7 +53,7 @@ def _size(values: Mapping[str, str]) -> str:
     workers, gpus = values.get("workers", ""), values.get("gpus", "")
     if not (workers.isdecimal() and gpus.isdecimal()):
         return ""
-    return f"{int(workers)} x {int(gpus)} GPUs = {int(workers) * int(gpus)}"
+    return f"{int(workers)} x {int(gpus)} GPU{'s' * (int(gpus) != 1)} = {int(workers) * int(gpus)}"
 
 
 def _word(parameter: Parameter, value: str, *, is_bare: bool) -> str:

@@ -38,7 +38,7 @@ async def test_the_section_with_the_focus_is_open_and_the_others_are_told_in_a_l
         text = looking.text(app)
         assert "2 of 2 required left" in text
         assert "▸ Where     team-a · gpu-lq" in text
-        assert "2 x 1 GPUs = 2" in text and "settings at their defaults" in text
+        assert "2 x 1 GPU = 2" in text and "settings at their defaults" in text
         await press(pilot, *"llm", "pagedown", "pagedown", "4", "tab", "8")
         assert open_sections(form) == ["How many"]
         assert (form.values["workers"], form.values["gpus"]) == ("4", "8")
