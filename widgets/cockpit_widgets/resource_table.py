@@ -345,7 +345,7 @@ class ResourceTable(LineScroll, can_focus=True):
             return (self._source.columns, self._sort)
         index = self.scroll_offset.y + y - self._header_lines
         if index < len(self._source):
-            return (self._source.key(index), self._source.version(index), self._state(index))
+            return (self._source.key(index), self._source.version(index), self._state(index), self._layout())
         return None if len(self._source) else self._placeholder
 
     # Changes
@@ -357,15 +357,8 @@ class ResourceTable(LineScroll, can_focus=True):
     def _repaint_changed(self) -> None:
         if not self.is_attached:
             return
-        if self._drawn.get(0, (self._source.columns,)) != self._token(0) and self._columns_moved():
-            self.refresh()
-            return
         drawn = self._drawn
         self.repaint_lines([y for y in range(self.size.height) if y in drawn and drawn[y] != self._token(y)])
-
-    def _columns_moved(self) -> bool:
-        before = self._places
-        return self._layout() != before
 
     def _follow_cursor(self, old_index: int, new_index: int) -> None:
         top = self.scroll_offset.y

@@ -256,6 +256,18 @@ async def test_the_choice_in_force_is_marked_and_the_dialog_does_not_jump() -> N
         assert dialog.query_one(".dialog--box").region == before
 
 
+async def test_a_note_takes_the_room_that_longer_names_leave_while_one_types() -> None:
+    items = [ChoiceItem("write", note="unlock the keys that change the cluster"), ChoiceItem("x" * 60)]
+    app = Host()
+    async with app.run_test(size=(160, 45)) as pilot:
+        app.push_screen(ChoiceDialog("Command palette", items))
+        await pilot.pause()
+        await pilot.press(*"write")
+        await pilot.pause()
+        painted = [strip.text for strip in app.screen._compositor.render_strips()]
+        assert any("▌ write    unlock the keys that change the cluster" in line for line in painted), painted
+
+
 def test_search_puts_beginnings_first_and_wants_every_word() -> None:
     items = [
         ChoiceItem("x-gpu"),
