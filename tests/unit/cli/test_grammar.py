@@ -81,6 +81,37 @@ def test_options_count_before_and_after_the_command() -> None:
         assert (options.context, options.write) == ("a", True)
 
 
+def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Every parser of a command."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from leaves(below)
+    if parser.get_default("command") is not None:
+        yield parser
+
+
+def test_options_for_the_cluster_are_in_the_main_help_alone() -> None:
+    main = cli.build_parser()
+    pages = [parser.format_help() for parser in leaves(main) if parser is not main]
+    assert len(pages) > 40
+    for page in pages:
+        assert "--prometheus-url" not in page and "--kubeconfig" not in page
+        assert page.count("cockpit --help") == 1 or "usage: cockpit tour" in page
+    assert "--prometheus-url" in main.format_help() and "--kubeconfig" in main.format_help()
+
+
+@pytest.mark.parametrize(
+    ("program", "usage"), [("kubectl-cockpit", "kubectl cockpit"), ("cockpit", "cockpit")]
+)
+def test_the_help_names_the_program_as_it_was_called(
+    program: str, usage: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [f"/usr/bin/{program}"])
+    assert run(capsys, "get", "--help")[1].startswith(f"usage: {usage} get ")
+    assert run(capsys, "get")[2].endswith(f"see {usage} get --help\n")
+
+
 def test_the_screens_need_a_terminal(capsys: Capture) -> None:
     code, _out, err = run(capsys)
     assert code == 2
@@ -173,15 +204,7 @@ def test_a_prometheus_url_that_is_none(capsys: Capture, cluster: Cluster) -> Non
 def test_every_command_leads_to_a_function() -> None:
     """Modules of commands are imported by name when they are called."""
 
-    def leaves(parser: argparse.ArgumentParser) -> Iterator[str]:
-        for action in parser._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for below in action.choices.values():
-                    yield from leaves(below)
-        if (command := parser.get_default("command")) is not None:
-            yield command
-
-    commands = set(leaves(cli.build_parser()))
+    commands = {parser.get_default("command") for parser in leaves(cli.build_parser())}
     assert len(commands) > 20
     for command in commands:
         module, _, function = command.partition(":")
