@@ -7,7 +7,7 @@ Sources: kueue pkg/cache/queue/cluster_queue.go, pkg/controller/core/workload_co
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -19,13 +19,16 @@ from cockpit.model.store_reader import StoreReader
 _Order = tuple[int, float, str]
 _Likeness = tuple[str, int, int]
 """ClusterQueue, shape and priority."""
+_Line = list[tuple[_Order, str]]
 
 
 class _Entry(NamedTuple):
-    """One workload as it was put: its ClusterQueue and place in line, None for one that is not in line; whom
-    it stands for, None where Kueue has yet to judge it."""
+    """One workload as it was put: whether its LocalQueue says which ClusterQueue that is; its ClusterQueue
+    and place in line, None for one that is not in line; whom it stands for, None where Kueue has yet to judge
+    it."""
 
     local: str
+    is_led: bool
     place: tuple[str, _Order] | None
     likeness: _Likeness | None
     waits_for_pods: bool
@@ -44,8 +47,8 @@ class Lines:
         self._entries: dict[str, _Entry] = {}
         self._leads: dict[str, tuple[str, str]] = {}  # uid of a LocalQueue to its key and ClusterQueue
         self._by_local: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        self._lines: defaultdict[str, list[tuple[_Order, str]]] = defaultdict(list)
-        self._evaluated: defaultdict[_Likeness, list[tuple[_Order, str]]] = defaultdict(list)
+        self._lines: defaultdict[str, _Line] = defaultdict(list)
+        self._evaluated: defaultdict[_Likeness, _Line] = defaultdict(list)
         self._waiting_for_pods: dict[str, None] = {}
 
     def head(self, cluster_queue: str) -> str:
@@ -84,20 +87,43 @@ class Lines:
             self._begin()
             self.revision = store.revision
             moved, moved_queues = store.records(Kind.WORKLOAD).keys(), store.records(Kind.LOCAL_QUEUE).keys()
-        led = dict.fromkeys(moved)
-        for uid in moved_queues:
-            led.update(self._lead(uid, store.get(Kind.LOCAL_QUEUE, uid)))
-        for uid in led:
+        for uid in moved:
             self._put(uid, store.get(Kind.WORKLOAD, uid), store)
+        for uid in moved_queues:
+            self._lead(uid, store.get(Kind.LOCAL_QUEUE, uid), store)
 
-    def _lead(self, uid: str, queue: LocalQueue | None) -> dict[str, None]:
-        """Workloads of a LocalQueue that leads elsewhere now."""
+    def _lead(self, uid: str, queue: LocalQueue | None, store: StoreReader) -> None:
+        """A LocalQueue leads elsewhere now: so do its workloads, all together."""
         before = self._leads.pop(uid, None)
         now = None if queue is None else (queue.key, queue.cluster_queue)
         if now is not None:
             self._leads[uid] = now
-        led = dict.fromkeys(uid for pair in (before, now) if pair for uid in self._by_local.get(pair[0], ()))
-        return {} if before == now else led
+        if before == now:
+            return
+        for local in dict.fromkeys(pair[0] for pair in (before, now) if pair):
+            self._move(local, standing.cluster_queue_of(store, *local.split("/", 1)))
+
+    def _move(self, local: str, queue: str) -> None:
+        """Those of a LocalQueue that are in line stand in the line of that ClusterQueue, in the same order."""
+        lines: defaultdict[str, dict[str, _Order]] = defaultdict(dict)
+        evaluated: defaultdict[_Likeness, dict[str, _Order]] = defaultdict(dict)
+        for uid in self._by_local.get(local, ()):
+            entry = self._entries[uid]
+            if not entry.is_led or entry.place is None or entry.place[0] == queue:
+                continue
+            before, order = entry.place
+            lines[before][uid] = order
+            likeness = entry.likeness
+            if likeness is not None:
+                evaluated[likeness][uid] = order
+                likeness = (queue, *likeness[1:])
+            self._entries[uid] = entry._replace(place=(queue, order), likeness=likeness)
+        for name, going in lines.items():
+            self._lines[name] = _without(self._lines[name], going)
+            _join(self._lines[queue], going)
+        for likeness, going in evaluated.items():
+            self._evaluated[likeness] = _without(self._evaluated[likeness], going)
+            _join(self._evaluated[queue, likeness[1], likeness[2]], going)
 
     def _put(self, uid: str, workload: Workload | None, store: StoreReader) -> None:
         self._drop(uid)
@@ -137,17 +163,26 @@ class Lines:
             del line[bisect_left(line, (order, uid))]
 
 
+def _without(line: _Line, going: Mapping[str, _Order]) -> _Line:
+    return [pair for pair in line if pair[1] not in going]
+
+
+def _join(line: _Line, coming: Mapping[str, _Order]) -> None:
+    line.extend((order, uid) for uid, order in coming.items())
+    line.sort()
+
+
 def _entry(workload: Workload, store: StoreReader) -> _Entry:
-    local = f"{workload.namespace}/{workload.queue}"
+    local, is_led = f"{workload.namespace}/{workload.queue}", not workload.cluster_queue
     if not standing.is_in_line(workload):
-        return _Entry(local, None, None, waits_for_pods=False)
+        return _Entry(local, is_led, None, None, waits_for_pods=False)
     queue = standing.cluster_queue_name(workload, store)
     place = queue, standing.queue_order(workload)
     if is_unheard(workload):
-        return _Entry(local, place, None, waits_for_pods=False)
+        return _Entry(local, is_led, place, None, waits_for_pods=False)
     reserved = condition(workload.conditions, "QuotaReserved")
     waits = reserved is not None and texts.is_about_pods_ready(reserved.reason, reserved.message)
-    return _Entry(local, place, _likeness(workload, queue), waits)
+    return _Entry(local, is_led, place, _likeness(workload, queue), waits)
 
 
 _LINES: WeakKeyDictionary[StoreReader, Lines] = WeakKeyDictionary()
