@@ -81,6 +81,7 @@ def told(message: str, fallback: str = "") -> Finding:
     return Finding(cause=cause, sentence=plain(message), sureness=sureness, facts=facts)
 
 
+@lru_cache(maxsize=1_024)
 def is_consequence(message: str) -> bool:
     """True where the pod only waits for another member of its group; the cause stands on that one."""
     text = parse(message)

@@ -132,13 +132,16 @@ def of_gpus(sifted: Sifted, context: Context) -> Finding:
 def too_few_seats(pod: Pod, sifted: Sifted, context: Context) -> Finding | None:
     """Nodes with room, but fewer than its siblings need that wait as it does: those of a gang are kept for
     the members that come first."""
-    resource, siblings = sifted.resource, context.store.pods_under(pod.owner_uid) if pod.owner_uid else ()
-    alike = sum(1 for one in siblings if not one.node and not one.is_finished and one.gpus == pod.gpus)
-    if not resource or alike != context.waiting:
+    resource = sifted.resource
+    if not resource or not pod.owner_uid:
         return None
     each = dict(sifted.shape.requests)[resource]
     seats = sifted.once("seats", lambda: sum(one.left(resource) // each for one in sifted.short_of("")))
-    if not 0 < seats < alike:
+    if not 0 < seats < context.waiting:
+        return None
+    siblings = context.store.pods_under(pod.owner_uid)
+    alike = sum(1 for one in siblings if not one.node and not one.is_finished and one.gpus == pod.gpus)
+    if alike != context.waiting:
         return None
     names: dict[str, object] = {"pods": alike, "asked": amount_words(resource, each), "seats": seats}
     return tell(Cause.GPUS_SHORT, names, says="seats")

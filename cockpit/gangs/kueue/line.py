@@ -104,7 +104,7 @@ class Lines:
             self._move(local, standing.cluster_queue_of(store, *local.split("/", 1)))
 
     def _move(self, local: str, queue: str) -> None:
-        """Those of a LocalQueue that are in line stand in the line of that ClusterQueue, in the same order."""
+        """Those of a LocalQueue that are in line go to the line of that ClusterQueue, in the same order."""
         lines: defaultdict[str, dict[str, _Order]] = defaultdict(dict)
         evaluated: defaultdict[_Likeness, dict[str, _Order]] = defaultdict(dict)
         for uid in self._by_local.get(local, ()):
