@@ -38,8 +38,8 @@ def _globals() -> argparse.ArgumentParser:
     # SUPPRESS: an option may stand before or after the command, and the one that was given counts.
     shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = shared.add_argument_group("cluster")
-    current = "context of the kubeconfig (default: its current one)"
-    group.add_argument("--context", metavar="NAME", help=current)
+    group.add_argument("--context", metavar="NAME", help="kubeconfig context (default: its current one)")
+    group.add_argument("--contexts", metavar="A,B,C", help="several clusters in one list")
     group.add_argument("-n", "--namespace", metavar="NAME", help="only this namespace (default: all)")
     whole_cluster = "all namespaces, overriding the configuration"
     group.add_argument("-A", "--all-namespaces", action="store_true", help=whole_cluster)
@@ -87,7 +87,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _get(nouns: Any, shared: argparse.ArgumentParser) -> None:
-    parser = add_command(nouns, "get", shared, "print the rows of a screen", "get:run")
+    parser = add_command(nouns, "get", shared, "print the rows of a screen", "get_clusters:run")
     parser.add_argument("kind", choices=KINDS, metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--filter", default="", metavar="TEXT", help="filter, as typed after / on the screen")
     parser.add_argument("--sort", default="", metavar="COLUMN", help="sort by this column")

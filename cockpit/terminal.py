@@ -56,11 +56,15 @@ class OwnTerminal:
 
     is_taken = False
 
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()  # plugins of several clusters ask one after the other
+
     @asynccontextmanager
     async def lend(self, plugin: str) -> AsyncGenerator[None, None]:
         """Another program asks on it; its settings are as they were afterwards."""
-        with as_before(sys.stdin.fileno()):
-            yield
+        async with self._lock:
+            with as_before(sys.stdin.fileno()):
+                yield
 
 
 def own_terminal() -> OwnTerminal | None:

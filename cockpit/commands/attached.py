@@ -14,7 +14,7 @@ from cockpit.commands.output import note
 from cockpit.commands.patience import paused
 from cockpit.commands.settings import settings_in_force
 from cockpit.errors import BadInput, LoginExpired, NoConnection, Refused
-from cockpit.kube.logins import Logins, ask_first
+from cockpit.kube.logins import Lender, Logins, ask_first
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.pod import Pod
@@ -230,20 +230,23 @@ def late_login(plugin: str, timeout_seconds: float) -> str:
     )
 
 
-async def logins_for(options: AttachOptions, clock: Clock) -> Logins:
-    """Where a command keeps its login. A plugin that may ask is run here, while no time limit runs."""
-    logins = Logins(own_terminal())
+async def logins_for(options: AttachOptions, clock: Clock, lender: Lender | None = None) -> Logins:
+    """Where a command keeps its login. A plugin that may ask is run here, while no time limit runs; on the
+    terminal of `lender`, which several clusters share, else on that of this process."""
+    logins = Logins(lender or own_terminal())
     with paused():
         await ask_first(logins, options.kubeconfig, options.context, clock)
     return logins
 
 
 @contextlib.asynccontextmanager
-async def attached(options: AttachOptions, clock: Clock) -> AsyncGenerator[Live]:
-    """An attachment that runs while the block runs, and is gone after it."""
+async def attached(
+    options: AttachOptions, clock: Clock, lender: Lender | None = None
+) -> AsyncGenerator[Live]:
+    """An attachment that runs while the block runs, and is gone after it; `lender` as of `logins_for`."""
     moved = asyncio.Event()
     crashes = Crashes.of_this_user(clock)
-    logins = await logins_for(options, clock)
+    logins = await logins_for(options, clock, lender)
     attachment = Attachment(options, clock, random.Random(), moved.set, note=crashes.note, logins=logins)
     task = asyncio.create_task(attachment.run(), name="attachment")
     task.add_done_callback(lambda _done: moved.set())

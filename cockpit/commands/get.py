@@ -2,14 +2,14 @@
 
 import argparse
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from cockpit.attach import Attachment, AttachOptions
-from cockpit.clock import SystemClock
+from cockpit.clock import Clock, SystemClock
 from cockpit.commands import engines, overview, pools_told
-from cockpit.commands.attached import CLAIM_KINDS, attached
+from cockpit.commands.attached import CLAIM_KINDS, Live, attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
@@ -22,6 +22,7 @@ from cockpit.pools.index import pools_of
 from cockpit.pools.truth import gpus_allocated
 from cockpit.triage.on_demand import MOST_LOGS, TOLD_BY_LOG
 from cockpit.views import duty, events, gpus, jobs, nodes, pods, pools, queues
+from cockpit.views.lazy_table import ListRows
 from cockpit.views.node_cards import cards_of
 from cockpit.views.view_state import ViewState
 
@@ -68,13 +69,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
     if kind in ALONE:
         chosen = replace(chosen, is_narrow=True)
     async with attached(chosen, clock) as live:
-        notes = await live.settle(
-            NEEDS[kind], options.timeout, with_gpus=kind in WITH_GPUS, tells_rest=kind == "overview"
-        )
-        if kind in ("overview", "jobs"):
-            await live.judge_idle_jobs()
-        if kind == "jobs":
-            await live.read_rows(lambda: _crashed(live.attachment, clock.cluster_now()))
+        notes = await settled(live, kind, options.timeout, clock)
         state = ViewState(
             filter=options.filter,
             sort=options.sort,
@@ -85,6 +80,18 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
     put(lines)
     note(notes)
     return 0
+
+
+async def settled(live: Live, kind: str, timeout_seconds: float, clock: Clock) -> tuple[str, ...]:
+    """Wait until all that rows of the kind rest on is read; the notes about it."""
+    notes = await live.settle(
+        NEEDS[kind], timeout_seconds, with_gpus=kind in WITH_GPUS, tells_rest=kind == "overview"
+    )
+    if kind in ("overview", "jobs"):
+        await live.judge_idle_jobs()
+    if kind == "jobs":
+        await live.read_rows(lambda: _crashed(live.attachment, clock.cluster_now()))
+    return notes
 
 
 def _crashed(attachment: Attachment, now_seconds: float) -> list[tuple[Pod, ...]]:
@@ -99,18 +106,12 @@ def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now
         tree = overview.tree(attachment, now_seconds)
         if output == "table":
             return overview.lines(tree)
-        pools_with_duty = (
-            [item(one, attachment) for one in tree["pools"] or ()] if tree["pools"] is not None else None
-        )
-        told = {**tree, "pools": pools_with_duty, "telemetry": telemetry(attachment)}
-        return [tree_text(plain(told), output)]
+        return [tree_text(overview_json(tree, attachment), output)]
     source = tables()[kind](attachment, state, now_seconds)
     refuse_view(source, state)
     if output == "table":
         return table_lines(source) if len(source) else [_why_empty(kind, attachment, state)]
-    items = [item(source.row(at), attachment) for at in range(len(source))]
-    if kind == "pools":
-        items = pools_told.with_demand_and_cost(items, attachment)
+    items = items_of(kind, [source.row(at) for at in range(len(source))], attachment)
     session = attachment.session
     tree = {
         "kind": kind,
@@ -120,6 +121,20 @@ def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now
         "items": items,
     }
     return [tree_text(tree, output)]
+
+
+def overview_json(tree: dict[str, Any], attachment: Attachment) -> dict[str, Any]:
+    """The overview as JSON has it, with what keeps each pool busy."""
+    pools = tree["pools"]
+    with_duty = None if pools is None else [item(one, attachment) for one in pools]
+    found: dict[str, Any] = plain({**tree, "pools": with_duty, "telemetry": telemetry(attachment)})
+    return found
+
+
+def items_of(kind: str, rows: Sequence[Any], attachment: Attachment) -> list[Any]:
+    """The rows of a kind as JSON has them."""
+    items = [item(row, attachment) for row in rows]
+    return pools_told.with_demand_and_cost(items, attachment) if kind == "pools" else items
 
 
 def refuse_view(source: Any, state: ViewState) -> None:
@@ -153,20 +168,24 @@ def telemetry(attachment: Attachment) -> dict[str, Any]:
 
 
 Table = Callable[[Attachment, ViewState, float], Any]
+LISTS: Final[dict[str, Callable[[Attachment, float], ListRows[Any]]]] = {
+    "jobs": lambda one, now: jobs.listed(one.jobs.jobs.values(), one.store, now, explain=one.verdicts.of),
+    "nodes": lambda one, now: nodes.listed(one.store, now),
+    "queues": lambda one, now: queues.listed(one.store),
+    "pools": lambda one, now: pools.listed(pools_of(one.store), pools_told.beside(one)),
+}
+"""Lists that several clusters share: all rows of one cluster now, in epoch seconds."""
+
+
+def _table_of(made: Callable[[Attachment, float], ListRows[Any]]) -> Table:
+    return lambda one, state, now: made(one, now).table(state, now)
 
 
 def tables() -> dict[str, Table]:
     return {
-        "nodes": lambda one, state, now: nodes.table(one.store, state, now),
+        **{kind: _table_of(made) for kind, made in LISTS.items()},
         "gpus": lambda one, state, now: gpus.table(one.store, state, now),
         "pods": lambda one, state, now: pods.table(one.store, state, now),
-        "jobs": lambda one, state, now: jobs.table(
-            one.jobs.jobs.values(), one.store, state, now, explain=one.verdicts.of
-        ),
-        "queues": lambda one, state, now: queues.table(one.store, state, now),
-        "pools": lambda one, state, now: pools.table(
-            pools_of(one.store), state, now, beside=pools_told.beside(one)
-        ),
         "events": lambda one, state, now: events.table(one.store, state, now),
     }
 

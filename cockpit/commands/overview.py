@@ -1,6 +1,7 @@
 """`cockpit get overview`: the fleet, pools and queues in numbers, and what needs a human."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from cockpit.attach import Attachment
@@ -102,40 +103,61 @@ def _states(jobs: dict[str, int]) -> str:
 
 def lines(found: dict[str, Any]) -> list[str]:
     """The same for a person."""
-    text = _fleet_lines(found["fleet"], found["context"] or "cluster")
+    return lines_of((found,))
+
+
+def lines_of(found: Sequence[dict[str, Any]]) -> list[str]:
+    """The overviews of several clusters: each in its own lines, what needs a human, pools and queues in one
+    table each, with the cluster of each row where there are several."""
+    text = [line for at, tree in enumerate(found) for line in ([""] if at else []) + _head(tree)]
+    for titles, rows_of in (
+        (("needs a human", "what", "why", "remedy"), _needs),
+        (("pool", "nodes", "GPUs allocated", "why it cannot be resized here"), _pools),
+        (("queue", "cluster queue", "pending", "admitted"), _queues),
+    ):
+        several = len(found) > 1
+        rows = [[*([tree["context"]] if several else []), *row] for tree in found for row in rows_of(tree)]
+        if rows:
+            text += ["", *grid([*(["cluster"] if several else []), *titles], rows)]
+    if streams := [line for tree in found for line in _streams(tree, is_named=len(found) > 1)]:
+        text += ["", *streams]
+    return text
+
+
+def _head(found: dict[str, Any]) -> list[str]:
     jobs = found["jobs"]
-    states = "not known" if jobs is None else _states(jobs)
-    text.append(f"jobs: {states}")
+    text = [
+        *_fleet_lines(found["fleet"], found["context"] or "cluster"),
+        f"jobs: {'not known' if jobs is None else _states(jobs)}",
+    ]
     if (gap := found["idle_not_known"]) is not None:
         text.append(f"idle jobs are not known: GPU telemetry is {gap}")
-    if found["needs_a_human"]:
-        rows = [
-            [
-                fmt.since(item.since_seconds, found["at_seconds"]),
-                item.title,
-                item.sentence,
-                remedy_text(item.remedies),
-            ]
-            for item in found["needs_a_human"]
-        ]
-        text += ["", *grid(["needs a human", "what", "why", "remedy"], rows)]
-    if found["pools"]:
-        rows = [
-            [
-                item.name,
-                size_text(item),
-                f"{item.gpus_allocated if item.is_use_known else '?'}/{item.gpus_total}",
-                item.why_not,
-            ]
-            for item in found["pools"]
-        ]
-        text += ["", *grid(["pool", "nodes", "GPUs allocated", "why it cannot be resized here"], rows)]
-    if found["queues"]:
-        rows = [
-            [item["name"], item["cluster_queue"], fmt.count(item["pending"]), fmt.count(item["admitted"])]
-            for item in found["queues"]
-        ]
-        text += ["", *grid(["queue", "cluster queue", "pending", "admitted"], rows)]
-    if found["streams"]:
-        text += ["", *(f"{name}: {phase}" for name, phase in found["streams"].items())]
     return text
+
+
+def _needs(found: dict[str, Any]) -> list[list[str]]:
+    return [
+        [
+            fmt.since(item.since_seconds, found["at_seconds"]),
+            item.title,
+            item.sentence,
+            remedy_text(item.remedies),
+        ]
+        for item in found["needs_a_human"]
+    ]
+
+
+def _pools(found: dict[str, Any]) -> list[list[str]]:
+    return [[item.name, size_text(item), _allocated(item), item.why_not] for item in found["pools"] or ()]
+
+
+def _queues(found: dict[str, Any]) -> list[list[str]]:
+    return [
+        [item["name"], item["cluster_queue"], fmt.count(item["pending"]), fmt.count(item["admitted"])]
+        for item in found["queues"]
+    ]
+
+
+def _streams(found: dict[str, Any], *, is_named: bool) -> list[str]:
+    before = f"{found['context']}: " if is_named else ""
+    return [f"{before}{name}: {phase}" for name, phase in found["streams"].items()]

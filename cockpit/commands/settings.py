@@ -1,21 +1,24 @@
 """What is in force: the command line, then the environment, the context's configuration, the general one."""
 
 import argparse
+import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cockpit.attach import AttachOptions
+from cockpit.cli_values import PROMETHEUS
 from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput, NoConnection
-from cockpit.kube.kubeconfig import check, current_context, files
+from cockpit.kube.kubeconfig import check, context_names, current_context, files
 from cockpit.local_state.audit import Audit
 from cockpit.local_state.config import Settings, load_settings, not_a_namespace
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import config_folder, state_folder
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
 from cockpit.model.namespaces import Namespaces, namespaces_of
+from cockpit.nearest import nearest_words
 from cockpit.pools.forecast import PoolExperience
 from cockpit.telemetry.endpoint import configured
 
@@ -39,6 +42,8 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
 
     Raises BadInput for a namespace that cannot be one, and for a Prometheus that cannot be asked.
     """
+    if several := contexts_given(options):
+        raise BadInput(f"--contexts: {', '.join(several)} are several, this acts in one; give --context")
     context = getattr(options, "context", None)
     own = settings.of_context(_context_name(options, settings))
     chosen = namespaces_given(options)
@@ -56,6 +61,67 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
         outside=own.outside,
         autoscaler_status=own.autoscaler_status,
     )
+
+
+def contexts_given(options: argparse.Namespace) -> tuple[str, ...]:
+    """Those of `--contexts`; none without it. Raises BadInput for what names none, or one of them twice."""
+    text: str | None = getattr(options, "contexts", None)
+    if text is None:
+        return ()
+    if getattr(options, "context", None):
+        raise BadInput("--contexts and --context exclude each other; give one of them")
+    return distinct_contexts("--contexts", text.split(","))
+
+
+def distinct_contexts(field: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The names as they are used. Raises BadInput for an empty one, and for one that comes twice."""
+    found = tuple(name.strip() for name in names)
+    if not all(found):
+        raise BadInput(f"{field}: {','.join(names)!r} holds an empty name; write a,b,c")
+    if twice := next((name for name in found if found.count(name) > 1), ""):
+        raise BadInput(f"{field}: {twice!r} is named twice; name each context once")
+    return found
+
+
+def each_attach_options(
+    options: argparse.Namespace, settings: Settings, contexts: Sequence[str], namespace: str = ""
+) -> tuple[AttachOptions, ...]:
+    """How to attach to each of several contexts, by its own settings; `namespace` as of `attach_options`.
+
+    Raises BadInput for a context that no kubeconfig names, and for what is of one cluster alone: where
+    Prometheus is. That is read from the configuration of each context, as no option or variable tells whose
+    it is.
+    """
+    if any(getattr(options, f"prometheus_{name.replace('-', '_')}", "") for name, *_ in PROMETHEUS):
+        raise BadInput(
+            "--prometheus-...: is of one cluster; set prometheus-url for each context in the configuration"
+        )
+    kubeconfig = getattr(options, "kubeconfig", None)
+    with contextlib.suppress(NoConnection):  # each attachment names a file that cannot be used
+        known = context_names(kubeconfig)
+        if absent := [name for name in contexts if name not in known]:
+            raise BadInput(
+                f"--contexts: there is no context {absent[0]!r}; {nearest_words(absent[0], known)}"
+            )
+    chosen = namespaces_given(options)
+    every = chosen or getattr(options, "all_namespaces", False)
+
+    def of(context: str) -> AttachOptions:
+        own = settings.of_context(context)
+        if own.prometheus != NO_METRICS_SERVER:
+            configured(own.prometheus)
+        shown = chosen if every else own.namespaces
+        return AttachOptions(
+            kubeconfig=kubeconfig,
+            context=context,
+            namespaces=Namespaces((namespace,)) if namespace else shown,
+            write=getattr(options, "write", False) or own.write,
+            prometheus=own.prometheus,
+            outside=own.outside,
+            autoscaler_status=own.autoscaler_status,
+        )
+
+    return tuple(map(of, contexts))
 
 
 def namespaces_given(options: argparse.Namespace) -> Namespaces:

@@ -4,21 +4,28 @@ import argparse
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import Live, attached
+from cockpit.commands.each_cluster import ClusterAnswer, Noted, ask_each, noted, unanswered
 from cockpit.commands.get import NEEDS, telemetry
 from cockpit.commands.left_over import read_left_over
 from cockpit.commands.output import grid, note, plain, put, tree_text
 from cockpit.commands.patience import wait_on, within
-from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.settings import (
+    attach_options,
+    contexts_given,
+    each_attach_options,
+    settings_in_force,
+)
 from cockpit.commands.top import Sleep
 from cockpit.commands.why import NEEDS_A_HUMAN
+from cockpit.errors import BadInput
 from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
-from cockpit.triage.attention import needs_human
+from cockpit.triage.attention import needs_human, rank
 from cockpit.triage.judgement import quiet
 from cockpit.triage.on_demand import rows_of
 from cockpit.triage.remedies import remedy_text
@@ -29,8 +36,62 @@ NEEDED = (*NEEDS["overview"], Kind.EVENT)
 
 def run(options: argparse.Namespace) -> int:
     """Print once, or with --watch until interrupted; the exit code tells whether anything needs a human."""
+    if contexts := contexts_given(options):
+        return _of_each(options, contexts)
     chosen = attach_options(options, settings_in_force())
     return asyncio.run(within(options.timeout, watch(options, chosen, SystemClock())))
+
+
+def _of_each(options: argparse.Namespace, contexts: Sequence[str]) -> int:
+    """One list of what needs a human in each of several clusters."""
+    if options.watch:
+        raise BadInput("--watch: follows one cluster; give --context in the place of --contexts")
+    chosen, clock = each_attach_options(options, settings_in_force(), contexts), SystemClock()
+
+    async def work(live: Live) -> Noted[OfCluster]:
+        notes = await live.settle(NEEDED, options.timeout, with_gpus=True, tells_rest=True)
+        found = await _found(live, clock.cluster_now())
+        rows = tuple(each for row in found for each in row.alike or (row,)) if options.each else found
+        one = live.attachment
+        return OfCluster(rows, quiet(one.store, one.namespaces), telemetry(one)), notes
+
+    answers = asyncio.run(ask_each(chosen, options.timeout, clock, work))
+    now_seconds = clock.cluster_now()
+    rows = [(answer.context, row) for answer in answers if answer.found for row in answer.found.rows]
+    rows.sort(key=lambda each: rank(each[1], now_seconds))
+    put(_lines_of_each(options, answers, rows, now_seconds))
+    return noted(answers) or (NEEDS_A_HUMAN if rows else 0)
+
+
+class OfCluster(NamedTuple):
+    """What needs a human in one cluster, its sentence where nothing does, and how its GPUs are read."""
+
+    rows: tuple[Finding, ...]
+    quiet: str
+    telemetry: dict[str, Any]
+
+
+def _lines_of_each(
+    options: argparse.Namespace,
+    answers: Sequence[ClusterAnswer[OfCluster]],
+    rows: Sequence[tuple[str, Finding]],
+    now_seconds: float,
+) -> list[str]:
+    found = {answer.context: answer.found for answer in answers if answer.found is not None}
+    if options.output != "table":
+        tree = {
+            "kind": "triage",
+            "contexts": list(found),
+            "at_seconds": now_seconds,
+            "unanswered": unanswered(answers),
+            "telemetry": {context: one.telemetry for context, one in found.items()},
+            "items": [{"cluster": context, **item(row)} for context, row in rows],
+        }
+        return [tree_text(tree, options.output)]
+    if not rows:
+        return [f"{context}: {one.quiet}" for context, one in found.items()]
+    words = [[row.glyph, context, *_words(row, now_seconds)] for context, row in rows]
+    return grid(["", "cluster", "since", "what", "why", "remedy"], words)
 
 
 async def watch(

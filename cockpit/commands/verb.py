@@ -17,10 +17,17 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import WEIGHED_KINDS, Live, attached
 from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
 from cockpit.commands.drain import follow
+from cockpit.commands.each_cluster import Noted, act_in, ask_each, only_context
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import within
 from cockpit.commands.pool_wait import LONGEST_SECONDS, until_there
-from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
+from cockpit.commands.settings import (
+    attach_options,
+    contexts_given,
+    each_attach_options,
+    known_of_pools,
+    settings_in_force,
+)
 from cockpit.commands.submitting import served_lookup
 from cockpit.errors import BadInput, NoConnection
 from cockpit.model.job import Job
@@ -45,9 +52,35 @@ def run(options: argparse.Namespace) -> int:
     if not kind.is_namespaced:
         # it is not in the namespace that a person works in: everything is listed
         options.all_namespaces, options.namespace = True, ""
-    chosen = attach_options(options, settings_in_force(), narrowed(names) if noun.has_filter else "")
+    namespace = narrowed(names) if noun.has_filter else ""
+    if contexts := contexts_given(options):
+        _choose_context(verb, kind, options, contexts, namespace)
+    chosen = attach_options(options, settings_in_force(), namespace)
     refuse_without_right(options, may_write=chosen.write)
     return asyncio.run(within(options.timeout, _run(verb, kind, told, options, chosen)))
+
+
+def _choose_context(
+    verb: Verb, kind: TargetKind, options: argparse.Namespace, contexts: Sequence[str], namespace: str
+) -> None:
+    """Have the verb act in the one cluster of `--contexts` that has all that is named.
+
+    Raises BadInput where that is none or more than one, or where no name tells which.
+    """
+    names = list(dict.fromkeys(options.names))
+    if not names or options.filter:
+        raise BadInput(f"--contexts: only names tell the cluster in which to {verb.name}; give --context")
+    clock = SystemClock()
+
+    async def where(live: Live) -> Noted[str]:
+        await live.settle(kind.watched(), options.timeout)
+        planning = (await planner(live, clock))()
+        things = [kind.found(planning, name, live.attachment.namespaces) for name in names]
+        return ", ".join(map(kind.shell_name, things)), ()
+
+    chosen = each_attach_options(options, settings_in_force(), contexts, namespace)
+    found = asyncio.run(ask_each(chosen, options.timeout, clock, where))
+    act_in(options, only_context(f"{kind.word} {', '.join(names)!r}", found, is_write=True))
 
 
 def narrowed(names: Sequence[str]) -> str:

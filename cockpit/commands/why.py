@@ -15,13 +15,20 @@ from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.catalogue import by_cause
 from cockpit.clock import Clock, SystemClock
-from cockpit.commands.attached import attached
+from cockpit.commands.attached import Live, attached
+from cockpit.commands.each_cluster import Noted, act_in, ask_each, only_context
 from cockpit.commands.get import NEEDS
 from cockpit.commands.left_over import read_left_over
 from cockpit.commands.output import note, plain, put, tree_text
 from cockpit.commands.patience import limited
 from cockpit.commands.report import write_report
-from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
+from cockpit.commands.settings import (
+    attach_options,
+    contexts_given,
+    each_attach_options,
+    known_of_pools,
+    settings_in_force,
+)
 from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput, Refused
 from cockpit.kube.discovery import discover
@@ -50,8 +57,19 @@ def run(options: argparse.Namespace) -> int:
     word, name = subject_words(options.subject)
     if kind_named(word).subject in _OF_NODES:
         options.all_namespaces, options.namespace = True, ""
-    chosen = attach_options(options, settings_in_force())
-    return asyncio.run(_run((word, name), options, chosen, SystemClock()))
+    clock, settings = SystemClock(), settings_in_force()
+    if contexts := contexts_given(options):
+        chosen_each = each_attach_options(options, settings, contexts)
+        ask = partial(_where, (word, name), options, clock)
+        found = asyncio.run(ask_each(chosen_each, options.timeout, clock, ask))
+        act_in(options, only_context(f"{word} {name!r}", found))
+    return asyncio.run(_run((word, name), options, attach_options(options, settings), clock))
+
+
+async def _where(named: tuple[str, str], options: argparse.Namespace, clock: Clock, live: Live) -> Noted[str]:
+    """What that kind and name mean in this cluster. Raises as `subject_named`."""
+    _, _, subject = await _look(named, options, clock, live)
+    return subject.text, ()
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -73,15 +91,7 @@ async def _run(
     named: tuple[str, str], options: argparse.Namespace, chosen: AttachOptions, clock: Clock
 ) -> int:
     async with limited(options.timeout), attached(chosen, clock) as live:
-        needs = _needs(kind := kind_named(named[0]).subject)
-        notes = await live.settle(needs, options.timeout, with_gpus=kind != "queue")
-        await _discover(live.attachment)
-        await live.judge_idle_jobs()
-        await read_left_over(live.attachment)
-        found = await _view(live.attachment, clock)
-        served = () if live.attachment.served is None else live.attachment.served.resources
-        with or_unread(live.attachment.store, needs):
-            subject = subject_named(*named, found, live.attachment.namespaces, served)
+        notes, found, subject = await _look(named, options, clock, live)
         folders = tuple(settings_in_force().template_folders)
         view = await ApiServer(live.attachment).ask_verdict(subject, found, {}, folders)
         verdict = advised(explain(subject, view), view)
@@ -93,6 +103,21 @@ async def _run(
             notes = (*notes, await write_report(options.report, verdict, live.attachment, view))
     note(notes)
     return NEEDS_A_HUMAN if verdict.is_trouble else 0
+
+
+async def _look(
+    named: tuple[str, str], options: argparse.Namespace, clock: Clock, live: Live
+) -> tuple[tuple[str, ...], ClusterView, Subject]:
+    """Read what is needed; the notes about it, what is known, and what is meant."""
+    needs = _needs(kind := kind_named(named[0]).subject)
+    notes = await live.settle(needs, options.timeout, with_gpus=kind != "queue")
+    await _discover(live.attachment)
+    await live.judge_idle_jobs()
+    await read_left_over(live.attachment)
+    found = await _view(live.attachment, clock)
+    served = () if live.attachment.served is None else live.attachment.served.resources
+    with or_unread(live.attachment.store, needs):
+        return notes, found, subject_named(*named, found, live.attachment.namespaces, served)
 
 
 async def _discover(attachment: Attachment) -> None:

@@ -17,7 +17,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import cards
 from cockpit.views import format as fmt
-from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.lazy_table import Field, LazyTable, ListRows, Memory, View
 from cockpit.views.order import Value
 from cockpit.views.states import job_cell, job_urgency
 from cockpit.views.view_state import Measure, ViewState
@@ -300,8 +300,15 @@ def table(
     explain: Explain,
 ) -> LazyTable[JobRow]:
     """Jobs as rows keyed by `Job.key`: what may need a person first, what has ended last."""
+    return listed(jobs, store, now_seconds, explain=explain).table(state, now_seconds, memory)
+
+
+def listed(
+    jobs: Iterable[Job], store: StoreReader, now_seconds: float, *, explain: Explain
+) -> ListRows[JobRow]:
+    """The same before filter and order."""
 
     def of(job: Job) -> Finding:
         return explain(job, now_seconds)
 
-    return VIEW.table((JobRow(job, store, of) for job in jobs), state, now_seconds, memory)
+    return ListRows(VIEW, (JobRow(job, store, of) for job in jobs))

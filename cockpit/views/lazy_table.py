@@ -207,7 +207,7 @@ class View(Generic[R]):
         """The rows as the person asked for them. Never raises for what was typed."""
         memory = memory or Memory()
         named = list(rows) if self.name is None else memory.by_name(list(rows), self.key, self.name)
-        within = self._within(named, state.namespaces)
+        within = self.within(named, state.namespaces)
         filter_ = parse_filter(state.filter, self.measures)
         kept = within
         if filter_.terms:
@@ -223,7 +223,8 @@ class View(Generic[R]):
             offered=offered,
         )
 
-    def _within(self, rows: list[R], namespaces: Namespaces) -> list[R]:
+    def within(self, rows: list[R], namespaces: Namespaces) -> list[R]:
+        """The rows of these namespaces, and those that belong to none."""
         of = self.namespace
         if not namespaces or of is None:
             return rows
@@ -285,6 +286,18 @@ class View(Generic[R]):
             return rows[::-1] if state.descending else rows
         of = value
         return sort_rows(rows, lambda row: of(row, now_seconds), descending=state.descending)
+
+
+@dataclass(frozen=True)
+class ListRows(Generic[R]):
+    """All rows of one list of one cluster, and the view that draws them."""
+
+    view: View[R]
+    rows: Iterable[R]
+
+    def table(self, state: ViewState, now_seconds: float, memory: Memory | None = None) -> LazyTable[R]:
+        """The rows as the person asked for them."""
+        return self.view.table(self.rows, state, now_seconds, memory)
 
 
 # ---- order of names

@@ -17,7 +17,7 @@ from cockpit.triage.node_walk import stage_at
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
 from cockpit.views.claims import may_have_gpus
-from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.lazy_table import Field, LazyTable, ListRows, Memory, View
 from cockpit.views.node_cards import cards_of, is_dead
 from cockpit.views.order import Value
 from cockpit.views.states import DRAIN_STAGES, drain_cell, node_cell
@@ -256,5 +256,10 @@ def table(
 ) -> LazyTable[NodeRow]:
     """Nodes as rows keyed by name, those in trouble first, those without GPUs last; `nodes` narrows them (a
     pool's page)."""
+    return listed(store, now_seconds, nodes).table(state, now_seconds, memory)
+
+
+def listed(store: StoreReader, now_seconds: float, nodes: Iterable[Node] | None = None) -> ListRows[NodeRow]:
+    """The same before filter and order."""
     found: Iterable[Node] = store.records(Kind.NODE).values() if nodes is None else nodes
-    return VIEW.table((NodeRow(node, store, now_seconds) for node in found), state, now_seconds, memory)
+    return ListRows(VIEW, (NodeRow(node, store, now_seconds) for node in found))

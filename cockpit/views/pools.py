@@ -15,7 +15,7 @@ from cockpit.pools.price import pool_hourly
 from cockpit.pools.stage import dark_nodes, nodes_coming
 from cockpit.views import cards
 from cockpit.views import format as fmt
-from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.lazy_table import Field, LazyTable, ListRows, Memory, View
 from cockpit.views.order import Value
 from cockpit.views.view_state import Measure, ViewState
 
@@ -277,11 +277,16 @@ def table(
 ) -> LazyTable[Pool]:
     """Pools keyed by the owner's uid (the name where no object owns the pool), those in trouble first; with
     `beside` also who waits for them, how busy their allocated GPUs were lately, and what they cost."""
+    return listed(pools, beside).table(state, now_seconds, memory)
+
+
+def listed(pools: Iterable[Pool], beside: PoolsBeside | None = None) -> ListRows[Pool]:
+    """The same before filter and order."""
     if beside is None:
-        return VIEW.table(pools, state, now_seconds, memory)
+        return ListRows(VIEW, pools)
     at = next(place for place, field in enumerate(_FIELDS) if field.column.id == "idle")
     duty = () if beside.trends is None else (_duty_field(beside.trends),)
     fields = (*_FIELDS[:at], _wanted_field(beside.demand), *duty, *_FIELDS[at:-1])
     cost = (_cost_field(beside.prices),) if beside.prices.machines else ()
     fields = (*fields, *cost, _FIELDS[-1])
-    return replace(VIEW, fields=fields).table(pools, state, now_seconds, memory)
+    return ListRows(replace(VIEW, fields=fields), pools)

@@ -16,7 +16,7 @@ from cockpit.model.gang import ClusterQueue, LocalQueue, QueueShare, QuotaRow, S
 from cockpit.model.listing import Complete, listing
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
-from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.lazy_table import Field, LazyTable, ListRows, Memory, View
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import Measure, ViewState
 
@@ -301,7 +301,12 @@ def table(
     store: StoreReader, state: ViewState, now_seconds: float, memory: Memory | None = None
 ) -> LazyTable[QueueRow]:
     """Queues as rows keyed by uid: those that take no jobs first, then those where jobs wait."""
-    return VIEW.table(rows(store), state, now_seconds, memory)
+    return listed(store).table(state, now_seconds, memory)
+
+
+def listed(store: StoreReader) -> ListRows[QueueRow]:
+    """The same before filter and order."""
+    return ListRows(VIEW, rows(store))
 
 
 # ---- what waits in one queue
