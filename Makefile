@@ -14,7 +14,7 @@ UV := $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo demo-real test test-real test-all bench screenshots lint collected-unit collected-rest format lock proto \
-	bed train-env clean
+	bed train-env release clean
 
 help:
 	@echo "make demo         an embedded cluster and the cockpit on it"
@@ -27,6 +27,7 @@ help:
 	@echo "make lint         ruff, mypy, spelling, import contracts"
 	@echo "make bed          start the real control plane and stay"
 	@echo "make train-env    torch and Horovod for jobs that really train (5 GB, once)"
+	@echo "make release      build both distributions twice, compare, check in empty environments; into dist/"
 	@echo "make lock         resolve the locked dependencies anew"
 
 # uv installs what is locked in 2 seconds where pip takes 30; it asks the index that pip is set up for. Where uv
@@ -107,9 +108,16 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+release: $(STAMP)
+	$(BIN)/python -m tests.release
+
+LOCKED = $(BIN)/uv pip compile -q $(1) --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/$(2).lock
 lock: $(STAMP)
-	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/base.lock
-	$(BIN)/uv pip compile -q pyproject.toml --extra demo --extra dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/dev.lock
+	$(call LOCKED,pyproject.toml,base)
+	$(call LOCKED,pyproject.toml --extra demo --extra dev,dev)
+	$(call LOCKED,exporter/pyproject.toml,exporter)
+	$(call LOCKED,--group release,release)
+	$(BIN)/python -m tests.release.bill_of_materials
 
 proto: $(STAMP)
 	$(BIN)/python cockpit/kube/proto/generate.py

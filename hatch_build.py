@@ -1,18 +1,14 @@
-"""Compiles the one part in C, and says in the wheel which packages it was tested with.
+"""Compiles the one part in C.
 
-The part in C is optional: without it long lists of pods are read more slowly. The bill of materials is a
-CycloneDX document in `.dist-info/sboms` (PEP 770), made of the locked versions and their hashes.
+The part in C is optional: without it long lists of pods are read more slowly. It uses only the stable ABI, so
+one wheel serves each CPython from 3.11 on. `GPU_COCKPIT_PURE=1` builds a wheel without it, for any platform.
 """
 
-import json
 import os
-import re
 import shlex
-import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +18,8 @@ SOURCES = tuple(
     Path("cockpit/kube/decode", name) for name in ("_gist.c", "_gistmodule.c", "_gistchunks.c")
 )  # and _gist.h
 BUILT = Path("cockpit/kube/decode/_gist.abi3.so")
-LOCK = Path("requirements/base.lock")
+STABLE_ABI = "cp311-abi3"  # Py_LIMITED_API in the sources is 3.11
+PURE = "GPU_COCKPIT_PURE"
 
 
 def compile_gist(root: Path, to: Path) -> str:
@@ -45,42 +42,14 @@ def compile_gist(root: Path, to: Path) -> str:
     return ""
 
 
-def bill_of_materials(name: str, version: str, lock: str) -> dict[str, Any]:
-    """What is in the wheel's surroundings, as CycloneDX has it: the same for the same lock."""
-    components = []
-    for part in re.split(r"^(?=[A-Za-z0-9])", lock, flags=re.MULTILINE)[1:]:
-        package, _, rest = part.partition("==")
-        locked = rest.split(None, 1)[0]
-        hashes = sorted(re.findall(r"--hash=sha256:([0-9a-f]{64})", rest))
-        components.append(
-            {
-                "type": "library",
-                "name": package,
-                "version": locked,
-                "purl": f"pkg:pypi/{package}@{locked}",
-                "hashes": [{"alg": "SHA-256", "content": one} for one in hashes],
-            }
-        )
-    about = {"type": "application", "name": name, "version": version}
-    made = {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1}
-    return {**made, "metadata": {"component": about}, "components": components}
-
-
 class CustomBuildHook(BuildHookInterface[Any]):
     """Called by hatchling for wheels and editable installs."""
 
-    _folder = ""
-
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root = Path(self.root)
-        if version == "standard" and (root / LOCK).exists():
-            self._folder = tempfile.mkdtemp()
-            about = self.metadata
-            bill = bill_of_materials(about.name, about.version, (root / LOCK).read_text())
-            path = Path(self._folder, f"{about.name}.cdx.json")
-            path.write_text(json.dumps(bill, indent=1))
-            build_data["sbom_files"].append(str(path))
         problem = "" if os.name == "posix" else f"not tried on {os.name}"
+        if os.environ.get(PURE):
+            problem = f"{PURE} is set"
         problem = problem or compile_gist(root, root / BUILT)
         if problem:
             (root / BUILT).unlink(missing_ok=True)  # an old one would be worse than none
@@ -88,8 +57,8 @@ class CustomBuildHook(BuildHookInterface[Any]):
             return
         build_data["artifacts"].append(f"/{BUILT}")
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
-
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if sys.platform == "linux":
+            platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+            build_data["tag"] = f"{STABLE_ABI}-{platform}"
+        else:
+            build_data["infer_tag"] = True

@@ -27,7 +27,10 @@ from tests.bed.binaries import GENERATION_VARIABLE, OLDER
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = "tests/contract"
-BED_SUITES = ("tests/bed", "tests/tui", "tests/differential", "tests/unit/exporter", "tests/training")
+BED_SUITES = (
+    *("tests/bed", "tests/tui", "tests/differential", "tests/unit/exporter", "tests/training"),
+    "tests/release",
+)
 ONE_BED = ("tests/differential/server",)
 """Folders that are a suite each: their files share a bed, alone each would mostly start one."""
 OLDER_ONLY = ("tests/differential/test_mpijob_words_real.py", "tests/differential/test_queue_words_real.py")

@@ -10,10 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from cockpit_exporter import __version__
 from cockpit_exporter.collector import CollectorPace
 from cockpit_exporter.passwords import BadFile, PasswordGate, hashed, read_users
 
@@ -125,13 +125,6 @@ def address(told: str) -> tuple[str, int]:
     return bare, int(port)
 
 
-def _version() -> str:
-    try:
-        return version("cockpit-exporter")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def _slices_url(is_wanted: bool) -> str:
     if not is_wanted:
         return ""
@@ -148,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 stopped, 1 nothing to read in --check, 2 bad flags, 3 driver changed, 4 no driver."""
     told = parser().parse_args(arguments)
     if told.version:
-        sys.stdout.write(f"cockpit-exporter {_version()}\n")
+        sys.stdout.write(f"cockpit-exporter {__version__}\n")
         return 0
     if told.hash_password:
         sys.stdout.write(hashed(sys.stdin.readline().rstrip("\n"), secrets.token_bytes(16)) + "\n")
@@ -202,7 +195,7 @@ def _run(told: argparse.Namespace, pace: CollectorPace, where: tuple[str, int], 
         slices_url=_slices_url(told.resource_slices),
         pod_logs=told.pod_logs,
         proc=Path(told.proc),
-        version=_version(),
+        version=__version__,
     )
     agent = Agent(settings, Nvml(), time.monotonic)
     if told.check:

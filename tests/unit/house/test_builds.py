@@ -1,9 +1,7 @@
 """What is installed is what was locked, and what is built is the same wherever it is built."""
 
-import hashlib
 import json
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -11,15 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from hatch_build import bill_of_materials
+from hatch_build import PURE, STABLE_ABI
+from tests.release.bill_of_materials import (
+    COCKPIT,
+    DISTRIBUTIONS,
+    EXPORTER,
+    ROOT,
+    Distribution,
+    bill_of_materials,
+    text,
+)
+from tests.release.building import digests, hatchling, unpacked
+from tests.release.contents import archive_problems, metadata, names_in
 from tests.reliability.figures import Tell, whole
 
-ROOT = Path(__file__).resolve().parents[3]
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
-SOURCES = (
-    *("cockpit", "widgets", "jobspecs", "requirements"),
-    *("hatch_build.py", "pyproject.toml", "README.md", "LICENSE"),
-)
 TAMPERED = "aiohappyeyeballs"
 """A locked package of Python alone, in whose place another wheel of its name and version is put."""
 
@@ -65,58 +69,115 @@ def test_a_package_that_was_changed_is_not_installed(tmp_path: Path, figure: Tel
     figure("installers that refused one for its hash", refused)
 
 
-def build(source: Path, to: Path) -> Path:
-    """The wheel of that folder, made without any index."""
-    offline = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
-    subprocess.run([sys.executable, "-m", "pip", "wheel", *offline, str(source), "-w", str(to)], check=True)
-    (made,) = to.glob("*.whl")
+EPOCH_SECONDS = 1_700_000_000
+MINE = Path(sys.executable)
+"""The hatchling of these tests; `make release` has one of its own."""
+
+
+def sdist_of(distribution: Distribution, to: Path) -> Path:
+    """The source distribution of the working tree."""
+    return hatchling("sdist", ROOT / distribution.folder, to, EPOCH_SECONDS, python=MINE)
+
+
+def wheel_of(sdist: Path, work: Path, *, is_pure: bool) -> Path:
+    """The wheel that is made of a source distribution below `work`."""
+    more = {PURE: "1"} if is_pure else {}
+    folder = unpacked(sdist, work / "unpacked")
+    return hatchling("wheel", folder, work / "wheel", EPOCH_SECONDS, more, MINE)
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    """Distribution -> its sdist, its pure wheel and, of the cockpit, the wheel with the part in C."""
+    made = {}
+    for distribution in DISTRIBUTIONS:
+        work = tmp_path_factory.mktemp(distribution.name)
+        sdist = sdist_of(distribution, work / "sdist")
+        made[distribution.name] = [sdist, wheel_of(sdist, work / "pure", is_pure=True)]
+    native = tmp_path_factory.mktemp("native")
+    made[COCKPIT.name].append(wheel_of(made[COCKPIT.name][0], native, is_pure=False))
     return made
 
 
-def copied(to: Path, below: Path, *names: str) -> Path:
-    """What is below these names, without what was made there."""
-    for name in names:
-        if (below / name).is_dir():
-            made = shutil.ignore_patterns("__pycache__", "*.so", "out", "build")
-            shutil.copytree(below / name, to / name, ignore=made, dirs_exist_ok=True)
-        else:
-            shutil.copy(below / name, to / name)
-    return to
+@pytest.mark.waits
+def test_archives_hold_what_they_install_and_nothing_else(archives: dict[str, list[Path]]) -> None:
+    made = [path for paths in archives.values() for path in paths]
+    assert [problem for path in made for problem in archive_problems(path)] == []
+    assert {path.name.partition("-")[0] for path in made} == {one.stem for one in DISTRIBUTIONS}
+    for distribution in DISTRIBUTIONS:
+        sdist, pure, *_ = archives[distribution.name]
+        assert sdist.name == f"{distribution.stem}-{distribution.version()}.tar.gz"
+        assert pure.name == f"{distribution.stem}-{distribution.version()}-py3-none-any.whl"
+        told = metadata(pure)
+        assert not told.get_all("Project-URL"), "this repository has no published address"
+
+
+def test_the_part_in_c_is_for_every_cpython_from_3_11_on(archives: dict[str, list[Path]]) -> None:
+    native = archives[COCKPIT.name][2]
+    assert f"-{STABLE_ABI}-" in native.name
+    assert [name for name in names_in(native) if name.endswith(".so")] == [
+        "cockpit/kube/decode/_gist.abi3.so"
+    ]
+
+
+def test_what_does_not_belong_in_an_archive_is_named(tmp_path: Path, archives: dict[str, list[Path]]) -> None:
+    pure = archives[EXPORTER.name][1]
+    spoilt = tmp_path / pure.name
+    with zipfile.ZipFile(pure) as good, zipfile.ZipFile(spoilt, "w") as bad:
+        for name in good.namelist():
+            told = good.read(name)
+            if name.endswith("METADATA"):
+                told = told.replace(b"Classifier: Programming Language :: Python :: 3.14\n", b"")
+            bad.writestr(name, told)
+        bad.writestr("tests/test_x.py", "")
+        bad.writestr("cockpit_exporter/picture.svg", "")
+        bad.writestr("cockpit_exporter/_fast.cpython-311-x86_64-linux-gnu.so", "")
+    problems = "\n".join(archive_problems(spoilt))
+    for part in ("tests/test_x.py has no place", "picture.svg has no place", "Python 3.14", "its tag"):
+        assert part in problems
 
 
 @pytest.mark.waits
 @pytest.mark.row(66, "wheels that differ when built twice, offline, in two folders", most=0)
 @pytest.mark.row(66, "wheels built twice", least=2, unit="cases")
-def test_a_wheel_is_the_same_wherever_it_is_built(tmp_path: Path, figure: Tell) -> None:
+def test_a_wheel_is_the_same_wherever_it_is_built(
+    tmp_path: Path, archives: dict[str, list[Path]], figure: Tell
+) -> None:
     """In two folders and at two times; the cockpit's own only where the page is made."""
-    kinds = [(ROOT / "exporter", (".",)), (ROOT, SOURCES)][: whole(2, 1)]
+    again = [EXPORTER, COCKPIT][: whole(2, 1)]
     differ = 0
-    for number, (below, names) in enumerate(kinds):
-        digests = set()
-        for again in ("first", "second-folder"):
-            source = tmp_path / again / str(number)
-            source.mkdir(parents=True)
-            wheel = build(copied(source, below, *names), source / "out")
-            digests.add(hashlib.sha256(wheel.read_bytes()).hexdigest())
-            has_bill = any("/sboms/" in name for name in zipfile.ZipFile(wheel).namelist())
-            assert has_bill == (below == ROOT)
-        differ += len(digests) - 1
+    for distribution in again:
+        work = tmp_path / "second-folder" / distribution.name
+        sdist = sdist_of(distribution, work / "sdist")
+        wheels = [wheel_of(sdist, work / "pure", is_pure=True)]
+        if distribution is COCKPIT:
+            wheels.append(wheel_of(sdist, work / "native", is_pure=False))
+        differ += digests([sdist, *wheels]) != digests(archives[distribution.name])
     figure("wheels that differ when built twice, offline, in two folders", differ)
-    figure("wheels built twice", len(kinds))
+    figure("wheels built twice", len(again))
 
 
 @pytest.mark.row(66, "locked packages that the bill of materials lacks", most=0)
 def test_the_bill_of_materials_holds_every_locked_package_with_its_hashes(figure: Tell) -> None:
-    lock = ROOT / "requirements/base.lock"
-    bill = bill_of_materials("gpu-cockpit", "1", lock.read_text())
-    assert bill == json.loads(json.dumps(bill))
-    told = {one["name"]: one for one in bill["components"]}
-    missing = [
-        name
-        for name, part in locked(lock).items()
-        if name not in told
-        or {one["content"] for one in told[name]["hashes"]} != set(re.findall(r"sha256:([0-9a-f]{64})", part))
-        or told[name]["version"] != part.partition("==")[2].split()[0]
-    ]
-    assert len(told) > 20
+    missing = []
+    for distribution in DISTRIBUTIONS:
+        lock = ROOT / distribution.lock
+        bill = bill_of_materials(distribution.name, "1", lock.read_text())
+        told = {one["name"]: one for one in bill["components"]}
+        assert told
+        missing += [
+            name
+            for name, part in locked(lock).items()
+            if name not in told
+            or {one["content"] for one in told[name]["hashes"]}
+            != set(re.findall(r"sha256:([0-9a-f]{64})", part))
+            or told[name]["version"] != part.partition("==")[2].split()[0]
+        ]
     figure("locked packages that the bill of materials lacks", len(missing))
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda one: one.name)
+def test_the_committed_bill_is_of_the_lock_and_the_version(distribution: Distribution) -> None:
+    committed = (ROOT / distribution.bill).read_text()
+    assert committed == text(distribution), "make lock"
+    assert json.loads(committed)["metadata"]["component"]["version"] == distribution.version()

@@ -1,6 +1,7 @@
 """What is installed: the cockpit without the demo's packages, the exporter without the cockpit."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -9,7 +10,9 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.release.bill_of_materials import COCKPIT, EXPORTER, ROOT
+
+CHANGELOG = ROOT / "CHANGELOG.md"
 IMPORTED_AS = {
     "grpcio": "grpc",
     "nvidia-ml-py": "pynvml",
@@ -48,7 +51,18 @@ def test_the_exporter_imports_only_its_own_dependencies() -> None:
     assert imports_below(ROOT / "exporter/cockpit_exporter") == modules_of(exporter["dependencies"]) | {
         "cockpit_exporter"
     }
-    assert exporter["version"] == project(ROOT)["version"]
+
+
+def test_a_version_is_dated_in_the_changelog_and_the_same_for_both() -> None:
+    version = COCKPIT.version()
+    assert version == EXPORTER.version()
+    assert re.search(rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$", CHANGELOG.read_text(), re.MULTILINE)
+    for folder in (ROOT, ROOT / "exporter"):
+        assert project(folder)["dynamic"] == ["version"]
+        assert set(project(folder)["classifiers"]) >= {
+            f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13, 14)
+        }
+    assert (ROOT / "exporter/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
 def test_the_extra_demo_is_what_the_embedded_cluster_imports_and_the_product_does_not() -> None:
