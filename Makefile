@@ -14,7 +14,7 @@ UV := $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo demo-real test test-real test-all bench screenshots lint collected-unit collected-rest format lock proto \
-	bed train-env release clean
+	schemas bed train-env release clean
 
 help:
 	@echo "make demo         an embedded cluster and the cockpit on it"
@@ -29,6 +29,7 @@ help:
 	@echo "make train-env    torch and Horovod for jobs that really train (5 GB, once)"
 	@echo "make release      build both distributions twice, compare, check in empty environments; into dist/"
 	@echo "make lock         resolve the locked dependencies anew"
+	@echo "make schemas      write the schemas of JSON output to docs/schema"
 
 # uv installs what is locked in 2 seconds where pip takes 30; it asks the index that pip is set up for. Where uv
 # cannot do it (a mirror that only pip is let into), pip does.
@@ -118,6 +119,10 @@ lock: $(STAMP)
 	$(call LOCKED,exporter/pyproject.toml,exporter)
 	$(call LOCKED,--group release,release)
 	$(BIN)/python -m tests.release.bill_of_materials
+
+schemas: $(STAMP)
+	mkdir -p docs/schema
+	$(BIN)/python -m cockpit.commands.json_schema docs/schema
 
 proto: $(STAMP)
 	$(BIN)/python cockpit/kube/proto/generate.py

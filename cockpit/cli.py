@@ -92,6 +92,10 @@ def _get(nouns: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("--filter", default="", metavar="TEXT", help="filter, as typed after / on the screen")
     parser.add_argument("--sort", default="", metavar="COLUMN", help="sort by this column")
     parser.add_argument("--descending", action="store_true", help="sort in descending order")
+    watched = "print rows as they change, until interrupted; a table is printed again"
+    parser.add_argument("-w", "--watch", action="store_true", help=watched)
+    every = "shortest time between two looks, with --watch (default: 1)"
+    parser.add_argument("--interval", type=seconds, default=1.0, metavar="SECONDS", help=every)
     add_output(parser)
     add_timeout(parser)
 

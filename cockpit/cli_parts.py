@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 from cockpit.cli_values import seconds
 from cockpit.mask import clean_message
 
-OUTPUTS = ("table", "json", "yaml")
+OUTPUTS = ("table", "json", "yaml", "csv")
 
 
 class Parser(argparse.ArgumentParser):

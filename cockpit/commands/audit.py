@@ -8,11 +8,12 @@ from contextlib import redirect_stderr
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from cockpit.actions.shell import restore_line
 from cockpit.actions.verbs.registry import is_repeatable
-from cockpit.commands.output import grid, note, plain, put, tree_text
+from cockpit.commands.document import OutputDocument, document_lines
+from cockpit.commands.output import grid, note, plain, put
 from cockpit.errors import BadInput, CockpitError
 from cockpit.local_state.audit import LONGEST_TEXT, Audit, DamagedLine, Entry, entry_tree, read_lines, who_of
 from cockpit.mask import has_mark
@@ -20,6 +21,13 @@ from cockpit.mask import has_mark
 _MOST_TOLD: Final = 20
 _OTHERS: Final = ("kubectl",)
 """Programs whose command lines stand in for a shell or a port of a pod."""
+
+
+class AuditDocument(OutputDocument, kw_only=True):
+    """`cockpit audit list`: lines of the audit log, newest last; fields without a value are left out."""
+
+    kind: Literal["audit"]
+    items: list[Entry]
 
 
 def show(options: argparse.Namespace) -> int:
@@ -30,7 +38,8 @@ def show(options: argparse.Namespace) -> int:
     _tell_damaged([it for it in lines if isinstance(it, DamagedLine)])
     entries = [it for it in lines if isinstance(it, Entry)][-options.last :]
     if options.output != "table":
-        put([tree_text([plain(entry_tree(entry)) for entry in entries], options.output)])
+        tree = {"kind": "audit", "items": [plain(entry_tree(entry)) for entry in entries]}
+        put(document_lines(AuditDocument, tree, options.output))
         return 0
     rows = [_row(entry) for entry in entries]
     put(grid(["when", "id", "step", "verb", "target", "context", "user", "state", "sentence"], rows))

@@ -8,12 +8,15 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import msgspec
 
 from cockpit import __version__
 from cockpit.clock import SystemClock
 from cockpit.commands.attached import Live, acts_as_notes, attached
-from cockpit.commands.output import grid, note, put, tree_text
+from cockpit.commands.document import OutputDocument, document_lines
+from cockpit.commands.output import grid, note, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import CockpitError
@@ -44,6 +47,22 @@ class Check(NamedTuple):
         return bool(self.remedy) or self.names_own
 
 
+class CheckItem(msgspec.Struct):
+    """A check; `remedy` is "" where nothing is amiss, or where `found` names it."""
+
+    check: str
+    is_amiss: bool
+    found: str
+    remedy: str
+
+
+class DoctorDocument(OutputDocument, kw_only=True):
+    """`cockpit doctor`."""
+
+    kind: Literal["doctor"]
+    items: list[CheckItem]
+
+
 def run(options: argparse.Namespace) -> int:
     """Print all checks: 0 where nothing is amiss, 3 where something is, 2 without a connection."""
     return asyncio.run(within(options.timeout, _run(options)))
@@ -71,7 +90,7 @@ async def _run(options: argparse.Namespace) -> int:
         items = [
             {"check": c.about, "is_amiss": c.is_amiss, "found": c.found, "remedy": c.remedy} for c in checks
         ]
-        put([tree_text({"kind": "doctor", "items": items}, options.output)])
+        put(document_lines(DoctorDocument, {"kind": "doctor", "items": items}, options.output))
     return 2 if not is_reached else 3 if any(check.is_amiss for check in checks) else 0
 
 

@@ -4,14 +4,15 @@ import argparse
 import asyncio
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 from cockpit.actions.find import job_named
 from cockpit.actions.record_run import kept_in_cluster, read_run
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.attached import Live, attached
-from cockpit.commands.output import note, plain, put, tree_text
+from cockpit.commands.document import OutputDocument, document_lines
+from cockpit.commands.output import note, plain, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.jobs.template import load_library
@@ -23,6 +24,23 @@ from cockpit.model.namespaces import Namespaces
 from cockpit.model.record import Kind
 
 KINDS = (Kind.POD, Kind.JOB, Kind.MPIJOB, Kind.NODE)
+
+
+class RunItem(RunRecord, frozen=True, kw_only=True):
+    """A run, with its GPU-hours per million of what it counts."""
+
+    gpu_hours_per_million: float | None
+
+
+class EfficiencyDocument(OutputDocument, kw_only=True):
+    """`cockpit job efficiency`. `overhead_ratio` is null where the runs have different numbers of GPUs."""
+
+    kind: Literal["efficiency"]
+    baseline: RunItem
+    run: RunItem
+    efficiency_ratio: float
+    overhead_ratio: float | None
+    speedup: float
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,7 +59,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
             note([history.note])
     found = compared(baseline, other)
     if options.output != "table":
-        put([tree_text(_tree(baseline, other, found), options.output)])
+        put(document_lines(EfficiencyDocument, _tree(baseline, other, found), options.output))
         return 0
     put(lines(baseline, other, found))
     note(remarks((baseline, other)))
@@ -141,6 +159,7 @@ def remarks(records: Iterable[RunRecord]) -> list[str]:
 def _tree(baseline: RunRecord, other: RunRecord, found: Comparison) -> dict[str, Any]:
     """For programs. `overhead_ratio` is null where the runs have not as many GPUs."""
     return {
+        "kind": "efficiency",
         "baseline": {**plain(baseline), "gpu_hours_per_million": gpu_hours_per_million(baseline)},
         "run": {**plain(other), "gpu_hours_per_million": gpu_hours_per_million(other)},
         "efficiency_ratio": found.efficiency,

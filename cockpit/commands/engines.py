@@ -2,11 +2,15 @@
 
 import argparse
 import asyncio
+from typing import Literal
+
+import msgspec
 
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.attached import attached
-from cockpit.commands.output import grid, note, put, tree_text
+from cockpit.commands.document import OutputDocument, document_lines
+from cockpit.commands.output import grid, note, put
 from cockpit.commands.patience import within
 from cockpit.errors import NoConnection
 from cockpit.gangs import registry
@@ -17,6 +21,24 @@ from cockpit.views.engines import engine_grid
 
 KINDS = (Kind.WORKLOAD, Kind.POD_GROUP, Kind.POD)
 """What tells that a controller is at work: its pods, and status that only it writes."""
+
+
+class EngineItem(msgspec.Struct):
+    """An engine: served by the API server, and at work, null where that is unknown."""
+
+    engine: str
+    is_served: bool
+    is_alive: bool | None
+    sentence: str
+    meaning: str
+
+
+class EnginesDocument(OutputDocument, kw_only=True):
+    """`cockpit get engines`."""
+
+    kind: Literal["engines"]
+    context: str
+    items: list[EngineItem]
 
 
 async def show(options: argparse.Namespace, chosen: AttachOptions) -> int:
@@ -44,7 +66,8 @@ async def show(options: argparse.Namespace, chosen: AttachOptions) -> int:
             }
             for item in found
         ]
-        put([tree_text({"kind": "engines", "context": context, "items": items}, options.output)])
+        tree = {"kind": "engines", "context": context, "items": items}
+        put(document_lines(EnginesDocument, tree, options.output))
     note(notes)
     return 0
 

@@ -2,16 +2,93 @@
 
 import argparse
 import asyncio
-from typing import Any
+from typing import Any, ClassVar, Literal
+
+import msgspec
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import attached
+from cockpit.commands.document import ClusterDocument, Telemetry, document_lines
 from cockpit.commands.get import NEEDS, telemetry
-from cockpit.commands.output import note, plain, put, table_lines, tree_text
+from cockpit.commands.output import note, plain, put, table_lines
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.triage.fleet import IdleGpus
 from cockpit.views.fleet_use import FleetPage, card_table, fleet_sight, head_lines, waste_table
+
+
+class PackingItem(msgspec.Struct):
+    """`nodes` hold the load, fewer than `at_least` cannot; `pods_without_room` find no node."""
+
+    nodes: int
+    at_least: int
+    pods_without_room: int
+
+
+class GangItem(msgspec.Struct):
+    """Largest gang with this many GPUs each that would start now."""
+
+    gpus_each: int
+    members: int
+
+
+class GapItem(msgspec.Struct):
+    """Nodes with this number of free GPUs."""
+
+    free_gpus: int
+    nodes: int
+
+
+class ModelItem(msgspec.Struct, kw_only=True):
+    """Nodes with one model of GPU. `is_exact`: fewer nodes are known to be impossible."""
+
+    model: str
+    resource: str
+    nodes: int
+    gpus: int
+    allocated: int
+    free: int
+    packing: PackingItem
+    with_waiting: PackingItem | None
+    gangs: list[GangItem]
+    scattered: int
+    gaps: list[GapItem]
+    shut: int
+    is_exact: bool
+
+
+class UnmeasuredItem(msgspec.Struct):
+    """GPUs whose idleness is unknown; without a number where that is so of all."""
+
+    why: str
+    gpus: int | None
+
+
+class LostItem(msgspec.Struct):
+    """Lost GPUs of a node."""
+
+    node: str
+    gpus: int
+    is_ready: bool
+
+
+class FleetDocument(ClusterDocument, kw_only=True):
+    """`cockpit fleet`. Null: unknown, for nodes, pods or metrics may not be read."""
+
+    rows: ClassVar[str] = "models"
+
+    kind: Literal["fleet"]
+    telemetry: Telemetry
+    nodes: int | None
+    nodes_needed: int | None
+    nodes_needed_at_least: int | None
+    models: list[ModelItem] | None
+    idle: list[IdleGpus] | None
+    idle_gpu_hours: float | None
+    idle_not_known: list[IdleGpus] | None
+    idle_not_measured: list[UnmeasuredItem]
+    lost: list[LostItem] | None
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,7 +113,7 @@ def page_lines(attachment: Attachment, output: str, now_seconds: float) -> list[
     page = sight.solved()
     if output == "table":
         return page_text(page, now_seconds)
-    return [tree_text(_tree(page, attachment, now_seconds), output)]
+    return document_lines(FleetDocument, _tree(page, attachment, now_seconds), output)
 
 
 def page_text(page: FleetPage, now_seconds: float) -> list[str]:

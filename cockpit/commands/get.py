@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -10,11 +11,16 @@ from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands import engines, overview, pools_told
 from cockpit.commands.attached import CLAIM_KINDS, Live, attached
-from cockpit.commands.output import note, plain, put, table_lines, tree_text
-from cockpit.commands.patience import within
+from cockpit.commands.document import document_lines
+from cockpit.commands.get_documents import OF_KIND
+from cockpit.commands.get_watch import RowChanges, change_lines
+from cockpit.commands.output import note, plain, put, table_lines
+from cockpit.commands.patience import Sleep, wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.triage_document import finding_item
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
+from cockpit.model.listing import listing
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
@@ -51,35 +57,79 @@ ALONE: Final = ("pods", "events", "queues")
 WITH_GPUS: Final = ("overview", "nodes", "gpus", "jobs", "pools")
 OVERVIEW: Final = {
     "kind": "overview", "output": "table", "filter": "", "sort": "", "descending": False, "timeout": 30.0,
+    "watch": False,
 }  # fmt: skip
 """Options of `get overview`, for where screens cannot be shown."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one kind as a table, JSON or YAML."""
+    """Print the rows of one kind once, or with --watch until interrupted."""
     chosen = attach_options(options, settings_in_force())
+    if options.watch and options.kind not in tables():
+        raise BadInput(f"--watch: get {options.kind} has none; watch one of {', '.join(tables())}")
     if options.kind == "engines":
         return engines.run(options, chosen)
-    return asyncio.run(within(options.timeout, _run(options, chosen)))
+    return asyncio.run(within(options.timeout, watch(options, chosen, SystemClock())))
 
 
-async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
-    clock = SystemClock()
+async def watch(
+    options: argparse.Namespace, chosen: AttachOptions, clock: Clock, sleep: Sleep = asyncio.sleep
+) -> int:
+    """Rounds of one attachment, one without --watch: an unchanged table is not printed again, nor rows that
+    did not change."""
     kind: str = options.kind
     if kind in ALONE:
         chosen = replace(chosen, is_narrow=True)
+    noted: tuple[str, ...] = ()
+    printed: list[str] | None = None
+    changes = RowChanges()
     async with attached(chosen, clock) as live:
-        notes = await settled(live, kind, options.timeout, clock)
-        state = ViewState(
-            filter=options.filter,
-            sort=options.sort,
-            descending=options.descending,
-            namespaces=live.attachment.namespaces,
-        )
-        lines = _lines(kind, options.output, live.attachment, state, clock.cluster_now())
-    put(lines)
-    note(notes)
-    return 0
+        while True:
+            notes = await settled(live, kind, options.timeout, clock)
+            state = ViewState(
+                filter=options.filter,
+                sort=options.sort,
+                descending=options.descending,
+                namespaces=live.attachment.namespaces,
+            )
+            if options.watch and options.output != "table":
+                lines = _changed(options, live.attachment, state, clock, changes, is_first=printed is None)
+            else:
+                lines = _lines(kind, options.output, live.attachment, state, clock.cluster_now())
+            if options.output != "table" or lines != printed:
+                put(lines if printed is None or options.output != "table" else ["", *lines])
+            printed = lines
+            note(item for item in notes if item not in noted)
+            noted = notes
+            if not options.watch:
+                return 0
+            sys.stdout.flush()
+            wait_on()
+            await sleep(options.interval)
+
+
+def _changed(
+    options: argparse.Namespace,
+    attachment: Attachment,
+    state: ViewState,
+    clock: Clock,
+    changes: RowChanges,
+    *,
+    is_first: bool,
+) -> list[str]:
+    """The lines of one round of --watch for programs."""
+    kind, now_seconds = options.kind, clock.cluster_now()
+    source = tables()[kind](attachment, state, now_seconds)
+    refuse_view(source, state)
+    items = items_of(kind, _rows(source), attachment)
+    rows = [(source.key(at), row) for at, row in enumerate(items)]
+    found = changes.since_last(rows, has_all=listing(attachment.store, NEEDS[kind][0]).has_all)
+    about = {"kind": kind, "context": _context(attachment), "at_seconds": now_seconds}
+    return change_lines(OF_KIND[kind], about, found, options.output, is_first=is_first)
+
+
+def _rows(source: Any) -> list[Any]:
+    return [source.row(at) for at in range(len(source))]
 
 
 async def settled(live: Live, kind: str, timeout_seconds: float, clock: Clock) -> tuple[str, ...]:
@@ -106,28 +156,32 @@ def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now
         tree = overview.tree(attachment, now_seconds)
         if output == "table":
             return overview.lines(tree)
-        return [tree_text(overview_json(tree, attachment), output)]
+        return document_lines(OF_KIND[kind], overview_json(tree, attachment), output)
     source = tables()[kind](attachment, state, now_seconds)
     refuse_view(source, state)
     if output == "table":
         return table_lines(source) if len(source) else [_why_empty(kind, attachment, state)]
-    items = items_of(kind, [source.row(at) for at in range(len(source))], attachment)
-    session = attachment.session
     tree = {
         "kind": kind,
-        "context": session.context if session else "",
+        "context": _context(attachment),
         "at_seconds": now_seconds,
         **({"telemetry": telemetry(attachment)} if kind in WITH_GPUS else {}),
-        "items": items,
+        "items": items_of(kind, _rows(source), attachment),
     }
-    return [tree_text(tree, output)]
+    return document_lines(OF_KIND[kind], tree, output)
+
+
+def _context(attachment: Attachment) -> str:
+    return attachment.session.context if attachment.session else ""
 
 
 def overview_json(tree: dict[str, Any], attachment: Attachment) -> dict[str, Any]:
     """The overview as JSON has it, with what keeps each pool busy."""
     pools = tree["pools"]
     with_duty = None if pools is None else [item(one, attachment) for one in pools]
-    found: dict[str, Any] = plain({**tree, "pools": with_duty, "telemetry": telemetry(attachment)})
+    findings = [finding_item(row) for row in tree["needs_a_human"]]
+    more = {"pools": with_duty, "needs_a_human": findings, "telemetry": telemetry(attachment)}
+    found: dict[str, Any] = plain({**tree, **more})
     return found
 
 
@@ -158,7 +212,7 @@ def telemetry(attachment: Attachment) -> dict[str, Any]:
     metrics server's clock is ahead of the cluster's (ages are corrected for it)."""
     status = attachment.store.status(Kind.GPU)
     if status is None:
-        return {"phase": None, "message": ""}
+        return {"phase": None, "message": "", "is_partial": False, "clock_ahead_seconds": 0.0}
     return {
         "phase": status.phase.value,
         "message": status.message,

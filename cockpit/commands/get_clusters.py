@@ -10,6 +10,7 @@ from cockpit.attach import Attachment
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands import get, overview
 from cockpit.commands.attached import Live
+from cockpit.commands.document import SCHEMA, document_lines, of_clusters
 from cockpit.commands.each_cluster import ClusterAnswer, Noted, ask_each, noted, unanswered
 from cockpit.commands.get import (
     LISTS,
@@ -20,7 +21,8 @@ from cockpit.commands.get import (
     settled,
     telemetry,
 )
-from cockpit.commands.output import put, table_lines, tree_text
+from cockpit.commands.get_documents import OF_KIND, OverviewsDocument
+from cockpit.commands.output import put, table_lines
 from cockpit.commands.settings import contexts_given, each_attach_options, settings_in_force
 from cockpit.errors import BadInput
 from cockpit.model.namespaces import Namespaces
@@ -48,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
             f"--contexts: get {options.kind} shows one cluster; give --context, or one of"
             f" {', '.join(('overview', *LISTS))}"
         )
+    if options.watch:
+        raise BadInput("--watch: follows one cluster; give --context in the place of --contexts")
     chosen = each_attach_options(options, settings_in_force(), contexts)
     clock = SystemClock()
     kind: str = options.kind
@@ -85,7 +89,8 @@ def _lines(
         if options.output == "table":
             return overview.lines_of(trees)
         told = [overview_json(tree, found[tree["context"]].attachment) for tree in trees]
-        return [tree_text({**head, "clusters": told}, options.output)]
+        clusters = [{"schema": SCHEMA, **tree} for tree in told]
+        return document_lines(OverviewsDocument, {**head, "clusters": clusters}, options.output)
     state = ViewState(filter=options.filter, sort=options.sort, descending=options.descending)
     source: LazyTable[ClusterRow[Any]] = cluster_table(
         {context: one.listed for context, one in found.items() if one.listed is not None},
@@ -98,7 +103,8 @@ def _lines(
         return table_lines(source) if len(source) else [f"no {kind} in {', '.join(found)}"]
     if kind in WITH_GPUS:
         head["telemetry"] = {context: telemetry(one.attachment) for context, one in found.items()}
-    return [tree_text({**head, "items": _items(kind, source, found)}, options.output)]
+    tree = {**head, "items": _items(kind, source, found)}
+    return document_lines(of_clusters(OF_KIND[kind]), tree, options.output)
 
 
 def _items(kind: str, source: LazyTable[ClusterRow[Any]], found: dict[str, _OfOne]) -> list[dict[str, Any]]:

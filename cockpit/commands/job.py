@@ -5,7 +5,9 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from cockpit.actions.execute.replan import rehearse_replanned
 from cockpit.actions.others import with_others
@@ -15,6 +17,7 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import attached, late_login, logins_for, session_notes
 from cockpit.commands.confirm import CODES, confirm_plan, refuse_without_right
+from cockpit.commands.document import OutputDocument, document_lines
 from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.fitting import FIT_KINDS, fit_told
 from cockpit.commands.job_wait import until
@@ -137,17 +140,50 @@ async def _submit(
         if options.output != "table":
             plan, verdict = await rehearse_replanned(await with_others(fresh(), plan), None, session)
             note(notes)
-            put([tree_text(_described(plan, told, verdict), options.output)])
+            put(document_lines(SubmissionDocument, _described(plan, told, verdict), options.output))
             return CODES[verdict.state]
         bodies = [tree_text(mask_tree(call.body), "yaml") for call in plan.calls]
         put(["\n---\n".join(bodies), "", *told, *notes])
         return await confirm_plan(plan, options, fresh, clock)
 
 
+class PodsItem(msgspec.Struct):
+    """Pods of one role; null is not stated by the manifest."""
+
+    role: str
+    count: int | None
+    gpus_each: int | None
+
+
+class ServerItem(msgspec.Struct):
+    """The server's answer to the dry run."""
+
+    state: str
+    sentence: str
+
+
+class SubmissionDocument(OutputDocument, kw_only=True):
+    """`cockpit job submit --dry-run`. Null: not stated by the manifest."""
+
+    kind: Literal["submission"]
+    pods: list[PodsItem]
+    members: int | None
+    gpus: int | None
+    gpus_at_least: int
+    unknown: str | None
+    fit: list[str]
+    plan: list[str]
+    warnings: list[str]
+    server: ServerItem
+    command: str
+    manifest: dict[str, Any]
+
+
 def _described(plan: Plan, fit: Sequence[str], verdict: Outcome) -> dict[str, Any]:
     """What a dry run says, for programs. Members and GPUs are null where the manifest does not tell them."""
     asked = pods_asked(plan.calls[0].body)
     return {
+        "kind": "submission",
         "pods": [
             {"role": item.role, "count": item.replicas, "gpus_each": item.gpus_each} for item in asked.sets
         ],

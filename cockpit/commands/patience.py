@@ -1,7 +1,7 @@
 """How long a command waits for the cluster in all: `--timeout`, over all its requests."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from cockpit.errors import NoConnection
 
 T = TypeVar("T")
+Sleep = Callable[[float], Any]
+"""Waits this many seconds: `asyncio.sleep`, or what a test has in its place."""
 _MARGIN_SECONDS = 0.25
 """Margin for waits for one part, whose error is more precise: they time out first."""
 _limit: ContextVar[asyncio.Timeout | None] = ContextVar("limit", default=None)

@@ -7,11 +7,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
+from typing import Literal
+
+import msgspec
 
 from cockpit.actions.address import unserved
 from cockpit.clock import SystemClock
+from cockpit.commands.document import OutputDocument, document_lines
 from cockpit.commands.job import open_for
-from cockpit.commands.output import grid, note, plain, put, tree_text
+from cockpit.commands.output import grid, note, plain, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.submitting import served_lookup
@@ -25,6 +29,24 @@ from cockpit.local_state.paths import config_folder, write_private
 from cockpit.mask import mask_text, mask_tree
 
 
+class TemplateItem(msgspec.Struct):
+    """A template and its parameters."""
+
+    name: str
+    title: str
+    kind: str
+    api_version: str
+    file: str
+    parameters: list[Parameter]
+
+
+class TemplatesDocument(OutputDocument, kw_only=True):
+    """`cockpit template list`."""
+
+    kind: Literal["templates"]
+    items: list[TemplateItem]
+
+
 def listing(options: argparse.Namespace) -> int:
     """The templates, one a line."""
     library = load_library(settings_in_force().template_folders)
@@ -33,7 +55,8 @@ def listing(options: argparse.Namespace) -> int:
         rows = [[item.name, item.kind, item.title, item.source] for item in found]
         put(grid(["name", "kind", "title", "file"], rows))
     else:
-        put([tree_text([_described(item) for item in found], options.output)])
+        tree = {"kind": "templates", "items": [_described(item) for item in found]}
+        put(document_lines(TemplatesDocument, tree, options.output))
     note(problem.sentence for problem in library.problems)
     return 0
 

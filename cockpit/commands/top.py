@@ -2,16 +2,16 @@
 
 import argparse
 import asyncio
-import json
-from collections.abc import Callable
 from typing import Any, Final
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import Live, attached
+from cockpit.commands.document import document_lines, round_lines
 from cockpit.commands.get import NEEDS, item, refuse_view, tables, telemetry
-from cockpit.commands.output import note, plain, put, table_lines, tree_text
-from cockpit.commands.patience import wait_on, within
+from cockpit.commands.get_documents import OF_KIND
+from cockpit.commands.output import note, plain, put, table_lines
+from cockpit.commands.patience import Sleep, wait_on, within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.model.listing import listing
 from cockpit.model.quantity import Absent
@@ -24,8 +24,6 @@ from cockpit.views.view_state import ViewState
 
 KINDS: Final = {"node": ("nodes", "duty"), "job": ("jobs", "gpus"), "gpu": ("gpus", "duty")}
 """What is asked for -> the view behind it, and the column it is ordered by, the largest first."""
-
-Sleep = Callable[[float], Any]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,8 +38,10 @@ async def watch(
     """Rounds of one attachment: the lists are read once and then followed."""
     told: tuple[str, ...] = ()
     async with attached(chosen, clock) as live:
+        is_first = True
         while True:
-            notes = await _round(options, chosen, live, clock)
+            notes = await _round(options, live, clock, is_first=is_first)
+            is_first = False
             # a remark that stays is made once
             note(note for note in notes if note not in told)
             told = notes
@@ -51,9 +51,7 @@ async def watch(
             await sleep(options.interval)
 
 
-async def _round(
-    options: argparse.Namespace, chosen: AttachOptions, live: Live, clock: Clock
-) -> tuple[str, ...]:
+async def _round(options: argparse.Namespace, live: Live, clock: Clock, *, is_first: bool) -> tuple[str, ...]:
     view, column = KINDS[options.kind]
     notes = await live.settle(NEEDS[view], options.timeout, with_gpus=True)
     state = ViewState(
@@ -62,12 +60,17 @@ async def _round(
         descending=not options.sort or options.descending,
         namespaces=live.attachment.namespaces,
     )
-    put(page(options, live.attachment, state, clock.cluster_now()))
+    put(page(options, live.attachment, state, clock.cluster_now(), is_first=is_first))
     return notes
 
 
 def page(
-    options: argparse.Namespace, attachment: Attachment, state: ViewState, now_seconds: float
+    options: argparse.Namespace,
+    attachment: Attachment,
+    state: ViewState,
+    now_seconds: float,
+    *,
+    is_first: bool = True,
 ) -> list[str]:
     """The lines of one round: the fleet in a line, then the table; as JSON one line a round when watched."""
     view, _ = KINDS[options.kind]
@@ -88,9 +91,9 @@ def page(
         "fleet": None if found is None else plain(_fleet_tree(found)),
         "items": [item(source.row(at), attachment) for at in range(count)],
     }
-    if options.watch and options.output == "json":
-        return [json.dumps(tree, ensure_ascii=False)]
-    return [tree_text(tree, options.output)] + (["---"] if options.watch else [])
+    if options.watch:
+        return round_lines(OF_KIND[options.kind], tree, options.output, is_first=is_first)
+    return document_lines(OF_KIND[options.kind], tree, options.output)
 
 
 def sums(found: Fleet | None) -> str:

@@ -2,25 +2,25 @@
 
 import argparse
 import asyncio
-import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import Live, attached
+from cockpit.commands.document import document_lines, of_clusters, round_lines
 from cockpit.commands.each_cluster import ClusterAnswer, Noted, ask_each, noted, unanswered
 from cockpit.commands.get import NEEDS, telemetry
 from cockpit.commands.left_over import read_left_over
-from cockpit.commands.output import grid, note, plain, put, tree_text
-from cockpit.commands.patience import wait_on, within
+from cockpit.commands.output import grid, note, put
+from cockpit.commands.patience import Sleep, wait_on, within
 from cockpit.commands.settings import (
     attach_options,
     contexts_given,
     each_attach_options,
     settings_in_force,
 )
-from cockpit.commands.top import Sleep
+from cockpit.commands.triage_document import TriageDocument, finding_item
 from cockpit.commands.why import NEEDS_A_HUMAN
 from cockpit.errors import BadInput
 from cockpit.model.finding import Finding
@@ -85,9 +85,9 @@ def _lines_of_each(
             "at_seconds": now_seconds,
             "unanswered": unanswered(answers),
             "telemetry": {context: one.telemetry for context, one in found.items()},
-            "items": [{"cluster": context, **item(row)} for context, row in rows],
+            "items": [{"cluster": context, **finding_item(row)} for context, row in rows],
         }
-        return [tree_text(tree, options.output)]
+        return document_lines(of_clusters(TriageDocument), tree, options.output)
     if not rows:
         return [f"{context}: {one.quiet}" for context, one in found.items()]
     words = [[row.glyph, context, *_words(row, now_seconds)] for context, row in rows]
@@ -109,7 +109,7 @@ async def watch(
                 found = tuple(each for row in found for each in row.alike or (row,))
             news = [(item.key, item.sentence) for item in found]
             if news != printed:
-                put(page(options, live, found, now_seconds))
+                put(page(options, live, found, now_seconds, is_first=printed is None))
                 printed = news
             note(note for note in notes if note not in told)
             told = notes
@@ -132,7 +132,14 @@ async def _found(live: Live, now_seconds: float) -> tuple[Finding, ...]:
     return look()
 
 
-def page(options: argparse.Namespace, live: Live, found: Sequence[Finding], now_seconds: float) -> list[str]:
+def page(
+    options: argparse.Namespace,
+    live: Live,
+    found: Sequence[Finding],
+    now_seconds: float,
+    *,
+    is_first: bool = True,
+) -> list[str]:
     """The lines of one round; as JSON one line a round when watched."""
     if options.output == "table":
         end = [""] if options.watch else []
@@ -140,9 +147,9 @@ def page(options: argparse.Namespace, live: Live, found: Sequence[Finding], now_
         lines = table_lines(found, now_seconds) if found else [quiet(one.store, one.namespaces)]
         return [*lines, *end]
     tree = _tree(found, live.attachment, now_seconds)
-    if options.watch and options.output == "json":
-        return [json.dumps(tree, ensure_ascii=False)]
-    return [tree_text(tree, options.output)] + (["---"] if options.watch else [])
+    if options.watch:
+        return round_lines(TriageDocument, tree, options.output, is_first=is_first)
+    return document_lines(TriageDocument, tree, options.output)
 
 
 def table_lines(found: Sequence[Finding], now_seconds: float) -> list[str]:
@@ -163,23 +170,5 @@ def _tree(found: Sequence[Finding], attachment: Attachment, now_seconds: float) 
         "context": session.context if session else "",
         "at_seconds": now_seconds,
         "telemetry": telemetry(attachment),
-        "items": [item(one) for one in found],
-    }
-
-
-def item(row: Finding) -> dict[str, Any]:
-    """A row as a tree."""
-    return {
-        "finding": row.finding,
-        "subject_key": row.row,
-        "is_bad": row.is_bad,
-        "subject": row.title,
-        "sentence": row.sentence,
-        "remedies": plain(row.remedies),
-        "since_seconds": row.since_seconds,
-        "gpus": row.gpus,
-        "cause": row.cause,
-        "root": None if row.root is None else row.root._asdict(),
-        "jobs": row.others,
-        "rows": [item(one) for one in row.alike],
+        "items": [finding_item(row) for row in found],
     }

@@ -16,10 +16,11 @@ from cockpit.attach import Attachment, AttachOptions
 from cockpit.catalogue import by_cause
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import Live, attached
+from cockpit.commands.document import document_lines
 from cockpit.commands.each_cluster import Noted, act_in, ask_each, only_context
 from cockpit.commands.get import NEEDS
 from cockpit.commands.left_over import read_left_over
-from cockpit.commands.output import note, plain, put, tree_text
+from cockpit.commands.output import note, put
 from cockpit.commands.patience import limited
 from cockpit.commands.report import write_report
 from cockpit.commands.settings import (
@@ -29,12 +30,13 @@ from cockpit.commands.settings import (
     known_of_pools,
     settings_in_force,
 )
+from cockpit.commands.why_document import CauseDocument, WhyDocument, verdict_tree
 from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput, Refused
 from cockpit.kube.discovery import discover
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import state_folder
-from cockpit.model.finding import Change, Finding, Subject
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.record import Kind
 from cockpit.model.remembered import PastRun
 from cockpit.nearest import nearest_words
@@ -83,7 +85,7 @@ def _explain(options: argparse.Namespace) -> int:
     if options.output == "table":
         put(cause_lines(row))
     else:
-        put([tree_text(cause_tree(row), options.output)])
+        put(document_lines(CauseDocument, cause_tree(row), options.output))
     return 0
 
 
@@ -98,7 +100,8 @@ async def _run(
         if options.output == "table":
             put(lines(verdict, view))
         else:
-            put([tree_text(_tree(verdict, live.attachment, view.now_seconds), options.output)])
+            tree = _tree(verdict, live.attachment, view.now_seconds)
+            put(document_lines(WhyDocument, tree, options.output))
         if options.report:
             notes = (*notes, await write_report(options.report, verdict, live.attachment, view))
     note(notes)
@@ -167,34 +170,10 @@ def _needs(kind: str) -> tuple[str, ...]:
 def _tree(verdict: Finding, attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     """The verdict whole: nothing is shortened."""
     session = attachment.session
-    tree = {key: value for key, value in plain(verdict).items() if key not in _OF_A_ROW}
     return {
         "kind": "why",
         "context": session.context if session else "",
         "at_seconds": now_seconds,
         "is_trouble": verdict.is_trouble,
-        **tree,
-        "subject": _subject(verdict.subject),
-        "root": None if verdict.root is None else _subject(verdict.root),
-        "facts": dict(verdict.facts),
-        "funnel": None
-        if verdict.funnel is None
-        else {
-            **tree["funnel"],
-            "passing": verdict.funnel.passing,
-            "steps": [step._asdict() for step in verdict.funnel.steps],
-        },
-        "changes": [_change(change) for change in verdict.changes],
+        **verdict_tree(verdict),
     }
-
-
-_OF_A_ROW = frozenset({"finding", "row", "is_bad", "remedies", "others"})
-
-
-def _change(one: Change) -> dict[str, Any]:
-    target = None if one.target is None else _subject(one.target)
-    return {**plain(one), "target": target, "steps": [_change(each) for each in one.steps]}
-
-
-def _subject(subject: Subject) -> dict[str, str]:
-    return subject._asdict()

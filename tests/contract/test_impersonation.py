@@ -262,7 +262,7 @@ async def test_the_audit_line_names_who_is_behind_and_whom_it_acted_as(
     assert "one as ada" in out.getvalue()
     with contextlib.redirect_stdout(out := io.StringIO()):
         assert await asyncio.to_thread(main, ["audit", "list", "-o", "json"]) == 0
-    assert {line["acts_as"] for line in json.loads(out.getvalue())} == {"ada"}
+    assert {line["acts_as"] for line in json.loads(out.getvalue())["items"]} == {"ada"}
 
 
 async def test_who_may_not_act_as_another_is_told_before_anything_is_read(

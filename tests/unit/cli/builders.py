@@ -19,6 +19,7 @@ from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.plan import Call
 from cockpit.model.record import Kind
 from cockpit.model.trust import Trust
+from tests.published import checked
 
 ALL_KINDS = (
     Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, JOBS_OF_VOLCANO, Kind.WORKLOAD,
@@ -156,5 +157,5 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 def read_json(text: str) -> Any:
-    """The printed tree."""
-    return json.loads(text)
+    """The printed tree, which its published schema allows."""
+    return checked(json.loads(text))

@@ -190,7 +190,9 @@ def test_submit(cluster: Cluster, capsys: Capture, home: Path) -> None:
     shown = run(capsys, "audit", "show")[1]
     assert shown.count("submit") >= 2
     assert "Submitted mpijob team-a/llm" in shown
-    assert read_json(run(capsys, "audit", "show", "-o", "json", "--last", "1")[1])[0]["state"] == "done"
+    assert (
+        read_json(run(capsys, "audit", "show", "-o", "json", "--last", "1")[1])["items"][0]["state"] == "done"
+    )
 
 
 def test_submit_uses_the_contexts_namespace(cluster: Cluster, capsys: Capture) -> None:

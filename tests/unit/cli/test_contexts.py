@@ -211,3 +211,16 @@ def test_what_cannot_be_is_one_sentence(
 ) -> None:
     code, out, err = run(capsys, *words)
     assert (code, out) == (2, "") and sentence in err and err.count("\n") == 1
+
+
+def test_csv_of_several_clusters_begins_with_the_cluster(
+    clusters: dict[str, Cluster], capsys: Capture
+) -> None:
+    _, out, _ = run(capsys, "get", "nodes", *ALL, "-o", "csv")
+    assert out.splitlines()[0].startswith("cluster,uid,name")
+
+
+def test_several_clusters_cannot_be_watched(clusters: dict[str, Cluster], capsys: Capture) -> None:
+    code, out, err = run(capsys, "get", "nodes", *ALL, "-w")
+    assert (code, out) == (2, "")
+    assert err == "cockpit: --watch: follows one cluster; give --context in the place of --contexts\n"

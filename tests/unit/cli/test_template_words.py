@@ -27,7 +27,9 @@ def test_templates_can_be_listed_and_shown(capsys: Capture) -> None:
         ),
     ]
     assert [line.split()[0] for line in out.splitlines()] == ["NAME", *known]
-    assert [one["name"] for one in read_json(run(capsys, "template", "list", "-o", "json")[1])] == known
+    assert [
+        one["name"] for one in read_json(run(capsys, "template", "list", "-o", "json")[1])["items"]
+    ] == known
     code, out, _err = run(capsys, "template", "show", "mpijob")
     assert code == 0
     assert "makes MPIJob of kubeflow.org/v2beta1" in out

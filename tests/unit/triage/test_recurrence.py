@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from cockpit.catalogue.cause import Cause
-from cockpit.commands.triage import item
+from cockpit.commands.triage_document import finding_item
 from cockpit.model.batch import Batch
 from cockpit.model.event import Event
 from cockpit.model.finding import Finding, Subject
@@ -66,7 +66,7 @@ def told(cluster: Cluster, subject: Subject, now_seconds: float, verdicts: Verdi
         return None
     (row,) = rows
     assert (row.cause, row.sentence, row.since_seconds) == (page.cause, page.sentence, page.since_seconds)
-    assert lines(page, verdicts.view(now_seconds))[1] == item(row)["sentence"] == row.sentence
+    assert lines(page, verdicts.view(now_seconds))[1] == finding_item(row)["sentence"] == row.sentence
     return row
 
 
