@@ -46,7 +46,7 @@ from cockpit.model.record import Kind
 from cockpit.model.remembered import Reclaim
 from cockpit.model.right import Right
 from cockpit.pools.index import pools_of
-from cockpit.pools.price import node_hourly
+from cockpit.pools.price import nodes_hourly
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.triage.idle_jobs import (
     IDLE_FOR_SECONDS,
@@ -337,9 +337,9 @@ def _brief(ground: _Ground, step: str) -> str:
 def _hourly(ground: _Ground) -> float | None:
     """Money an hour for its share of the machines; None where one has no price."""
     prices, total = ground.planning.pools.known().prices, 0.0
-    for pod, pool in _places(ground):
-        each = None if pool is None else node_hourly(pool, prices)
+    for pod, _ in _places(ground):
         node = ground.planning.store.by_key(Kind.NODE, pod.node)
+        each = None if node is None else nodes_hourly((node,), prices)
         if each is None or node is None or not node.gpu_allocatable:
             return None
         total += each * pod.gpus_allocated / node.gpu_allocatable

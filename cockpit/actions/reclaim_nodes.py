@@ -47,7 +47,7 @@ from cockpit.pools.node_patches import (
 )
 from cockpit.pools.owner import RemovesNodes, TakesEmptyFirst
 from cockpit.pools.plan import read_replicas
-from cockpit.pools.price import node_hourly
+from cockpit.pools.price import nodes_hourly, types_unpriced
 from cockpit.pools.shrink import (
     SETTLE_SECONDS,
     kept_empty,
@@ -327,12 +327,13 @@ def _idle_lines(planning: Planning, pool: Pool, nodes: Sequence[IdleNode]) -> It
         yield f"and {len(nodes) - _MOST_TOLD} more"
     gpus = sum(one.node.gpu_allocatable or 0 for one in nodes)
     known = planning.pools.known()
-    each = node_hourly(pool, known.prices)
+    hourly = nodes_hourly((one.node for one in nodes), known.prices)
     what = f"saves {counted(gpus, 'GPU-hour')} an hour"
-    if each is None:
-        yield f"{what}; money not known: the setting prices has no price for {pool.machine or 'its machines'}"
+    if hourly is None:
+        missing = types_unpriced(pool, known.prices)
+        yield f"{what}; money not known: the setting prices has no price for {missing}"
     else:
-        yield f"{what}, {known.prices.money(each * len(nodes))} an hour"
+        yield f"{what}, {known.prices.money(hourly)} an hour"
 
 
 def idle_words(one: IdleNode, now_seconds: float) -> str:

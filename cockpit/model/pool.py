@@ -162,6 +162,15 @@ class SizeAsked(NamedTuple):
     by: str = ""
 
 
+class MachineKind(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """How many nodes of a pool are of one type and model, and how many of these the cloud may reclaim."""
+
+    machine: str = ""  # "" unknown, like the model
+    gpu_model: str = ""
+    nodes: int = 0
+    spot: int = 0
+
+
 class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One row: a named group of nodes and, where known, the object that may resize it."""
 
@@ -171,8 +180,9 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     owner_key: str = ""
     owner_uid: str = ""
     why_not: str = ""  # why it can't be resized from here, "" when it can
-    machine: str = ""  # "3 types" where its nodes are of several
-    gpu_model: str = ""  # likewise "2 models"
+    machine: str = ""  # "" where its nodes are of several types: `kinds` counts them
+    gpu_model: str = ""  # likewise
+    kinds: tuple[MachineKind, ...] = ()  # of its nodes, the most first
     nodes_now: int = 0
     nodes_ready: int = 0
     nodes_joining: int = 0

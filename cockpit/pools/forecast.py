@@ -56,8 +56,9 @@ def forecast(pool: Pool, nodes: int, known: PoolExperience, *, has_gpus: bool = 
 def cost_line(pool: Pool, nodes: int, found: Forecast, known: PoolExperience) -> str:
     """What it costs, or why that is not known."""
     if found.hourly is None:
-        machine = pool.machine or "its machine type"
-        return f"cost not known: the setting prices has no price for {machine}"
+        if len({kind.machine for kind in pool.kinds}) > 1:
+            return "cost not known: which of its machine types comes is up to the owner"
+        return f"cost not known: the setting prices has no price for {pool.machine or 'its machine type'}"
     each = known.prices.money(found.hourly / nodes)
     return f"costs {found.money} an hour more" + (f", {each} a node" if nodes > 1 else "")
 

@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from cockpit.errors import BadInput, NotFound
-from cockpit.k8s.labels import SPOT
 from cockpit.model.node import Node
-from cockpit.model.pool import Pool, PoolObject
+from cockpit.model.pool import MachineKind, Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.nearest import nearest_words
 from cockpit.pools import registry
 from cockpit.pools.match import Group, pool_groups
 from cockpit.pools.owner import Ownership
+from cockpit.pools.price import is_spot
 from cockpit.pools.stage import NodeStage, node_stage, ready_since
 from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of
 
@@ -124,9 +124,11 @@ def _row(group: Group, store: StoreReader) -> Pool:
         owner_uid=owner.uid if owner else "",
         why_not=says.why_not,
         grows_by_demand=grows_by_demand(says),
-        machine=_shared((node.instance_type for node in nodes), "types")
-        or (owner.instance_type if owner else ""),
-        gpu_model=_shared((node.gpu_model for node in nodes), "models"),
+        machine=_shared(node.instance_type for node in nodes)
+        if nodes
+        else (owner.instance_type if owner else ""),
+        gpu_model=_shared(node.gpu_model for node in nodes),
+        kinds=_kinds(nodes),
         nodes_now=len(nodes),
         nodes_ready=sum(node.ready == "True" for node in nodes),
         nodes_joining=max(coming, (target - present + coming) if target is not None else coming),
@@ -149,7 +151,7 @@ def _row(group: Group, store: StoreReader) -> Pool:
             for node, stage, taken in zip(nodes, stages, allocated, strict=True)
             if stage in (NodeStage.GPUS_UP, NodeStage.USED, NodeStage.CORDONED)
         ),
-        nodes_spot=sum(not SPOT.isdisjoint(node.labels) for node in nodes),
+        nodes_spot=sum(is_spot(node) for node in nodes),
         idle_nodes=sum(
             stage in (NodeStage.GPUS_UP, NodeStage.CORDONED) and not taken
             for stage, taken in zip(stages, allocated, strict=True)
@@ -175,7 +177,19 @@ def _is_settled(has_gpus: bool, stage: str) -> bool:
     return stage == NodeStage.READY and not has_gpus
 
 
-def _shared(values: Iterable[str], what: str) -> str:
-    """The value that all have; of several how many: a pool is not as its commonest node."""
+def _shared(values: Iterable[str]) -> str:
+    """The value of all that have one, "" where they differ: a pool is not as its commonest node."""
     known = {value for value in values if value}
-    return f"{len(known)} {what}" if len(known) > 1 else next(iter(known), "")
+    return next(iter(known)) if len(known) == 1 else ""
+
+
+def _kinds(nodes: Sequence[Node]) -> tuple[MachineKind, ...]:
+    all_, spot = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for node in nodes:
+        kind = node.instance_type, node.gpu_model
+        all_[kind] += 1
+        spot[kind] += is_spot(node)
+    order = sorted(all_, key=lambda kind: (-all_[kind], kind))
+    return tuple(
+        MachineKind(machine=kind[0], gpu_model=kind[1], nodes=all_[kind], spot=spot[kind]) for kind in order
+    )

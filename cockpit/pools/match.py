@@ -11,7 +11,7 @@ from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.node_labels import NO_POOL
+from cockpit.pools.node_labels import unlabelled
 from cockpit.pools.truth import objects_of
 
 
@@ -74,7 +74,7 @@ class _Groups:
         owner = owner_of(node, self._objects, self._owners) if node is not None else None
         if node is None or (owner is None and not node.has_gpus):
             return
-        place = ("", owner.uid) if owner is not None else (node.pool or NO_POOL, "")
+        place = ("", owner.uid) if owner is not None else (node.pool or unlabelled(node), "")
         self._place_of[uid] = place, node.name
         self._members.setdefault(place, {})[node.name] = node
         self._made.pop(place, None)

@@ -31,7 +31,7 @@ from cockpit.pools import registry
 from cockpit.pools.demand import lasting_taints
 from cockpit.pools.failures import failure_of_machine
 from cockpit.pools.next_nodes import may_serve
-from cockpit.pools.node_labels import NO_POOL
+from cockpit.pools.node_labels import is_unlabelled
 from cockpit.pools.owner import FailureClass, GroupRefusal, PoolFailure
 from cockpit.pools.promise import gpus_promised, whole_sibling
 from cockpit.pools.prospects import PoolGrowth, Prospect, Serving, all_serving, prospects
@@ -231,7 +231,7 @@ def _only(kept: Sequence[GroupRefusal]) -> PoolGrowth:
 
 
 def _named(pools: Sequence[Prospect] | None) -> str:
-    names = [one.name for one in pools or () if one.name != NO_POOL]
+    names = [one.name for one in pools or () if not is_unlabelled(one.name)]
     if not names or len(names) < len(pools or ()):
         return "its pool"
     return f"pool {names[0]}" if len(names) == 1 else f"pools {', '.join(names)}"

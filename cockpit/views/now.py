@@ -295,7 +295,7 @@ POOL_PANEL: View[Pool] = View(
     fields=_POOL_PANEL,
     key=lambda pool: pool.owner_uid or pool.name,
     name=lambda pool: pool.name,
-    order=lambda pool, _: 0.0 if pool.gpus_total or pool.gpu_model else 1.0,
+    order=lambda pool, _: 0.0 if pool.gpus_total or any(kind.gpu_model for kind in pool.kinds) else 1.0,
 )
 QUEUE_PANEL: View[queues.QueueRow] = View(
     fields=_QUEUE_PANEL,

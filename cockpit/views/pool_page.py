@@ -19,14 +19,13 @@ from cockpit.pools.demand import PoolDemand
 from cockpit.pools.idle import IdleNode
 from cockpit.pools.ladder import Ladder
 from cockpit.pools.owner import OwnerWords, PoolFailure
-from cockpit.pools.price import node_hourly, pool_hourly
+from cockpit.pools.price import node_hourly, pool_hourly, types_unpriced
 from cockpit.pools.stage import dark_nodes, nodes_coming
 from cockpit.pools.usual import usual_wait
-from cockpit.views import cards
 from cockpit.views import format as fmt
 from cockpit.views.ladder import clock, ladder_lines, machine_lines
 from cockpit.views.pool_curves import curve_lines
-from cockpit.views.pools import spot_text
+from cockpit.views.pools import machine_words, models_words, spot_text
 
 MOST_NEXT = 4
 MOST_IDLE = 4
@@ -111,14 +110,15 @@ def _owner(pod: Pod) -> str:
 def head(page: PoolPage) -> str:
     """`owner Group h100 · 8x H100-80GB · 40→42, maximum 42 · $32 a node and hour`."""
     pool = page.pool
-    model = cards.short_model(pool.gpu_model)
-    each = f"{page.gpus_each} x {model or 'GPU'}" if page.gpus_each else model
+    model = models_words(pool)
+    is_one = page.gpus_each and len(pool.kinds) <= 1
+    each = f"{page.gpus_each} x {model or 'GPU'}" if is_one else model
     object_ = f"{pool.owner_kind} {pool.owner_key}".strip()
     between = ", through " if page.is_through_object else " "
     owner = between.join(part for part in (page.owner, object_) if part)
     parts = [
         f"owner {owner}" if owner else "known from labels only",
-        _DOT.join(part for part in (pool.machine, each) if part),
+        _DOT.join(part for part in (machine_words(pool), each) if part),
         _size(pool),
         _ready(pool, page.now_seconds),
         spot_text(pool),
@@ -157,9 +157,11 @@ def _cost(page: PoolPage) -> str:
     if not page.prices.machines:
         return ""
     each, all_ = node_hourly(page.pool, page.prices), pool_hourly(page.pool, page.prices)
+    if all_ is None:
+        return f"cost unknown: prices.machines does not name {types_unpriced(page.pool, page.prices)}"
     if each is None:
-        return "cost unknown: prices.machines does not name the machine"
-    whole = f", {page.prices.money(all_)} the pool" if all_ is not None and page.pool.nodes_now else ""
+        return f"{page.prices.money(all_)} an hour the pool"
+    whole = f", {page.prices.money(all_)} the pool" if page.pool.nodes_now else ""
     return f"{page.prices.money(each)} a node and hour{whole}"
 
 

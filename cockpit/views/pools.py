@@ -1,5 +1,6 @@
 """The pools table: how many machines, who may resize them, what is allocated and what is idle."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -85,6 +86,39 @@ def _idle_gpus(pool: Pool, now_seconds: float) -> Cell:
     return Cell(str(pool.gpus_idle)) if pool.gpus_idle else Cell("0", "dim")
 
 
+_KINDS_TOLD = 2
+
+
+def machine_words(pool: Pool) -> str:
+    """`p5.48xlarge`; of two types `2 x g5.12xlarge, 1 x p5.48xlarge`, of more their number."""
+    counts = _types(pool)
+    if len(counts) < 2:
+        return pool.machine
+    if len(counts) > _KINDS_TOLD:
+        return f"{len(counts)} types"
+    return ", ".join(f"{count} x {name}" for name, count in counts.items())
+
+
+def models_words(pool: Pool) -> str:
+    """`H100-80GB-HBM3`; of two models `A10G, H100`, of more their number."""
+    models = list(dict.fromkeys(cards.short_model(model) for model in _models(pool)))
+    return f"{len(models)} models" if len(models) > _KINDS_TOLD else ", ".join(models)
+
+
+def _types(pool: Pool) -> dict[str, int]:
+    """Nodes by machine type, the most first; those whose type is unknown are left out."""
+    counts = Counter[str]()
+    for kind in pool.kinds:
+        if kind.machine:
+            counts[kind.machine] += kind.nodes
+    return dict(counts.most_common())
+
+
+def _models(pool: Pool) -> list[str]:
+    told = (pool.gpu_model, *(kind.gpu_model for kind in pool.kinds))
+    return list(dict.fromkeys(model for model in told if model))
+
+
 def spot_text(pool: Pool) -> str:
     """`spot`, `3 of 8 spot`, "" where the cloud may reclaim none."""
     if not pool.nodes_spot:
@@ -95,7 +129,7 @@ def spot_text(pool: Pool) -> str:
 def _urgency(pool: Pool) -> int:
     """Place in the own order: with nodes that are not ready or show no GPUs, changing its size, well, without
     GPUs."""
-    if not (pool.gpus_total or pool.gpu_model):
+    if not (pool.gpus_total or _models(pool)):
         return 3
     missing = max(pool.nodes_unadvertised, pool.nodes_now - pool.nodes_ready)
     if missing > pool.nodes_joining:
@@ -114,13 +148,13 @@ _FIELDS: tuple[Field[Pool], ...] = (
     ),
     Field(
         Column("machine", "Machine", 12, priority=4, grow=1, most=30),
-        lambda r, _: Cell(r.machine),
-        lambda r, _: r.machine,
+        lambda r, _: Cell(machine_words(r)),
+        lambda r, _: machine_words(r),
     ),
     Field(
         Column("model", "GPU model", 14, priority=3, grow=1, most=30),
-        lambda r, _: Cell(cards.short_model(r.gpu_model)),
-        lambda r, _: cards.short_model(r.gpu_model),
+        lambda r, _: Cell(models_words(r)),
+        lambda r, _: models_words(r),
     ),
     Field(Column("now", "Nodes", 9, "right"), _size, lambda r, _: r.nodes_now, Measure.COUNT),
     Field(
@@ -264,7 +298,9 @@ VIEW: View[Pool] = View(
     key=lambda pool: pool.owner_uid or pool.name,
     name=lambda pool: pool.name,
     rank=_urgency,
-    haystack=lambda r: f"{r.name} {r.owner_kind} {r.owner_key} {r.machine} {r.gpu_model} {r.why_not}",
+    haystack=lambda r: " ".join(
+        (r.name, r.owner_kind, r.owner_key, r.machine, r.why_not, *_types(r), *_models(r))
+    ),
 )
 
 

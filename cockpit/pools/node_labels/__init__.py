@@ -4,11 +4,25 @@ Sources of the label keys: awslabs/eks-node-viewer pkg/model/node.go, kubernetes
 cluster-autoscaler/cloudprovider/azure/azure_template.go.
 """
 
+from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.owner import Nodes, Ownership, OwnerTraits, PoolOwner, refused
 
-NO_POOL = "(no pool)"
+_NO_POOL = "(no pool)"
+
+
+def unlabelled(node: Node) -> str:
+    """`(no pool) g5.12xlarge`, `(no pool) 8 x H100`: nodes that no label puts in a pool, by their shape."""
+    gpus = node.gpu_capacity or node.gpus_expected or 0
+    shape = node.instance_type or (f"{gpus} x {node.gpu_model or 'GPU'}" if gpus else node.gpu_model)
+    return f"{_NO_POOL} {shape}" if shape else _NO_POOL
+
+
+def is_unlabelled(pool: str) -> bool:
+    """Whether that is the name of nodes that no label puts in a pool."""
+    return pool.startswith(_NO_POOL)
+
 
 _WHO = {
     "eks.amazonaws.com/nodegroup": "an EKS node group: resize it at AWS (aws eks update-nodegroup-config)",

@@ -25,7 +25,7 @@ from cockpit.pools.capacity import MOST_MACHINES, DemandWay
 from cockpit.pools.forecast import forecast
 from cockpit.pools.index import gpus_per_node, pool_object, pools_of
 from cockpit.pools.next_nodes import nodes_to_come
-from cockpit.pools.node_labels import NO_POOL
+from cockpit.pools.node_labels import is_unlabelled
 from cockpit.pools.owner import MakesMachines
 from cockpit.pools.plan import nodes_named
 from cockpit.pools.prospects import PoolGrowth, prospects
@@ -167,7 +167,7 @@ def more_nodes(desk: Desk) -> ChangeOffers:
         nodes = _for_others_too(desk, way, rivals) if rivals else way.nodes
         count = len(nodes)
         pool = next((one for one in pools if way.detail in one.node_names), None)
-        is_pool = pool is not None and pool.name != NO_POOL
+        is_pool = pool is not None and not is_unlabelled(pool.name)
         words = f"{counted(count, 'more node')} like {short(way.detail)}"
         change: Change | None = Change(kind="more_nodes", words=words, target=node(way.detail))
         if pool is not None and is_pool:

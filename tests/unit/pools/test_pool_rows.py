@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.errors import BadInput
+from cockpit.model.node import Node
+from cockpit.model.price import MachinePrice, Prices
 from cockpit.pools.cluster_api import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM, GPUS_HINT, TOPOLOGY_OWNED
 from cockpit.pools.index import gpus_per_node, pool_named, pool_object, pools_of
-from cockpit.pools.node_labels import NO_POOL
+from cockpit.pools.price import node_hourly, nodes_hourly, pool_hourly, types_unpriced
 from tests.unit.pools.builders import deployment, node, pod, store_of
 
 
@@ -80,10 +82,55 @@ def test_a_pool_known_from_labels_says_who_must_resize_it(label: str, word: str)
 
 def test_nodes_without_a_pool_label() -> None:
     (pool,) = pools_of(store_of([node("a")]))
-    assert (pool.name, pool.nodes_now) == (NO_POOL, 1)
+    assert (pool.name, pool.nodes_now) == ("(no pool) p5.48xlarge", 1)
     assert "where they were created" in pool.why_not
     (pool,) = pools_of(store_of([node("a", provider_id="aws:///eu-1a/i-1")]))
     assert pool.why_not == "machines of an auto scaling group: AWS has not been asked for it yet"
+
+
+def test_nodes_that_no_label_puts_in_a_pool_are_a_row_a_shape() -> None:
+    def like(name: str, **fields: object) -> Node:
+        return msgspec.structs.replace(node(name), **fields)
+
+    nodes = [
+        like("a", instance_type="g5.12xlarge", gpu_model="A10G"),
+        like("b", instance_type="g5.12xlarge", gpu_model="A10G", gpu_capacity=3, gpu_allocatable=3),
+        like("c", instance_type="", gpu_model="H100"),
+        like("d", instance_type="", gpu_model="", gpu_capacity=4, gpu_allocatable=4),
+        like("e", instance_type="", gpu_model="", gpu_capacity=None, gpu_allocatable=None),
+    ]
+    assert [(pool.name, pool.nodes_now) for pool in pools_of(store_of(nodes))] == [
+        ("(no pool)", 1),
+        ("(no pool) 4 x GPU", 1),
+        ("(no pool) 8 x H100", 1),
+        ("(no pool) g5.12xlarge", 2),
+    ]
+
+
+def test_a_pool_of_two_kinds_of_machine_counts_both_and_their_money() -> None:
+    spot = (("karpenter.sh/capacity-type", "spot"),)
+    small = {"instance_type": "g5.12xlarge", "gpu_model": "A10G"}
+    nodes = [
+        node("a", pool="mixed"),
+        msgspec.structs.replace(node("b", pool="mixed"), **small),
+        msgspec.structs.replace(node("c", pool="mixed", labels=spot), **small),
+    ]
+    (pool,) = pools_of(store_of(nodes))
+    assert (pool.machine, pool.gpu_model, pool.nodes_spot) == ("", "", 1)
+    assert [(kind.machine, kind.nodes, kind.spot) for kind in pool.kinds] == [
+        ("g5.12xlarge", 2, 1),
+        ("p5.48xlarge", 1, 0),
+    ]
+    priced = {
+        "g5.12xlarge": MachinePrice(hourly=6.0, spot_hourly=2.0),
+        "p5.48xlarge": MachinePrice(hourly=50.0),
+    }
+    prices = Prices(machines=tuple(priced.items()))
+    assert (pool_hourly(pool, prices), node_hourly(pool, prices)) == (58.0, None)
+    assert nodes_hourly(nodes[1:], prices) == 8.0
+    half = Prices(machines=(("g5.12xlarge", MachinePrice(hourly=6.0)),))
+    assert pool_hourly(pool, half) is None, "a spot machine without a spot price is not free"
+    assert types_unpriced(pool, half) == "p5.48xlarge"
 
 
 def test_a_cluster_api_owner_in_another_cluster() -> None:
@@ -114,7 +161,11 @@ def test_the_most_specific_template_wins_and_equal_ones_do_not_guess() -> None:
     assert (pools["narrow"].nodes_now, pools["wide"].nodes_now) == (1, 0)
     twin = deployment("twin", template_labels=(("gpu", "yes"), ("rack", "1")))
     pools = {one.name: one for one in pools_of(store_of([some], pools=[narrow, twin]))}
-    assert (pools["narrow"].nodes_now, pools["twin"].nodes_now, pools[NO_POOL].nodes_now) == (0, 0, 1)
+    assert (pools["narrow"].nodes_now, pools["twin"].nodes_now, pools["(no pool) p5.48xlarge"].nodes_now) == (
+        0,
+        0,
+        1,
+    )
 
 
 def test_karpenter_static_may_be_scaled_and_dynamic_says_why_not() -> None:
@@ -174,10 +225,9 @@ def test_every_gpu_node_is_in_exactly_one_pool(shape: list[tuple[str, int | None
 def test_a_pool_of_several_machines_is_not_shown_as_the_commonest() -> None:
     """Neither by type nor by card; one of which the type is not known makes no difference."""
     kinds = (("ecs.gn7i", "A10"), ("ecs.gn7i", "A10"), ("g5.12xlarge", "T4"), ("", ""))
-    several = ("2 types", "2 models")
-    for number, expected in ((2, kinds[0]), (3, several), (4, several)):
+    for number, expected in ((2, kinds[0]), (3, ("", "")), (4, ("", ""))):
         nodes = [
-            msgspec.structs.replace(node(f"n{at}"), instance_type=machine, gpu_model=model)
+            msgspec.structs.replace(node(f"n{at}", pool="some"), instance_type=machine, gpu_model=model)
             for at, (machine, model) in enumerate(kinds[:number])
         ]
         (pool,) = pools_of(store_of(nodes))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from cockpit.model.lease import NOT_READ, Lease, LeaseRead
 from cockpit.model.pod import Pod
-from cockpit.model.pool import Pool, SizeAsked
+from cockpit.model.pool import MachineKind, Pool, SizeAsked
 from cockpit.model.price import MachinePrice, Prices
 from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.model.scaler import Scaler, ScalerMetric
@@ -32,6 +32,7 @@ POOL = Pool(
     owner_key="h100",
     machine="p5",
     gpu_model="NVIDIA-H100-80GB-HBM3",
+    kinds=(MachineKind(machine="p5", gpu_model="NVIDIA-H100-80GB-HBM3", nodes=40),),
     nodes_now=40,
     nodes_ready=40,
     nodes_joining=2,
@@ -189,7 +190,7 @@ def test_the_head_says_who_decides_how_large_and_how_dear() -> None:
         " · $32 a node and hour, $1,280 the pool"
     )
     unknown = head(page._replace(prices=Prices(machines=(("other", MachinePrice(hourly=1.0)),))))
-    assert "cost unknown: prices.machines does not name the machine" in unknown
+    assert "cost unknown: prices.machines does not name p5" in unknown
 
 
 def test_the_head_is_plain_english() -> None:
@@ -335,3 +336,17 @@ def test_what_was_reclaimed_lately_is_counted_with_hours_and_money() -> None:
     assert unknown.value == "1 node in 7 days, newest 1m00s ago · how long they had idled is not known"
     some = given_back(page._replace(reclaims=(back[0], Reclaim(POOL.key, "node gpu-3", NOW - 60.0))))
     assert some is not None and "at least 6 GPU-hours had idled" in some.value
+
+
+def test_the_head_of_a_pool_of_two_kinds_of_machine_shows_both() -> None:
+    kinds = (
+        MachineKind(machine="g5", gpu_model="A10G", nodes=2),
+        MachineKind(machine="p5", gpu_model="NVIDIA-H100-80GB-HBM3", nodes=1, spot=1),
+    )
+    mixed = Pool(name="mixed", kinds=kinds, nodes_now=3, nodes_ready=3, nodes_spot=1)
+    prices = Prices(machines=(*PRICES.machines, ("g5", MachinePrice(hourly=4.0))))
+    assert head(PoolPage(mixed, NOW, gpus_each=8, prices=prices)) == (
+        "known from labels only · 2 x g5, 1 x p5 · A10G, H100-80GB-HBM3 · 3 nodes · 1 of 3 spot"
+        " · $20 an hour the pool"
+    )
+    assert "prices.machines does not name g5" in head(PoolPage(mixed, NOW, prices=PRICES))
