@@ -1,8 +1,8 @@
 """How busy the allocated cards of a pool or of all were over the last hour: added up by Prometheus.
 
-Where the recording rules that ship with our exporter (exporter/kustomize/base/prometheusrule.yaml) have a
-series for every node, these are asked; else the same is asked of the cards' own series. Either way two lines
-come back instead of one for each of 20,000 cards.
+Where the recording rules that ship with our exporter (`deploy/chart/cockpit-exporter/files/recording-rules`)
+have a series for every node, these are asked; else the same is asked of the cards' own series. Either way two
+lines come back instead of one for each of 20,000 cards.
 """
 
 from collections.abc import Sequence

@@ -143,6 +143,7 @@ _OPTIONAL = (
         ),
         is_optional=True,
     ),
+    Binary("helm", "helm", "helm.sh/helm/v3/cmd/helm", is_optional=True),
     Binary(
         "karpenter",
         "karpenter",

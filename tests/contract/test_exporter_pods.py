@@ -14,8 +14,9 @@ from tests.bed.api import Api, Reply
 from tests.contract.asking import in_space
 from tests.reliability.figures import Tell
 
-KUSTOMIZE = Path(__file__).resolve().parents[2] / "exporter/kustomize"
-README = KUSTOMIZE.parent / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+KUSTOMIZE = ROOT / "deploy/kustomize"
+README = ROOT / "deploy/README.md"
 VARIANTS = ("non-root", "with-attribution")
 Tree = dict[str, Any]
 
@@ -25,10 +26,12 @@ def daemon_set(variant: str) -> Tree:
     told = yaml.safe_load((KUSTOMIZE / variant / "kustomization.yaml").read_text())
     base = yaml.safe_load((KUSTOMIZE / "base/kustomization.yaml").read_text())
     tree: Tree = yaml.safe_load((KUSTOMIZE / "base/daemonset.yaml").read_text())
-    labels = base["labels"][0]["pairs"]
-    tree["metadata"]["labels"] = labels
-    tree["spec"]["selector"] = {"matchLabels": labels}
-    tree["spec"]["template"]["metadata"] = {"labels": labels}
+    selected, others = (one["pairs"] for one in base["labels"])
+    tree["metadata"]["labels"] = selected | others
+    tree["spec"]["selector"] = {"matchLabels": selected}
+    tree["spec"]["template"]["metadata"] = {"labels": selected | others}
+    (container,) = tree["spec"]["template"]["spec"]["containers"]
+    container["image"] += f":{base['images'][0]['newTag']}"
     shape = shape_of("apps", "v1", "DaemonSet")
     for one in told.get("patches", ()):
         patch = yaml.safe_load((KUSTOMIZE / variant / one["path"]).read_text())

@@ -23,7 +23,10 @@ from tests.bed.layout import free_ports
 
 pytestmark = pytest.mark.real
 
-RULES = Path(__file__).resolve().parents[2] / "exporter/kustomize/base/prometheusrule.yaml"
+RULES = (
+    Path(__file__).resolve().parents[2]
+    / "deploy/chart/cockpit-exporter/files/recording-rules/prometheusrule.yaml"
+)
 PATIENCE_SECONDS = 180.0
 SCENARIO = """
 name: rules
