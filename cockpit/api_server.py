@@ -11,7 +11,7 @@ from cockpit.actions.execute.broken_writes import acknowledge, read_left_over
 from cockpit.actions.execute.dry_run import rehearse
 from cockpit.actions.execute.execute_plan import real_perform
 from cockpit.actions.field_choices import ask_offers, ask_topologies
-from cockpit.actions.forward import find_board, hold_open
+from cockpit.actions.forward import find_board, hold_open, read_ports, why_over
 from cockpit.actions.idle_reads import IdleReads, judge_all, read_idle, read_idle_once
 from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.owner_reads import read_owner_tree
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from cockpit.actions.execute.broken_writes import AuditRead
     from cockpit.actions.execute.execute_plan import AuditLog
     from cockpit.actions.field_choices import Offer
-    from cockpit.actions.forward import Passage, Stay
+    from cockpit.actions.forward import DeclaredPort, Passage, Stay
     from cockpit.actions.surroundings import Needs
     from cockpit.actions.verdict_reads import LogKey
     from cockpit.attach import Attachment
@@ -278,6 +278,14 @@ class ApiServer:
     async def find_board(self, job: str, members: Iterable[Pod]) -> "Passage":
         """Where the job's TensorBoard is. Raises BadInput where no member tells of one, Refused."""
         return await find_board(self._attachment.connected(), job, members)
+
+    async def read_ports(self, pod: Pod) -> "tuple[DeclaredPort, ...]":
+        """The ports that the pod's containers declare, read now. Raises CockpitError."""
+        return await read_ports(self._attachment.connected(), pod)
+
+    def why_over(self, passage: "Passage") -> str:
+        """Why there is no port any more to forward to, "" while there is."""
+        return why_over(passage, self._attachment.store)
 
     async def hold_open(
         self, passage: "Passage", audit: "AuditLog", stay: "Stay", *, changed: Callable[[], None]

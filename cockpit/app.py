@@ -41,6 +41,7 @@ from cockpit.screens.now import NowScreen
 from cockpit.screens.pages import PageOpener
 from cockpit.screens.place import Place, close_pages
 from cockpit.services.pool_watch import PoolWatch
+from cockpit.services.port_forwards import PortForwards
 from cockpit.services.problems import PAUSE_SECONDS, Files, NowWatch
 from cockpit.services.row_reads import RowReads
 from cockpit.services.tab_counts import TabCounts
@@ -101,9 +102,10 @@ class CockpitApp(AppBase):
         super().__init__(self._crashes.note if options.goes_on else None, clock)
         self.options = options
         self._rng = rng or random.Random()
-        self._choices = Choices(options.state_folder / "choices.json") if options.state_folder else None
+        folder = options.state_folder
+        self._choices = Choices(folder / "choices.json") if folder else None
         self.kept_views = KeptViews(self._choices)
-        self.kept_forms = KeptForms(options.state_folder / "forms.json" if options.state_folder else None)
+        self.kept_forms = KeptForms(folder / "forms.json" if folder else None)
         self._signal = Signal(self.clock, self._later)
         self.terminal_lock = asyncio.Lock()
         self._logins = options.logins or Logins()
@@ -113,6 +115,7 @@ class CockpitApp(AppBase):
         self.tab_counts = TabCounts(self, self.now_watch)
         self.pool_watch = PoolWatch(self, self.run_history)
         self.row_reads = RowReads(self)
+        self.port_forwards = PortForwards(self, folder / "ports.json" if folder else None)
         self.typed_namespaces: set[str] = set()
         self._is_leaving = False
 
@@ -136,8 +139,7 @@ class CockpitApp(AppBase):
             # restore the terminal also when a signal ends the process
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
-        choices = self._choices.note if self._choices else ""
-        for note in (self.options.first_note, choices, self.kept_forms.note):
+        for note in (self.options.first_note, self._choices and self._choices.note, self.kept_forms.note):
             if note:
                 self.notify(f"{note}.", severity="warning")
         if self.options.attach:
@@ -186,6 +188,7 @@ class CockpitApp(AppBase):
             options = replace(options, namespaces=namespaces, write=write)
         if "drains" in self.__dict__:
             self.drains.leave()
+        self.port_forwards.leave()
         gc_tuning.expect_others()
         self.attachment = self._new_attachment(options)
         close_pages(self)

@@ -97,12 +97,20 @@ def _board(parser: Any, _verb: Verb) -> None:
     add_timeout(parser)
 
 
+def _forward(parser: Any, _verb: Verb) -> None:
+    parser.add_argument("name", metavar="NAME", help=NOUNS["pod"].naming)
+    ports = "port of the pod, or local:pod; :PORT takes any free local port"
+    parser.add_argument("--port", required=True, metavar="[LOCAL:]PORT", help=ports)
+    add_timeout(parser)
+
+
 _ARGUMENTS: dict[str, Callable[[Any, Verb], None]] = {
     "job.submit": _submit,
     "node.smoke-test": _smoke,
     "job.clone": _clone,
     "job.exec": _enter,
     "job.tensorboard": _board,
+    "pod.forward": _forward,
 }
 """Arguments of the verbs that are begun by a command of their own."""
 

@@ -1,4 +1,4 @@
-"""Which job a person means by `name`, `namespace/name` or `kind/namespace/name`."""
+"""Which job or pod a person means by `name` or `namespace/name`, a job also by `kind/namespace/name`."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -8,6 +8,7 @@ from cockpit.errors import BadInput, NotFound, Refused
 from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.namespaces import EVERY, Namespaces
+from cockpit.model.pod import Pod
 from cockpit.model.store_reader import StoreReader
 from cockpit.nearest import nearest
 
@@ -45,11 +46,34 @@ def job_named(jobs: Iterable[Job], text: str, namespaces: Namespaces = EVERY) ->
         raise BadInput(
             f"{text!r} is ambiguous: {', '.join(_full(one) for one in found[:8])}; choose one of them"
         )
-    names = [f"{one.namespace}/{one.name}" for one in everything]
-    near = nearest("/".join(words[-2:]), names)
-    hint = f"did you mean {', '.join(near)}?" if near else "see cockpit get jobs"
+    raise _unknown("job", text, words, (f"{job.namespace}/{job.name}" for job in everything), namespaces)
+
+
+def pod_named(pods: Iterable[Pod], text: str, namespaces: Namespaces = EVERY) -> Pod:
+    """The one pod that `text` means; `namespaces` narrow a bare name.
+
+    Raises BadInput: unknown (with names that are near), or several (with all of them).
+    """
+    words = text.strip().split("/")
+    if not 1 <= len(words) <= 2 or not all(words):
+        raise BadInput(f"{text!r} is not a pod: write name or namespace/name")
+    by_name = {f"{pod.namespace}/{pod.name}": pod for pod in pods}
+    is_wanted = namespaces.__contains__ if len(words) == 1 else words[0].__eq__
+    found = [name for name, pod in by_name.items() if pod.name == words[-1] and is_wanted(pod.namespace)]
+    if len(found) == 1:
+        return by_name[found[0]]
+    if found:
+        raise BadInput(f"{text!r} is ambiguous: {', '.join(sorted(found)[:8])}; choose one of them")
+    raise _unknown("pod", text, words, sorted(by_name), namespaces)
+
+
+def _unknown(
+    what: str, text: str, words: list[str], names: Iterable[str], namespaces: Namespaces
+) -> NotFound:
+    near = nearest("/".join(words[-2:]), list(names))
+    hint = f"did you mean {', '.join(near)}?" if near else f"see cockpit get {what}s"
     where = f" in {namespaces.words}" if namespaces and len(words) == 1 else ""
-    raise NotFound(f"job {text!r}{where}", hint)
+    return NotFound(f"{what} {text!r}{where}", hint)
 
 
 def _fits(job: Job, words: list[str], namespaces: Namespaces) -> bool:

@@ -79,12 +79,12 @@ def _needs_to_exec(planning: Planning, pod: Pod) -> tuple[Right, ...]:
     return _on_pods(planning, pod.namespace, "exec")
 
 
-def _needs_to_forward(planning: Planning, job: Job) -> tuple[Right, ...]:
-    return _on_pods(planning, job.namespace, "portforward")
+def _needs_to_forward(planning: Planning, of: Job | Pod) -> tuple[Right, ...]:
+    return _on_pods(planning, of.namespace, "portforward")
 
 
 SUBMIT = Planner(needs_any=_needs_any_to_submit)
 CLONE = Planner(needs=right_to_create)
 SMOKE_TEST = Planner(needs_any=_needs_any_to_test)
 EXEC = Planner(needs=_needs_to_exec)
-TENSORBOARD = Planner(needs=_needs_to_forward)
+TENSORBOARD = FORWARD = Planner(needs=_needs_to_forward)

@@ -6,7 +6,7 @@ import secrets
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -20,7 +20,10 @@ from cockpit.kube.forward import open_tunnel
 from cockpit.kube.session import ApiSession as KubeSession
 from cockpit.listener import LOOPBACK, Listener, Peer
 from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
 from cockpit.model.session import Connection, Reader
+from cockpit.model.store_reader import StoreReader
+from cockpit.sanitise import SHORT, clean
 
 BOARD = "tensorboard"
 """Name of the container and of the port in the templates, and of the program."""
@@ -31,6 +34,7 @@ MOST_LOOKED_AT = 4
 """So many pods are read when none has a container of that name."""
 _PROBE_SECONDS = 1.0
 MOST_PORT = (1 << 16) - 1
+_MOST_DIGITS = 9
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +56,19 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
         where = ["--context", context] if context else []
         words = ["kubectl", *where, "port-forward", "--address", LOOPBACK, "-n", self.namespace]
         return shlex.join([*words, f"pod/{self.pod}", f"{self.local_port or ''}:{self.port}"])
+
+
+class DeclaredPort(NamedTuple):
+    """A TCP port that a container of a pod declares; `name` "" where it has none."""
+
+    number: int
+    name: str
+    container: str
+
+    @property
+    def words(self) -> str:
+        """`metrics of container main`."""
+        return f"{self.name} of container {self.container}" if self.name else f"of container {self.container}"
 
 
 class Tunnel(Peer, Protocol):
@@ -79,6 +96,56 @@ def plan_passage(pod: Pod, port: int, local_port: int = 0) -> Passage:
     return Passage(namespace=pod.namespace, pod=pod.name, uid=pod.uid, port=port, local_port=local_port)
 
 
+def parse_ports(text: str) -> tuple[int, int]:
+    """(port of this machine, port of the pod) of `8080`, `9090:8080` or `:8080`; 0 is any free port here.
+
+    Raises BadInput for anything else.
+    """
+    local, colon, remote = text.strip().rpartition(":")
+    words = (local or "0", remote) if colon else (remote, remote)
+    if not all(word.isascii() and word.isdecimal() and len(word) <= _MOST_DIGITS for word in words):
+        raise BadInput(f"invalid port {text.strip()!r}: use PORT, LOCAL:PORT or :PORT, such as 9090:8080")
+    here, there = map(int, words)
+    if not 1 <= there <= MOST_PORT:
+        raise BadInput(f"invalid port {there}: use 1 to {MOST_PORT}")
+    if here > MOST_PORT:
+        raise BadInput(f"invalid local port {here}: use 0 (any) to {MOST_PORT}")
+    return here, there
+
+
+def why_over(passage: Passage, store: StoreReader) -> str:
+    """Why the pod has no port any more, "" while it has."""
+    pod = store.get(Kind.POD, passage.uid)
+    if not isinstance(pod, Pod):
+        return f"ended: pod {passage.pod} is gone"
+    return f"ended: pod {passage.pod} has ended ({pod.phase})" if pod.is_finished else ""
+
+
+async def read_ports(session: Reader, pod: Pod) -> tuple[DeclaredPort, ...]:
+    """The TCP ports that the pod's containers declare, each number once. Raises Refused, NoConnection."""
+    path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
+    return declared_ports(await read_tree(session, path, f"pod {pod.namespace}/{pod.name}"))
+
+
+def declared_ports(tree: Mapping[str, Any]) -> tuple[DeclaredPort, ...]:
+    """The TCP ports in a pod's tree, sidecars' after those of the containers."""
+    found: dict[int, DeclaredPort] = {}
+    for container in _containers(tree):
+        for port in container.get("ports") or ():
+            number = port.get("containerPort") if isinstance(port, dict) else None
+            if isinstance(number, int) and 1 <= number <= MOST_PORT and port.get("protocol", "TCP") == "TCP":
+                name, of = (clean(str(it.get("name") or ""), SHORT) for it in (port, container))
+                found.setdefault(number, DeclaredPort(number, name, of))
+    return tuple(found.values())
+
+
+def _containers(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    spec = tree.get("spec") or {}
+    # a sidecar is an init container that always runs
+    sections = (spec.get("containers") or (), spec.get("initContainers") or ())
+    return [item for section in sections for item in section if isinstance(item, dict)]
+
+
 def board_candidates(members: Iterable[Pod]) -> list[Pod]:
     """Members that may serve TensorBoard, the likeliest first: who has a container of that name, else who
     leads the others, else the first ranks. Only those that run; empty where none does."""
@@ -94,10 +161,7 @@ def board_candidates(members: Iterable[Pod]) -> list[Pod]:
 def board_port(tree: Mapping[str, Any]) -> int | None:
     """The port of TensorBoard in a pod's tree: a port of that name, what `--port` of its command says, the
     usual one where the command is tensorboard or the port is announced; None where nothing tells of it."""
-    spec = tree.get("spec") or {}
-    # a sidecar is an init container that always runs
-    sections = (spec.get("containers") or (), spec.get("initContainers") or ())
-    containers = [one for section in sections for one in section if isinstance(one, dict)]
+    containers = _containers(tree)
     announced = [port for one in containers for port in one.get("ports") or () if isinstance(port, dict)]
     for port in announced:
         number = port.get("containerPort")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cockpit import terminal
 from cockpit.actions.enter import Entrance, Running, enter, plan_entrance
 from cockpit.actions.execute.execute_plan import READ_ONLY
-from cockpit.actions.find import job_named
+from cockpit.actions.find import job_named, pod_named
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import attached
@@ -28,14 +28,15 @@ def run(options: argparse.Namespace) -> int:
     return asyncio.run(within(options.timeout, _run(options, options_of_a_way(options))))
 
 
-def options_of_a_way(options: argparse.Namespace) -> AttachOptions:
-    """How to attach on the way into a member of the job `options.name`: to its namespace alone.
+def options_of_a_way(options: argparse.Namespace, kind: str = "job") -> AttachOptions:
+    """How to attach on the way into the pod, or a member of the job, `options.name`: to its namespace alone.
 
     Raises BadInput for a name that cannot be one, and where changes are not allowed.
     """
     words = options.name.split("/")
     chosen = attach_options(options, settings_in_force(), words[-2] if len(words) in (2, 3) else "")
-    job_named((), options.name) if not all(words) else None
+    if not all(words):
+        job_named((), options.name) if kind == "job" else pod_named((), options.name)
     if not chosen.write:
         raise BadInput(f"{READ_ONLY} (or set write = true for this context in the configuration)")
     return chosen

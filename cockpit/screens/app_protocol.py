@@ -20,6 +20,7 @@ from cockpit.pools.forecast import PoolExperience
 from cockpit.screens.kept_views import KeptViews
 from cockpit.services.host import Cluster
 from cockpit.services.pool_watch import PoolWatch
+from cockpit.services.port_forwards import PortForwards
 from cockpit.services.problems import NowWatch
 from cockpit.services.row_reads import RowReads
 from cockpit.services.tab_counts import TabCounts
@@ -118,6 +119,10 @@ class RunningServices(Protocol):
     @property
     def row_reads(self) -> RowReads:
         """What rows in sight rest on and no watch covers."""
+
+    @property
+    def port_forwards(self) -> PortForwards:
+        """Ports of pods that are open on this machine."""
 
     @property
     def drains(self) -> "Drains":

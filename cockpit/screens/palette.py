@@ -25,6 +25,7 @@ from cockpit.screens.key_rights import why_barred
 from cockpit.screens.keymap import KEYS, VERB
 from cockpit.screens.kind import KindScreen
 from cockpit.screens.place import Place
+from cockpit.screens.port_forward import stop_items, stopped
 from cockpit.screens.saved_filters import filter_items
 from cockpit.screens.table_place import TablePlace
 from cockpit.views.order import natural
@@ -86,6 +87,8 @@ async def open_palette(app: App[Any]) -> None:
         await _unlock(app)
     elif what == "read-only":
         cockpit_of(app).lock()
+    elif stopped(app, chosen):
+        return
     elif what == "theme":
         app.theme = rest
     elif what == "kind":
@@ -107,6 +110,7 @@ def _items(app: App[Any]) -> list[ChoiceItem]:
     shown = cluster.namespaces
     return [
         lock,
+        *stop_items(cockpit_of(app).port_forwards.open),
         *_verbs(app.screen),
         *(ChoiceItem(f"theme {name}", f"theme {name}", "colours") for name in _themes(app)),
         *(

@@ -218,6 +218,8 @@ class Place(CalmFocus, Screen[None]):
         heading = [StatusSegment(self.heading, "accent", 1)] if self.heading else []
         if self.aside:
             heading.append(StatusSegment(self.aside, "accent", 4))
+        if ports := [f":{forward.listener.port}" for forward in self.cockpit.port_forwards.open]:
+            heading.append(StatusSegment(f"forwards {' '.join(ports)}", "good", 3))
         left, right = header(cluster, self.cockpit.clock.now(), self.state, tuple(heading))
         self.query_one("#header", StatusLine).set_segments(left, right)
         self.project()

@@ -7,12 +7,11 @@ from cockpit_widgets import ConfirmDialog
 from cockpit_widgets.types import Pair
 from textual.worker import WorkType
 
-from cockpit.actions.forward import Passage
+from cockpit.actions.forward import Passage, why_over
 from cockpit.errors import BadInput, CockpitError
 from cockpit.listener import LOOPBACK, Listener
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
-from cockpit.model.record import Kind
 from cockpit.screens.place import Place
 
 LINE = "TensorBoard"
@@ -64,11 +63,8 @@ class TensorBoardForward:
         """End it where its pod has ended or is gone; called whenever the store moved."""
         if self._passage is None or self._listener is None:
             return
-        pod = self._page.cockpit.cluster.store.get(Kind.POD, self._passage.uid)
-        if not isinstance(pod, Pod):
-            self._finish(f"ended: pod {self._passage.pod} is gone")
-        elif pod.is_finished:
-            self._finish(f"ended: pod {self._passage.pod} has ended ({pod.phase})")
+        if why := why_over(self._passage, self._page.cockpit.cluster.store):
+            self._finish(why)
 
     def _finish(self, why: str) -> None:
         if self._end is not None and not self._end.done():

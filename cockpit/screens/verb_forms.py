@@ -39,6 +39,7 @@ from cockpit.pools.plan import nodes_named
 from cockpit.pools.registry import ownership
 from cockpit.screens.clone import CloneScreen
 from cockpit.screens.place import Place
+from cockpit.screens.port_forward import forward_port
 from cockpit.screens.resize import ResizeScreen
 from cockpit.screens.scale import AskScreen, LimitScreen, ScaleScreen
 from cockpit.screens.smoke import SmokeScreen
@@ -313,6 +314,10 @@ async def _tensorboard(place: Place, _jobs: Sequence[Job]) -> None:
     place.action_tensorboard()  # type: ignore[attr-defined] # the page that has this key has the port
 
 
+async def _forward(place: Place, pods: Sequence[Pod]) -> None:
+    await forward_port(place, pods[0])
+
+
 async def open_verb(place: Place, verb: Verb, things: Sequence[Any]) -> None:
     """Ask for the verb's options; show why they cannot be chosen."""
     try:
@@ -337,4 +342,5 @@ OPENERS: Final[dict[str, Opener]] = {
     "smoke test": _smoke_test,
     "shell": _shell,
     "tensorboard": _tensorboard,
+    "forward": _forward,
 }

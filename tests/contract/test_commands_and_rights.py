@@ -49,6 +49,7 @@ COMMANDS = {
 WITHOUT = {
     "job.exec": "a stream has no dry run: test_keys_and_rights opens it",
     "job.tensorboard": "a stream has no dry run: test_keys_and_rights opens it",
+    "pod.forward": "a stream has no dry run: test_keys_and_rights opens it",
     "job.record": "it reads logs, which nobody writes here",
     "job.reclaim": "it takes telemetry by which a job is idle: tests/tui/test_reclaiming_a_job.py",
     "pool.reclaim": "it takes telemetry by which a node is idle: tests/tui/test_reclaiming_a_pool.py",

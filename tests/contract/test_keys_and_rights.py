@@ -73,7 +73,7 @@ OPTIONS = {
     "pool.ask": verb_of("pool.ask").planner.options("2"),
     "pool.reclaim": verb_of("pool.reclaim").planner.options("", "1", True),
 }
-STREAMS = {"job.exec": "exec", "job.tensorboard": "portforward"}
+STREAMS = {"job.exec": "exec", "job.tensorboard": "portforward", "pod.forward": "portforward"}
 ELSEWHERE = {"node.smoke-test", "job.submit", "job.record"}
 """A command, a form whose kind and namespace are said in it, and what is read from logs that nobody writes
 here (tests/unit/cli/test_efficiency.py)."""

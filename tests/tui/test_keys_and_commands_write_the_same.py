@@ -45,6 +45,7 @@ PRIORITIES = Resource(
 NO_PLAN = {
     "job.exec": "a stream has no plan: actions/pod_audit writes its lines for both",
     "job.tensorboard": "a stream has no plan: actions/pod_audit writes its lines for both",
+    "pod.forward": "a stream has no plan: actions/pod_audit writes its lines for both",
     "node.smoke-test": "its form makes the plan of its command (tests/tui/test_smoke_key.py)",
     "job.record": "it has no key",
     "job.recreate": "it has no key: offers of the page of a verdict make its plan (actions/offered)",

@@ -61,6 +61,24 @@ TENSORBOARD = Verb(
     is_repeatable=False,
     takes_many=False,
 )
+FORWARD = Verb(
+    name="forward",
+    kind="pod",
+    key="F",
+    plans="form_rights:FORWARD",
+    opener="forward",
+    command="port_forward:run",
+    words=Words(
+        "forward a port of",
+        "forwarded",
+        "forward a port of a pod to localhost",
+        "Forward a port of the pod to localhost, or stop one",
+        label="forward",
+    ),
+    is_shown=False,
+    is_repeatable=False,
+    takes_many=False,
+)
 SUSPEND = Verb(
     name="suspend",
     kind="job",

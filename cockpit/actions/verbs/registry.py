@@ -11,6 +11,7 @@ VERBS: tuple[Verb, ...] = (
     job.KILL,
     job.EXEC,
     job.TENSORBOARD,
+    job.FORWARD,
     job.SUSPEND,
     job.RESUME,
     job.CLONE,

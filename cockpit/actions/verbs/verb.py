@@ -37,7 +37,7 @@ NOUNS = {
     "job": Noun(
         "submit, suspend, resize and kill training jobs", "name, namespace/name or kind/namespace/name", True
     ),
-    "pod": Noun("one pod of a job"),
+    "pod": Noun("forward a port of a pod", "name or namespace/name; see cockpit get pods"),
     "node": Noun("cordon, drain and uncordon nodes, and test their GPUs", "see cockpit get nodes"),
     "pool": Noun("resize pools of nodes", "see cockpit get pools"),
     "queue": Noun("stop and resume queues", "namespace/name, or a ClusterQueue; see cockpit get queues"),

@@ -18,9 +18,12 @@ from cockpit.actions.forward import (
     Passage,
     board_candidates,
     board_port,
+    declared_ports,
     find_board,
     hold_open,
+    parse_ports,
     plan_passage,
+    why_over,
 )
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
@@ -253,3 +256,71 @@ async def test_a_page_that_goes_is_audited_as_left() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert (lines.entries[-1].state, lines.entries[-1].sentence) == ("done", "closed; 0 connections")
+
+
+@pytest.mark.parametrize(
+    ("text", "ports"),
+    [
+        ("8080", (8080, 8080)),
+        (" 9090:80 ", (9090, 80)),
+        (":80", (0, 80)),
+        ("0:80", (0, 80)),
+    ],
+)
+def test_ports_are_read_as_kubectl_reads_them(text: str, ports: tuple[int, int]) -> None:
+    assert parse_ports(text) == ports
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "invalid port ''"),
+        ("web", "invalid port 'web': use PORT, LOCAL:PORT or :PORT"),
+        ("1:2:3", "invalid port '1:2:3'"),
+        ("80:", "invalid port '80:'"),
+        ("-1", "invalid port '-1'"),
+        ("\u0661", "invalid port"),
+        ("9" * 5000, "invalid port"),
+        ("0", "invalid port 0: use 1 to 65535"),
+        ("70000", "invalid port 70000"),
+        ("70000:80", "invalid local port 70000"),
+    ],
+)
+def test_what_is_no_port_is_refused(text: str, part: str) -> None:
+    with pytest.raises(BadInput, match=part):
+        parse_ports(text)
+
+
+def test_the_declared_ports_are_those_of_tcp_each_once() -> None:
+    main = {
+        "name": "main",
+        "ports": [
+            {"containerPort": 80, "name": "http"},
+            {"containerPort": 53, "protocol": "UDP"},
+            {"containerPort": 80},
+            {"containerPort": "8080"},
+            {"containerPort": 0},
+            "odd",
+        ],
+    }
+    found = declared_ports({"spec": {"containers": [main], "initContainers": [SIDECAR]}})
+    assert [(port.number, port.words) for port in found] == [
+        (80, "http of container main"),
+        (7007, "tensorboard of container tensorboard"),
+    ]
+    assert declared_ports({}) == ()
+    hostile = {"name": "a\x1b[2J", "ports": [{"containerPort": 1, "name": "x\x07"}]}
+    assert "\x1b" not in declared_ports({"spec": {"containers": [hostile]}})[0].words
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (None, "ended: pod llm-launcher is gone"),
+        (pod("llm-launcher", phase="Failed"), "ended: pod llm-launcher has ended (Failed)"),
+        (pod("llm-launcher"), ""),
+    ],
+)
+def test_a_port_is_over_with_its_pod(found: Pod | None, sentence: str) -> None:
+    store: Any = SimpleNamespace(get=lambda _kind, uid: found if uid == "u1" else None)
+    assert why_over(PASSAGE, store) == sentence

@@ -76,7 +76,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "pool.reclaim": (verb_of("pool.reclaim").planner.options("", "2", True),),
     "queue.stop": (verb_of("queue.stop").planner.options(), verb_of("queue.stop").planner.options(True)),
 }
-WITHOUT_PLAN = {"job.submit", "node.smoke-test", "job.exec", "job.tensorboard"}
+WITHOUT_PLAN = {"job.submit", "node.smoke-test", "job.exec", "job.tensorboard", "pod.forward"}
 """A form, a command or a stream has the plan; `job.clone` has that of its form."""
 PLANNED = [one for one in VERBS if one.id not in WITHOUT_PLAN]
 
@@ -449,7 +449,10 @@ def test_a_template_of_ones_own_is_a_way_as_soon_as_its_file_says_so(tmp_path: P
     ("version", "verbs"),
     [(None, ["get"]), ((1, 34), ["get"]), ((1, 35), ["get", "create"]), ((2, 0), ["get", "create"])],
 )
-@pytest.mark.parametrize(("verb", "subresource"), [("job.exec", "exec"), ("job.tensorboard", "portforward")])
+@pytest.mark.parametrize(
+    ("verb", "subresource"),
+    [("job.exec", "exec"), ("job.tensorboard", "portforward"), ("pod.forward", "portforward")],
+)
 def test_a_way_into_a_pod_needs_what_a_server_of_that_version_asks(
     version: tuple[int, int] | None, verbs: list[str], verb: str, subresource: str
 ) -> None:
@@ -483,7 +486,11 @@ def test_every_verb_of_the_registry_names_what_it_needs(verb: Verb) -> None:
 
 def things_of(verb: Verb) -> list[tuple[Planning, Any]]:
     of_namespaces = [(namespaces(1), pod("p"))]
-    return of_namespaces if verb.id in ("job.exec", "job.submit", "node.smoke-test") else cases(verb)
+    return (
+        of_namespaces
+        if verb.id in ("job.exec", "pod.forward", "job.submit", "node.smoke-test")
+        else cases(verb)
+    )
 
 
 def namespaces(count: int) -> Planning:

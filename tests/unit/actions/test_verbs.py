@@ -63,7 +63,12 @@ def test_a_verb_has_its_subcommand(verb: Verb, capsys: pytest.CaptureFixture[str
 
 def test_only_what_is_repeatable_is_repeated() -> None:
     assert is_repeatable("job.kill") and is_repeatable("queue.stop")
-    assert not is_repeatable("job.exec") and not is_repeatable("job.tensorboard") and not is_repeatable("")
+    assert (
+        not is_repeatable("job.exec")
+        and not is_repeatable("job.tensorboard")
+        and not is_repeatable("pod.forward")
+        and not is_repeatable("")
+    )
 
 
 # ---- rights
