@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cockpit.services.port_forwards import PortForward
 
 _STOP: Final = "stop-forward"
-_PLACEHOLDER: Final = "a port of the pod: 8080, 9090:8080 (local:pod) or :8080 (any local port)"
+_PLACEHOLDER: Final = "port of the pod: 8080, 9090:8080 (local:pod) or :8080"
 _LIFE: Final = "any local user can open this port; it closes when you stop it, the pod ends, or you leave"
 _UNTRIED: Final = "a port-forward has no dry run: the server answers when it opens"
 
