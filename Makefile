@@ -29,7 +29,7 @@ help:
 	@echo "make train-env    torch and Horovod for jobs that really train (5 GB, once)"
 	@echo "make release      build both distributions twice, compare, check in empty environments; into dist/"
 	@echo "make lock         resolve the locked dependencies anew"
-	@echo "make schemas      write the schemas of JSON output to docs/schema"
+	@echo "make schemas      write the schemas of JSON output and the page of settings"
 
 # uv installs what is locked in 2 seconds where pip takes 30; it asks the index that pip is set up for. Where uv
 # cannot do it (a mirror that only pip is let into), pip does.
@@ -122,7 +122,7 @@ lock: $(STAMP)
 
 schemas: $(STAMP)
 	mkdir -p docs/schema
-	$(BIN)/python -m cockpit.commands.json_schema docs/schema
+	$(BIN)/python -m cockpit.commands.json_schema docs
 
 proto: $(STAMP)
 	$(BIN)/python cockpit/kube/proto/generate.py

@@ -82,6 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_output(doctor)
     add_timeout(doctor)
+    _config(nouns, shared)
     _demo(nouns, shared)
     return parser
 
@@ -150,6 +151,19 @@ def _triage(nouns: Any, shared: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     add_timeout(parser)
+
+
+def _config(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    verbs = add_noun(nouns, "config", "write, show and check the configuration")
+    what = "write a configuration file that has every setting as a comment"
+    new = add_command(verbs, "init", shared, what, "config:init")
+    show = add_command(verbs, "show", shared, "print each setting and where it comes from", "config:show")
+    add_output(show)
+    check = add_command(verbs, "validate", shared, "check the configuration file", "config:validate")
+    for parser in (new, check):
+        own = "this file (default: config.toml in the configuration folder)"
+        parser.add_argument("--file", default="", metavar="FILE", help=own)
+    add_command(verbs, "schema", shared, "print the JSON Schema of the configuration file", "config:schema")
 
 
 def _demo(nouns: Any, shared: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""JSON Schema of what the commands print, from the types that describe it; `make schemas` writes it."""
+"""What is published of outputs and settings, made from their types and list; `make schemas` writes it."""
 
 import json
 import sys
@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from cockpit.commands.audit import AuditDocument
+from cockpit.commands.config import ConfigDocument
 from cockpit.commands.doctor import DoctorDocument
 from cockpit.commands.document import OutputDocument, of_clusters
 from cockpit.commands.efficiency import EfficiencyDocument
@@ -20,6 +21,7 @@ from cockpit.commands.pool_document import PoolDocument
 from cockpit.commands.template import TemplatesDocument
 from cockpit.commands.triage_document import TriageDocument
 from cockpit.commands.why_document import CauseDocument, WhyDocument
+from cockpit.local_state import setting_list
 from cockpit.local_state.audit import Entry
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -40,6 +42,7 @@ DOCUMENTS: Final[dict[str, type[OutputDocument]]] = {
     "submission": SubmissionDocument,
     "templates": TemplatesDocument,
     "audit": AuditDocument,
+    "config": ConfigDocument,
 }
 """By the name of the file in `docs/schema`, without its ending."""
 _LEAVES_OUT: Final = frozenset({Entry.__name__})
@@ -61,11 +64,14 @@ def schema_of(name: str) -> dict[str, Any]:
     return {"$schema": DIALECT, **whole, "$defs": dict(sorted(parts.items()))}
 
 
-def schema_text(name: str) -> str:
-    """The file of one document."""
-    return json.dumps(schema_of(name), indent=1, ensure_ascii=False) + "\n"
+def texts() -> dict[str, str]:
+    """The files that are made from types and settings, by their path below `docs`."""
+    trees = {f"schema/{name}.json": schema_of(name) for name in DOCUMENTS}
+    trees["config.schema.json"] = setting_list.json_schema()
+    files = {path: json.dumps(tree, indent=1, ensure_ascii=False) + "\n" for path, tree in trees.items()}
+    return {**files, "configuration.md": setting_list.page()}
 
 
 if __name__ == "__main__":
-    for document_name in DOCUMENTS:
-        Path(sys.argv[1], f"{document_name}.json").write_text(schema_text(document_name), encoding="utf-8")
+    for path_below_docs, text in texts().items():
+        Path(sys.argv[1], path_below_docs).write_text(text, encoding="utf-8")

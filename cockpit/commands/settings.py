@@ -45,7 +45,7 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
     if several := contexts_given(options):
         raise BadInput(f"--contexts: {', '.join(several)} are several, this acts in one; give --context")
     context = getattr(options, "context", None)
-    own = settings.of_context(_context_name(options, settings))
+    own = settings.of_context(context_name(options, settings))
     chosen = namespaces_given(options)
     if not chosen and not getattr(options, "all_namespaces", False):
         chosen = own.namespaces
@@ -184,7 +184,8 @@ def by_environment(environment: Mapping[str, str]) -> MetricsServer:
     )
 
 
-def _context_name(options: argparse.Namespace, settings: Settings) -> str:
+def context_name(options: argparse.Namespace, settings: Settings) -> str:
+    """The context that is meant, "" where no setting is of any context, or none is known."""
     named: str | None = getattr(options, "context", None)
     if named or not settings.contexts:
         return named or ""

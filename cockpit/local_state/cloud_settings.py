@@ -28,9 +28,9 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.local_state.setting_list import AWS, POOL, names
 from cockpit.model.reach import AwsSite, Commands, Outside
 
-_AWS: Final = ("region", "cluster", "profile")
 _LISTS: Final = ("read", "resize", "limit", "follow")
 _PATHS: Final = (
     "desired",
@@ -44,7 +44,6 @@ _PATHS: Final = (
     "identity",
 )
 _WORDS: Final = ("busy", "failed", "environment")
-_POOL: Final = ("profile", "values", "timeout-seconds", *_LISTS, *_PATHS, *_WORDS)
 _OWN_NAMES: Final = ("pool", "size", "minimum", "maximum")
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,40}")
@@ -78,7 +77,7 @@ def read_outside(reader: SettingsReader, tree: Mapping[str, Any], section: str) 
 
 
 def _aws(reader: SettingsReader, tree: Mapping[str, Any], section: str) -> AwsSite:
-    reader.refuse_unknown(tree, _AWS, section)
+    reader.refuse_unknown(tree, names(AWS), section)
     region = reader.text(tree, "region", section)
     if region and not _REGION.fullmatch(region):
         raise reader.fault("region", section, f"{region!r} is not a region such as eu-west-1")
@@ -90,7 +89,7 @@ def _aws(reader: SettingsReader, tree: Mapping[str, Any], section: str) -> AwsSi
 
 
 def _commands(reader: SettingsReader, tree: Mapping[str, Any], section: str) -> Commands:
-    reader.refuse_unknown(tree, _POOL, section)
+    reader.refuse_unknown(tree, names(POOL), section)
     base = _profile(reader, tree, section)
     given: dict[str, Any] = {key: _argv(reader, tree, key, section) for key in _LISTS if key in tree}
     given |= {key: reader.text(tree, key, section) for key in _PATHS if key in tree}

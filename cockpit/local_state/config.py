@@ -1,39 +1,7 @@
 """The configuration: `config.toml` in the configuration folder, strict, every key optional.
 
-```toml
-namespace = "team-a"
-prometheus-url = "http://prometheus.monitoring:9090"
-theme = "textual-dark"
-template-folders = ["~/jobspecs"]
-lease-namespace = "gpu-cockpit"
-shrink-at-once = 4
-reclaim-idle-for = "45m"
-reclaim-grace = "1h"
-autoscaler-status = "scaling/status"
-bell = true
-audit-keep = "365d"
-
-[keys]
-kill = "K"
-
-[prices]
-currency = "$"
-billed = "second"
-[prices.machines]
-"p5.48xlarge" = 98.32
-"Standard_ND96isr_H100_v5" = {hourly = 98.32, spot = 39.33, billed = "minute"}
-
-[context."prod-eu"]
-write = true
-namespace = "team-b"
-prometheus-url = "https://prometheus.example/prod"
-prometheus-token-file = "~/.config/prometheus.token"
-prometheus-ca-file = "/etc/ssl/prometheus-ca.pem"
-acknowledgements-folder = "/srv/on-call"
-aws = { region = "eu-west-1", cluster = "prod" }
-```
-
-What `aws` and `outside-pools` of a context hold is in `cloud_settings`.
+Its settings are listed in `setting_list`; what `aws` and `outside-pools` of a context hold is in
+`cloud_settings`.
 """
 
 import difflib
@@ -50,6 +18,17 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.local_state.cloud_settings import read_outside
+from cockpit.local_state.setting_list import (
+    BILLED,
+    CONTEXT,
+    HIGHEST_PRICE,
+    MACHINE,
+    MOST_NODES,
+    PRICES,
+    THEMES,
+    TOP,
+    names,
+)
 from cockpit.model.duration import parse_duration
 from cockpit.model.job import RECLAIM_GRACE, RECLAIM_WINDOW
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
@@ -121,47 +100,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-_PROMETHEUS: Final = (
-    "prometheus-url",
-    "prometheus-token-file",
-    "prometheus-username",
-    "prometheus-password-file",
-    "prometheus-ca-file",
-)
-_TOP: Final = (
-    *("namespace", *_PROMETHEUS, "theme", "template-folders"),
-    *("bell", "acknowledgements-folder", "lease-namespace", "shrink-at-once", "autoscaler-status"),
-    *("reclaim-idle-for", "reclaim-grace", "audit-keep"),
-    *("keys", "prices", "context"),
-)
-_PRICES: Final = ("currency", "billed", "machines")
-_PRICE: Final = ("hourly", "spot", "billed")
-_BILLED: Final = {"second": 1.0, "minute": 60.0}
-THEMES: Final = (
-    *(
-        "dark",
-        "light",
-        "colour-blind",
-        "mono",
-        "ansi-dark",
-        "ansi-light",
-        "atom-one-dark",
-        "atom-one-light",
-        "catppuccin-frappe",
-    ),
-    *("catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula", "flexoki", "gruvbox"),
-    *("monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon", "solarized-dark"),
-    *("solarized-light", "textual-dark", "textual-light", "tokyo-night"),
-)
-"""Textual's and ours: a test holds them against both, so that reading a file loads no Textual."""
-_DEAREST: Final = 1_000_000.0
-_MOST_NODES: Final = 10_000
-_CONTEXT: Final = (
-    *("write", "namespace", *_PROMETHEUS, "acknowledgements-folder", "lease-namespace"),
-    *("shrink-at-once", "reclaim-idle-for", "reclaim-grace", "autoscaler-status", "aws", "outside-pools"),
-)
-
-
 def not_a_namespace(given: Namespaces) -> str:
     """The first of the names that cannot be that of a namespace; "" where all can."""
     return next((name for name in given.names if _NAMESPACE.fullmatch(name) is None), "")
@@ -169,12 +107,20 @@ def not_a_namespace(given: Namespaces) -> str:
 
 def load_settings(path: Path, home: Path | None = None) -> Settings:
     """The settings in that file; none without it. Raises BadInput naming file, line, key and remedy."""
+    text = settings_text(path)
+    if text is None:
+        return Settings()
+    return read_settings(text, str(path), home or Path(os.path.expanduser("~")))
+
+
+def settings_text(path: Path) -> str | None:
+    """What is in the file, None without it. Raises BadInput where it cannot be trusted or read."""
     try:
         with os.fdopen(os.open(path, _READ), "rb") as file:
             _refuse_foreign(path, os.fstat(file.fileno()))
             raw = file.read(_LARGEST_BYTES + 1)
     except FileNotFoundError:
-        return Settings()
+        return None
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise BadInput(
@@ -185,10 +131,9 @@ def load_settings(path: Path, home: Path | None = None) -> Settings:
     if len(raw) > _LARGEST_BYTES:
         raise BadInput(f"{path}: larger than {_LARGEST_BYTES} bytes")
     try:
-        text = raw.decode("utf-8")
+        return raw.decode("utf-8")
     except UnicodeDecodeError:
         raise BadInput(f"{path}: not UTF-8 text") from None
-    return read_settings(text, str(path), home or Path(os.path.expanduser("~")))
 
 
 def _refuse_foreign(path: Path, found: os.stat_result) -> None:
@@ -210,7 +155,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
     except RecursionError:
         raise BadInput(f"{source}: nested too deeply") from None
     reader = _Reader(source, text, home)
-    reader.refuse_unknown(tree, _TOP, "")
+    reader.refuse_unknown(tree, names(TOP), "")
     contexts = reader.table(tree, "context", "")
     keys = reader.table(tree, "keys", "")
     return Settings(
@@ -235,7 +180,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
 def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> ContextSettings:
     section = f'context."{name}"'
     tree = reader.table(contexts, name, "context")
-    reader.refuse_unknown(tree, _CONTEXT, section)
+    reader.refuse_unknown(tree, names(CONTEXT), section)
     return ContextSettings(
         write=reader.switch(tree, "write", section),
         namespaces=reader.namespaces(tree, section),
@@ -251,7 +196,7 @@ def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> Conte
 
 
 def _prices(reader: "_Reader", tree: Mapping[str, Any]) -> Prices:
-    reader.refuse_unknown(tree, _PRICES, "prices")
+    reader.refuse_unknown(tree, names(PRICES), "prices")
     currency = reader.text(tree, "currency", "prices") or Prices().currency
     if not is_currency(currency):
         raise reader.fault("currency", "prices", f"give a sign or a code such as $ or EUR, not {currency!r}")
@@ -268,7 +213,7 @@ def _price(reader: "_Reader", machines: Mapping[str, Any], name: str, billed: fl
         return MachinePrice(hourly=reader.money(machines, name, "prices.machines"), billed_seconds=billed)
     section = f'prices.machines."{name}"'
     tree = machines[name]
-    reader.refuse_unknown(tree, _PRICE, section)
+    reader.refuse_unknown(tree, names(MACHINE), section)
     return MachinePrice(
         hourly=reader.money(tree, "hourly", section),
         spot_hourly=reader.money(tree, "spot", section) if "spot" in tree else None,
@@ -333,8 +278,8 @@ class _Reader:
         value = tree.get(key)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_NODES:
-            what = f"give a whole number of nodes from 1 to {_MOST_NODES:,}, not {value!r}"
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_NODES:
+            what = f"give a whole number of nodes from 1 to {MOST_NODES:,}, not {value!r}"
             raise self.fault(key, section, what)
         return value
 
@@ -356,16 +301,16 @@ class _Reader:
         value = tree.get(key)
         if value is None:
             raise self.fault(key, section, "give the money for an hour")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _DEAREST:
-            what = f"give money an hour from 0 to {_DEAREST:,.0f}, not {value!r}"
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= HIGHEST_PRICE:
+            what = f"give money an hour from 0 to {HIGHEST_PRICE:,.0f}, not {value!r}"
             raise self.fault(key, section, what)
         return float(value)
 
     def billed(self, tree: Mapping[str, Any], section: str, default: float) -> float:
         value = self.text(tree, "billed", section)
-        if value and value not in _BILLED:
+        if value and value not in BILLED:
             raise self.fault("billed", section, f'give "second" or "minute", not {value!r}')
-        return _BILLED[value] if value else default
+        return BILLED[value] if value else default
 
     def path(self, name: str) -> Path:
         return self._home / name[2:] if name.startswith("~/") else Path(name)

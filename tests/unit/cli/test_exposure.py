@@ -11,7 +11,8 @@ from cockpit.attach import AttachOptions
 from cockpit.commands import demo
 from cockpit.commands.exposure import exposed, exposure_notes
 from cockpit.errors import BadInput
-from cockpit.local_state.config import THEMES, Settings, read_settings
+from cockpit.local_state.config import Settings, read_settings
+from cockpit.local_state.setting_list import THEMES
 from cockpit.model.metrics_server import MetricsServer
 
 KUBECONFIG = """

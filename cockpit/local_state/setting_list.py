@@ -1,0 +1,288 @@
+"""Every setting of `config.toml`, once: the reader's known keys, its JSON Schema, the commented file of
+`cockpit config init`, `cockpit config show` and `docs/configuration.md` are made from this list."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+TOP, CONTEXT = "", "context.NAME"
+PRICES, MACHINE = "prices", "prices.machines.NAME"
+AWS, POOL = "context.NAME.aws", "context.NAME.outside-pools.NAME"
+
+
+class Setting(NamedTuple):
+    """One setting. `tables` are those it may stand in, `example` its value as TOML. `schema` is JSON Schema
+    of the value, `unit` "" without one, `default` in words, "" where there is none. A secret is not shown."""
+
+    name: str
+    tables: tuple[str, ...]
+    schema: Mapping[str, Any]
+    example: str
+    about: str
+    default: str = ""
+    unit: str = ""
+    is_secret: bool = False
+
+    @property
+    def type_words(self) -> str:
+        """`text`, `list of texts`, `whole number`, `one of a, b`."""
+        if "enum" in self.schema:
+            return f"one of {', '.join(self.schema['enum'])}"
+        if self.schema.get("type") == "array":
+            return "list of texts"
+        return _TYPES[self.schema["type"]]
+
+
+_TYPES: Final = {
+    "string": "text",
+    "boolean": "true or false",
+    "integer": "whole number",
+    "number": "number",
+    "object": "table",
+}
+THEMES: Final = (
+    *("dark", "light", "colour-blind", "mono", "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light"),
+    *("catppuccin-frappe", "catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula"),
+    *("flexoki", "gruvbox", "monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon"),
+    *("solarized-dark", "solarized-light", "textual-dark", "textual-light", "tokyo-night"),
+)
+"""Textual's and ours: a test holds them against both, so that reading a file loads no Textual."""
+MOST_NODES: Final = 10_000
+HIGHEST_PRICE: Final = 1_000_000.0
+BILLED: Final = {"second": 1.0, "minute": 60.0}
+_BOTH: Final = (TOP, CONTEXT)
+_TEXT: Final[Mapping[str, Any]] = {"type": "string"}
+_SWITCH: Final[Mapping[str, Any]] = {"type": "boolean"}
+_WORDS: Final[Mapping[str, Any]] = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_URL: Final[Mapping[str, Any]] = {"type": "string", "pattern": "^(https?://[^\\s/]|$)"}
+_MONEY: Final[Mapping[str, Any]] = {"type": "number", "minimum": 0, "maximum": HIGHEST_PRICE}
+_BILLED: Final[Mapping[str, Any]] = {"type": "string", "enum": list(BILLED)}
+_TABLE: Final[Mapping[str, Any]] = {"type": "object"}
+_PATH_IN_JSON: Final = "where it is in what read prints: keys and positions with dots"
+
+SETTINGS: Final = (
+    Setting(
+        "write", (CONTEXT,), _SWITCH, "false", "changes are allowed from the start, without :write", "false"
+    ),
+    Setting(
+        "namespace", _BOTH, _TEXT, '"team-a"', 'namespaces that are shown: one, or several as "a,b"', "all"
+    ),
+    Setting(
+        "prometheus-url", _BOTH, _URL, '"http://prometheus.monitoring:9090"',
+        "the Prometheus that has the GPU metrics; a password in it is never shown", "found in the cluster",
+    ),
+    Setting(
+        "prometheus-token-file", _BOTH, _TEXT, '"~/.prometheus.token"',
+        "file with the bearer token for that URL, read for every request",
+    ),
+    Setting("prometheus-username", _BOTH, _TEXT, '"ops"', "user for that URL"),
+    Setting(
+        "prometheus-password-file", _BOTH, _TEXT, '"~/.prometheus.password"',
+        "file with the password of that user, read for every request",
+    ),
+    Setting(
+        "prometheus-ca-file", _BOTH, _TEXT, '"/etc/ssl/prometheus.pem"', "CA certificates for that URL, PEM",
+        "the system's",
+    ),
+    Setting("theme", (TOP,), {"type": "string", "enum": list(THEMES)}, '"nord"', "colours", "dark"),
+    Setting(
+        "template-folders", (TOP,), _WORDS, '["~/jobspecs"]', "folders with job templates of your own", "none"
+    ),
+    Setting("bell", (TOP,), _SWITCH, "true", "ring the terminal's bell at a new problem", "false"),
+    Setting(
+        "acknowledgements-folder", _BOTH, {"type": "string", "pattern": "^(/|~/|$)"}, '"/srv/on-call"',
+        "folder, writable by the group, in which acknowledged problems are shared", "not shared",
+    ),
+    Setting(
+        "lease-namespace", _BOTH, _TEXT, '"gpu-cockpit"',
+        "namespace of the Leases that hold a pool while its size changes", "default",
+    ),
+    Setting(
+        "shrink-at-once", _BOTH, {"type": "integer", "minimum": 1, "maximum": MOST_NODES}, "4",
+        "nodes that one shrink or reclaim may remove without being told a number", "a tenth of the pool",
+        "nodes",
+    ),
+    Setting(
+        "reclaim-idle-for", _BOTH, _TEXT, '"1h"', "how long a job must be idle to be reclaimed, 10m to 3h",
+        "1h", "duration",
+    ),
+    Setting(
+        "reclaim-grace", _BOTH, _TEXT, '"15m"', "time from the mark on a job to its suspension, 0 to 30d",
+        "15m", "duration",
+    ),
+    Setting(
+        "autoscaler-status", _BOTH, _TEXT, '"kube-system/cluster-autoscaler-status"',
+        "namespace/name of the ConfigMap that the cluster autoscaler writes",
+        "kube-system/cluster-autoscaler-status",
+    ),
+    Setting(
+        "audit-keep", (TOP,), _TEXT, '"365d"', "how long full files of the audit log are kept, 1d to 3650d",
+        "365d", "duration",
+    ),
+    Setting("keys", (TOP,), _TABLE, '{kill = "ctrl+k"}', "other keys: action = key", "none"),
+    Setting("prices", (TOP,), _TABLE, '{currency = "$"}', "what machines cost", "none"),
+    Setting("context", (TOP,), _TABLE, '{"prod-eu" = {write = false}}', "settings of one context", "none"),
+    Setting("currency", (PRICES,), _TEXT, '"$"', "sign or code of the currency", "$"),
+    Setting("billed", (PRICES, MACHINE), _BILLED, '"second"', "the unit of time that is billed", "second"),
+    Setting(
+        "machines", (PRICES,), _TABLE, '{"p5.48xlarge" = 98.32}', "money an hour by machine type", "none"
+    ),
+    Setting("hourly", (MACHINE,), _MONEY, "98.32", "price of a machine", "", "money per hour"),
+    Setting("spot", (MACHINE,), _MONEY, "39.33", "price of a spot machine", "unknown", "money per hour"),
+    Setting("aws", (CONTEXT,), _TABLE, '{region = "eu-west-1"}', "where EKS and auto scaling groups are"),
+    Setting("region", (AWS,), _TEXT, '"eu-west-1"', "AWS region", "from the nodes"),
+    Setting("cluster", (AWS,), _TEXT, '"prod"', "name of the EKS cluster", "from the nodes"),
+    Setting("profile", (AWS,), _TEXT, '"ops"', "profile of the AWS configuration", "AWS' own"),
+    Setting(
+        "outside-pools", (CONTEXT,), _TABLE, '{rack-a = {read = ["power", "show", "{pool}"]}}',
+        'pools outside the cluster by name; "*" is every other pool',
+    ),
+    Setting(
+        "profile", (POOL,), {"type": "string", "enum": ["aks", "gke", "vmss"]}, '"aks"',
+        "commands of a cloud that are built in",
+    ),
+    Setting(
+        "values", (POOL,), {"type": "object", "additionalProperties": {"type": "string"}},
+        '{resource-group = "research", cluster = "train"}', "values for {NAME} in the words of commands",
+    ),
+    Setting("read", (POOL,), _WORDS, '["power", "show", "{pool}"]', "command that prints the pool as JSON"),
+    Setting("resize", (POOL,), _WORDS, '["power", "set", "{pool}", "{size}"]', "command that sets the size"),
+    Setting(
+        "limit", (POOL,), _WORDS, '["power", "limit", "{pool}", "{maximum}"]', "command that sets the maximum"
+    ),
+    Setting(
+        "follow", (POOL,), _WORDS, '["power", "show", "{pool}"]', "command that prints progress", "read"
+    ),
+    Setting("desired", (POOL,), _TEXT, '"machines.wanted"', f"size, {_PATH_IN_JSON}"),
+    Setting("minimum", (POOL,), _TEXT, '"machines.min"', "smallest size, likewise"),
+    Setting("maximum", (POOL,), _TEXT, '"machines.max"', "largest size, likewise"),
+    Setting("machine", (POOL,), _TEXT, '"type"', "machine type, likewise"),
+    Setting("status", (POOL,), _TEXT, '"state"', "state of the pool, likewise"),
+    Setting("message", (POOL,), _TEXT, '"error"', "message of a failure, likewise"),
+    Setting("zones", (POOL,), _TEXT, '"zones"', "list of zones, likewise: sizes are then for each zone"),
+    Setting("autoscaled", (POOL,), _TEXT, '"autoscaling"', "whether an autoscaler sets the size, likewise"),
+    Setting("identity", (POOL,), _TEXT, '"id"', "what tells the pool from one of the same name, likewise"),
+    Setting("busy", (POOL,), _WORDS, '["updating"]', "words at status while a change is under way"),
+    Setting("failed", (POOL,), _WORDS, '["error"]', "words at status after a failure"),
+    Setting(
+        "environment", (POOL,), _WORDS, '["POWER_TOKEN_FILE"]',
+        "variables that the command is given in addition to PATH, HOME and the like",
+    ),
+    Setting(
+        "timeout-seconds", (POOL,), {"type": "number", "minimum": 1, "maximum": 600}, "30",
+        "longest time for one command", "60", "seconds",
+    ),
+)  # fmt: skip
+"""In the order in which they are documented."""
+
+
+def names(table: str) -> tuple[str, ...]:
+    """The settings that may stand in a table."""
+    return tuple(setting.name for setting in of_table(table))
+
+
+def of_table(table: str) -> Iterator[Setting]:
+    """The same as settings."""
+    return (setting for setting in SETTINGS if table in setting.tables)
+
+
+def setting_of(table: str, name: str) -> Setting | None:
+    """The setting of that name in that table, None where there is none."""
+    return next((setting for setting in of_table(table) if setting.name == name), None)
+
+
+# ---- JSON Schema
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of the file, for editors: strict, as the reader is."""
+    machine = {"oneOf": [dict(_MONEY), _table_schema(MACHINE)]}
+    pool = _table_schema(POOL)
+    context = _table_schema(CONTEXT, {"aws": _table_schema(AWS), "outside-pools": _map_of(pool)})
+    prices = _table_schema(PRICES, {"machines": _map_of(machine)})
+    inner = {"keys": _map_of({"type": "string"}), "prices": prices, "context": _map_of(context)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "config.toml of gpu-cockpit",
+        **_table_schema(TOP, inner),
+    }
+
+
+def _map_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": values}
+
+
+def _table_schema(table: str, inner: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    properties = {
+        setting.name: {
+            **setting.schema,
+            **(inner or {}).get(setting.name, {}),
+            "description": described(setting),
+        }
+        for setting in of_table(table)
+    }
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+def described(setting: Setting) -> str:
+    """`nodes that one shrink may remove (nodes; default: a tenth of the pool)`."""
+    extra = [setting.unit, f"default: {setting.default}" if setting.default else ""]
+    told = "; ".join(item for item in extra if item)
+    return f"{setting.about} ({told})" if told else setting.about
+
+
+# ---- the file and the page
+
+
+def commented_file() -> str:
+    """A `config.toml` in which every setting is a comment with what it does and an example."""
+    lines = [
+        "# Configuration of gpu-cockpit. Every setting is optional: take away the # of those you need.",
+        "",
+    ]
+    for setting in of_table(TOP):
+        if setting.name not in ("keys", "prices", "context"):
+            lines += _commented(setting)
+    lines += ["", "# [keys]", "# # other keys: action = key", '# kill = "ctrl+k"']
+    lines += ["", "# [prices]"]
+    for setting in of_table(PRICES):
+        lines += _commented(setting)
+    lines += ["", '# [context."prod-eu"]']
+    for setting in of_table(CONTEXT):
+        lines += _commented(setting)
+    return "\n".join(lines) + "\n"
+
+
+def _commented(setting: Setting) -> Iterable[str]:
+    return (f"# # {described(setting)}", f"# {setting.name} = {setting.example}")
+
+
+_HEADINGS: Final = {
+    TOP: "For every context, at the top of the file",
+    CONTEXT: 'For one context: `[context."NAME"]`',
+    PRICES: "Prices: `[prices]`",
+    MACHINE: 'Price of a machine type: `[prices.machines."TYPE"]`, or a number in `[prices.machines]`',
+    AWS: 'AWS: `[context."NAME".aws]`',
+    POOL: 'Pools outside the cluster: `[context."NAME".outside-pools.POOL]`',
+}
+
+
+def page() -> str:
+    """`docs/configuration.md`: a table for each table of the file."""
+    lines = [
+        "# Configuration",
+        "",
+        "`~/.config/gpu-cockpit/config.toml`, in TOML; every setting is optional. `cockpit config init`",
+        "writes the file with all settings as comments, `cockpit config validate` checks it, and",
+        "`cockpit config show` prints each value and where it comes from. The command line overrides the",
+        "environment, which overrides the context, which overrides the top of the file.",
+        "[config.schema.json](config.schema.json) is for editors; `cockpit config schema` prints it.",
+    ]
+    for table, heading in _HEADINGS.items():
+        lines += ["", f"## {heading}", "", "| setting | type | unit | default | example | what it does |"]
+        lines.append("| --- | --- | --- | --- | --- | --- |")
+        lines += [
+            f"| `{setting.name}` | {setting.type_words} | {setting.unit} | {setting.default} |"
+            f" `{setting.example}` | {setting.about} |"
+            for setting in of_table(table)
+        ]
+    return "\n".join(lines) + "\n"
