@@ -55,9 +55,10 @@ def _program() -> str:
     return "kubectl cockpit" if os.path.basename(sys.argv[0]) == "kubectl-cockpit" else "cockpit"
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole grammar; each command names its function as `module:function` in `command`."""
-    shared = without_help(_globals())
+def build_parser(*, is_whole: bool = False) -> argparse.ArgumentParser:
+    """The whole grammar; each command names its function as `module:function` in `command`. `is_whole`: each
+    command lists the options for the cluster too, as completion needs it."""
+    shared = _globals() if is_whole else without_help(_globals())
     parser = Parser(
         prog=_program(),
         description="A terminal cockpit for GPU clusters on Kubernetes;"
@@ -84,6 +85,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_timeout(doctor)
     _config(nouns, shared)
     _demo(nouns, shared)
+    _shell(nouns)
     return parser
 
 
@@ -151,6 +153,26 @@ def _triage(nouns: Any, shared: argparse.ArgumentParser) -> None:
     )
     add_output(parser)
     add_timeout(parser)
+
+
+def _shell(nouns: Any) -> None:
+    what = "print a script that completes commands and names"
+    parser = nouns.add_parser("completion", help=what, description=what, epilog=_COMPLETION)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh, fish")
+    parser.set_defaults(command="completion:run", whole_parser=lambda: build_parser(is_whole=True))
+    what = "print the manual page: cockpit man | man -l -"
+    nouns.add_parser("man", help=what, description=what).set_defaults(command="man:run", grammar=build_parser)
+    names = nouns.add_parser("complete-names")  # without help it is in no list: the scripts call it
+    names.add_argument("kind", metavar="KIND")
+    names.add_argument("line", metavar="LINE", nargs="?", default="")
+    names.set_defaults(command="complete_names:run")
+
+
+_COMPLETION = """to use it:
+  bash: source <(cockpit completion bash)       in ~/.bashrc
+  zsh:  cockpit completion zsh > "${fpath[1]}/_cockpit"
+  fish: cockpit completion fish > ~/.config/fish/completions/cockpit.fish"""
 
 
 def _config(nouns: Any, shared: argparse.ArgumentParser) -> None:

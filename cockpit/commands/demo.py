@@ -224,11 +224,10 @@ def _overview(options: argparse.Namespace, chosen: AttachOptions, said: str) -> 
 
 
 def _screens(chosen: AttachOptions, settings: Settings, said: str, *, has_tour: bool = False) -> int:
-    from cockpit.app import AppOptions
-    from cockpit.app import run as run_app
+    from cockpit import app
 
-    return run_app(
-        AppOptions(
+    return app.run(
+        app.AppOptions(
             attach_to=chosen,
             settings=settings,
             state_folder=state_folder(os.environ),

@@ -110,9 +110,9 @@ SETTINGS: Final = (
         "15m", "duration",
     ),
     Setting(
-        "autoscaler-status", _BOTH, _TEXT, '"kube-system/cluster-autoscaler-status"',
-        "namespace/name of the ConfigMap that the cluster autoscaler writes",
-        "kube-system/cluster-autoscaler-status",
+        "autoscaler-status", _BOTH, _TEXT, '"scaling/status"',
+        "namespace/name of the ConfigMap in which the autoscaler writes its status",
+        "that of a usual installation",
     ),
     Setting(
         "audit-keep", (TOP,), _TEXT, '"365d"', "how long full files of the audit log are kept, 1d to 3650d",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cockpit import cli
+from cockpit.commands.names_of import names_of
 from tests.published import checked
 from tests.tui.embedded import embedded
 
@@ -60,3 +61,12 @@ def test_why_and_the_page_of_a_pool_are_as_published(said: Any) -> None:
         checked(json.loads(said("why", f"job/{job['namespace']}/{job['name']}", "-o", "json")))
     for pool in json.loads(said("get", "pools", "-o", "json"))["items"]:
         checked(json.loads(said("pool", "show", pool["name"], "-o", "json")))
+
+
+def test_names_for_the_shell_are_those_of_the_lists(said: Any, kubeconfig: Path) -> None:
+    chosen = {"kubeconfig": str(kubeconfig)}
+    nodes = {item["name"] for item in json.loads(said("get", "nodes", "-o", "json"))["items"]}
+    assert set(names_of("nodes", chosen)) & nodes
+    subjects = set(names_of("subjects", chosen))
+    assert {name.partition("/")[0] for name in subjects} == {"job", "node", "pool", "queue"}
+    assert set(names_of("namespaces", chosen)) >= {"default"}

@@ -1,0 +1,96 @@
+"""`cockpit completion bash|zsh|fish`: a script for the shell, by shtab; names come from `complete_names`."""
+
+import argparse
+from collections.abc import Iterator
+from typing import Any, Final
+
+import shtab
+
+from cockpit.commands.output import put
+
+SHELLS: Final = ("bash", "zsh", "fish")
+_NOUNS: Final = {"job": "jobs", "node": "nodes", "pool": "pools", "queue": "queues"}
+_OPTIONS: Final = {
+    "--context": "contexts",
+    "--contexts": "contexts",
+    "--namespace": "namespaces",
+    "--explain": "causes",
+    "--queue": "queues",
+}
+_METAVARS: Final = {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the script of one shell."""
+    put(script(options.whole_parser(), options.shell).splitlines())
+    return 0
+
+
+def script(parser: argparse.ArgumentParser, shell: str) -> str:
+    """The completion script of that shell for this grammar."""
+    for path, action in actions_of(parser):
+        if (found := _completed(path, action)) is not None:
+            action.complete = found  # type: ignore[attr-defined] # what shtab reads
+    text: str = shtab.complete(parser, shell, preamble=_PREAMBLES.get(shell, ""))
+    return text
+
+
+def actions_of(
+    parser: argparse.ArgumentParser, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], argparse.Action]]:
+    """Every option and positional, with the words of its command."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from actions_of(below, (*path, name))
+        else:
+            yield path, action
+
+
+def _completed(path: tuple[str, ...], action: argparse.Action) -> Any:
+    """What completes the value of an option or positional, None where nothing does."""
+    for option in action.option_strings:
+        if option in _OPTIONS:
+            return _names(_OPTIONS[option])
+    if action.metavar in _METAVARS:
+        return _METAVARS[str(action.metavar)]
+    if action.option_strings:
+        return None
+    if action.metavar == "TEMPLATE" or path[:1] == ("template",):
+        return _names("templates") if action.dest in ("template", "name") and path[-1] != "new" else None
+    if path == ("why",):
+        return _names("subjects")
+    return _names(_NOUNS[path[0]]) if path and path[0] in _NOUNS and action.dest != "template" else None
+
+
+def _names(kind: str) -> dict[str, str]:
+    return {
+        "bash": f"_cockpit_names_{kind}",
+        "zsh": f"_cockpit_names_{kind}",
+        "fish": f"(cockpit complete-names {kind} -- (commandline -c) 2>/dev/null)",
+    }
+
+
+_KINDS: Final = (*_NOUNS.values(), "contexts", "namespaces", "templates", "causes", "subjects")
+# Names hold no character that a shell expands: complete_names prints no other. ARNs of EKS have colons.
+_BASH: Final = """
+COMP_WORDBREAKS=${COMP_WORDBREAKS//:}
+_cockpit_names() {
+  local name
+  while IFS= read -r name; do
+    [[ $name == "$2"* ]] && printf '%s\\n' "$name"
+  done < <(cockpit complete-names "$1" -- "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+}
+"""
+_ZSH: Final = """
+_cockpit_names() {
+  local -a names
+  names=(${(f)"$(cockpit complete-names $1 -- "$LBUFFER" 2>/dev/null)"})
+  compadd -- $names
+}
+"""
+_PREAMBLES: Final = {
+    "bash": _BASH
+    + "".join(f'_cockpit_names_{kind}() {{ _cockpit_names {kind} "$1"; }}\n' for kind in _KINDS),
+    "zsh": _ZSH + "".join(f"_cockpit_names_{kind}() {{ _cockpit_names {kind} }}\n" for kind in _KINDS),
+}
