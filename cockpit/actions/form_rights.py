@@ -28,6 +28,7 @@ _PLAIN_KINDS = (
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"),
     ("kubeflow.org/v1", "PyTorchJob"),
     ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
+    ("ray.io/v1", "RayJob"),
 )
 
 

@@ -71,6 +71,8 @@ def _rule(document: Document, one: Any, path: Path, parameters: Mapping[str, Par
         if not isinstance(marker, dict) or set(marker) not in ({"$product"}, {"$param"}):
             raise document.fault((*path, "expect", group), "this must be a $product or an integer $param")
         check_markers(document, {"$text": marker}, (*path, "expect", group), parameters)
+        if "$param" in marker and parameters[marker["$param"]].type != "integer":
+            raise document.fault((*path, "expect", group), "only an integer can be compared")
     return LintRule(reads=reads, pattern=one["pattern"], expect=tuple(expect.items()))
 
 

@@ -148,7 +148,7 @@ def _check_choice(document: Document, name: Any, made: Any, path: Path, paramete
 
 def _check_text(document: Document, argument: Any, path: Path, parameters: Parameters) -> None:
     if not isinstance(argument, dict) or set(argument) not in ({"$product"}, {"$param"}):
-        raise document.fault(path, "this must be a $product or an integer $param")
+        raise document.fault(path, "this must be a $product, an integer $param or a command")
     check_markers(document, argument, path, parameters)
-    if "$param" in argument and parameters[argument["$param"]].type != "integer":
-        raise document.fault(path, "only an integer needs to be turned into text")
+    if "$param" in argument and parameters[argument["$param"]].type not in ("integer", "command"):
+        raise document.fault(path, "only an integer or a command needs to be turned into text")

@@ -4,7 +4,8 @@
 | --- | --- |
 | `{$param: name}` | the value, in its own type; the entry that holds it vanishes when it was left empty |
 | `{$product: [a, b, 2]}` | the product of integer parameters and whole numbers |
-| `{$text: MARKER}` | the number of a `$product` or an integer `$param` as text, for an argument |
+| `{$text: MARKER}` | the number of a `$product` or an integer `$param` as text, for an argument; |
+| | a command as one line, its words quoted for a shell |
 | `{$given: name}`, `{$given: [a, b]}` | true when (one of) the parameter was filled in, else false |
 | `{$splice: name}` | inside a list: the words of a command, one item each |
 | `{$when: name, $then: A, $else: B}` | A when the parameter was filled in (a switch: is on), else B or |
@@ -34,6 +35,7 @@ The check of a template is `cockpit.jobs.marker_check`.
 """
 
 import math
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -182,7 +184,7 @@ def _value(marker: str, tree: Mapping[str, Any], values: Values) -> Any:
     if inner is None or isinstance(inner, _Dropped):
         return _DROPPED
     if marker == "$text":
-        return str(inner)
+        return shlex.join(inner) if isinstance(inner, list) else str(inner)
     return list(inner) if isinstance(inner, tuple) else inner
 
 

@@ -21,6 +21,7 @@ def test_templates_can_be_listed_and_shown(capsys: Capture) -> None:
             "mpijob-elastic",
             "pod",
             "pytorchjob",
+            "rayjob",
             "smoke-test",
             "trainjob",
             "volcano",
@@ -37,7 +38,7 @@ def test_templates_can_be_listed_and_shown(capsys: Capture) -> None:
 
 
 def test_lint(capsys: Capture, home: Path) -> None:
-    assert run(capsys, "template", "lint")[:2] == (0, "11 templates OK\n")
+    assert run(capsys, "template", "lint")[:2] == (0, "12 templates OK\n")
     broken = home / "broken.yaml"
     broken.write_text("template: {name: x, title: X}\nparameters: []\nmanifest: {kind: Pod}\n")
     own = str(home / "own")

@@ -82,6 +82,7 @@ def test_the_set_is_whole_and_without_a_remark() -> None:
         "MPIJob",
         "PyTorchJob",
         "LeaderWorkerSet",
+        "RayJob",
         "Job",
         "JobSet",
         "TrainJob",

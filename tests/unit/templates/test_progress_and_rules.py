@@ -89,6 +89,7 @@ def test_rules_speak_when_they_should() -> None:
         ("- {reads: command, pattern: 'x', expect: {a: {$param: gpus}}}", "has no group of this name"),
         ("- {reads: command, pattern: '(?P<a>x)', expect: {a: {$param: queue}}}", "only an integer"),
         ("- {reads: command, pattern: '(?P<a>x)', expect: {a: 3}}", "a $product or an integer $param"),
+        ("- {reads: command, pattern: '(?P<a>x)', expect: {a: {$param: command}}}", "only an integer can be"),
         ("- {warn: w, matches: {queue: '['}}", "not a regular expression"),
         ("- {warn: w, given: queue}", "a list of parameters"),
     ],

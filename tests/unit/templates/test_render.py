@@ -1,5 +1,6 @@
 """Values set into the parsed tree: typed, bounded, never text that could break out."""
 
+import shlex
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -41,6 +42,13 @@ def test_what_was_left_empty_is_no_field_of_the_manifest(template: Template) -> 
 
     meant = {"emptyDir", "metadata", "ssh", "svc"}  # written so in a template, or a mapping of plain fields
     assert set(empty(render(template, sample_values(template)))) <= meant
+
+
+def test_the_entrypoint_of_ray_is_one_line_whose_words_no_shell_takes_apart() -> None:
+    command = "python train.py --name 'a b; id' --lr 0.1"
+    tree = render(load_library().templates["rayjob"], {"name": "r", "image": "i:1", "command": command})
+    assert shlex.split(tree["spec"]["entrypoint"]) == shlex.split(command)
+    assert "'a b; id'" in tree["spec"]["entrypoint"]
 
 
 def test_rendering_leaves_the_template_alone() -> None:

@@ -95,7 +95,7 @@ def test_reads_parameters_in_order() -> None:
         ),
         (
             text(manifest="manifest: {apiVersion: v1, kind: Pod, a: {$text: {$param: name}}}\n"),
-            "only an integer needs to be turned into text",
+            "only an integer or a command needs to be turned into text",
         ),
         (text(more="progress: [{name: s, pattern: '('}]\n"), "progress[0].pattern: not a regular expression"),
         (text(more="progress: [{name: s, pattern: 'x'}]\n"), "progress[0].pattern: give a named group"),
