@@ -24,7 +24,7 @@ from cockpit.cli_parts import (
     add_timeout,
     without_help,
 )
-from cockpit.cli_values import PROMETHEUS, seconds, speed, warm, whole
+from cockpit.cli_values import FINDINGS_OUT, PROMETHEUS, seconds, speed, warm, whole
 from cockpit.cli_verbs import add_nouns_with_verbs
 from cockpit.errors import CockpitError
 from cockpit.last_resort import note_what_escapes, unexpected, was_interrupted
@@ -151,6 +151,11 @@ def _triage(nouns: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--each", action="store_true", help="a row for each object, also where many are alike"
     )
+    sent = parser.add_argument_group("for others, with --watch (else as configured)")
+    for name, metavar, what in FINDINGS_OUT:
+        sent.add_argument(f"--{name}", default="", metavar=metavar, help=what)
+    more = "header of each request, 'NAME: VALUE' or @FILE; repeatable"
+    sent.add_argument("--header", action="append", default=[], metavar="HEADER", help=more)
     add_output(parser)
     add_timeout(parser)
 

@@ -14,6 +14,15 @@ PROMETHEUS = (
 )
 """Options of where metrics are, `--prometheus-...`: name, what stands for the value, help."""
 
+FINDINGS_OUT = (
+    ("to-alertmanager", "URL", "post new, acknowledged and resolved findings to an Alertmanager; or @FILE"),
+    ("to-slack", "URL", "post them to a Slack-compatible webhook; a URL shows in ps, @FILE does not"),
+    ("to-command", "WORDS", "run a program with each change as JSON on its standard input"),
+    ("metrics-file", "FILE", "write OpenMetrics of the findings to this file"),
+    ("metrics-listen", "PORT", "serve OpenMetrics at this port of loopback, or HOST:PORT"),
+)
+"""Options of `triage --watch`: name, what stands for the value, help."""
+
 
 def seconds(text: str) -> float:
     """Above 0, at most an hour."""

@@ -19,6 +19,7 @@ from cockpit.local_state.paths import config_folder, make_private_folder
 from cockpit.local_state.save import open_new
 from cockpit.local_state.setting_list import (
     CONTEXT,
+    FINDINGS,
     PRICES,
     TOP,
     Setting,
@@ -138,8 +139,8 @@ def in_force(levels: tuple[_Level, ...]) -> Iterator[dict[str, Any]]:
             yield _item(setting.name, setting, found)
             continue
         for name, value in _leaves(found[1], setting.name):
-            table = PRICES if setting.name == "prices" else TOP
-            inner = setting_of(table, name.rpartition(".")[2]) or setting
+            table = {"prices": PRICES, "findings": FINDINGS}.get(setting.name, TOP)
+            inner = setting_of(table, name.split(".")[1]) or setting
             yield _item(name, inner, (found[0], value))
     for name in _SECRETS:
         if name in metrics:

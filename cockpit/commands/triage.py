@@ -10,6 +10,7 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import Live, attached
 from cockpit.commands.document import document_lines, of_clusters, round_lines
 from cockpit.commands.each_cluster import ClusterAnswer, Noted, ask_each, noted, unanswered
+from cockpit.commands.findings_out import FindingsOut, targets
 from cockpit.commands.get import NEEDS, telemetry
 from cockpit.commands.left_over import read_left_over
 from cockpit.commands.output import grid, note, put
@@ -100,11 +101,14 @@ async def watch(
     """Rounds of one attachment: with --watch one that says what the last one said is not printed."""
     told: tuple[str, ...] = ()
     printed: list[tuple[str, str]] | None = None
-    async with attached(chosen, clock) as live:
+    to_others = FindingsOut(targets(options, settings_in_force()), sleep)
+    async with attached(chosen, clock) as live, to_others as out:
         while True:
             notes = await live.settle(NEEDED, options.timeout, with_gpus=True, tells_rest=True)
             now_seconds = clock.cluster_now()
             found = await _found(live, now_seconds)
+            if options.watch:
+                await out.look(live.attachment, found, now_seconds)
             if options.each:
                 found = tuple(each for row in found for each in row.alike or (row,))
             news = [(item.key, item.sentence) for item in found]

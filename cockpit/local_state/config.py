@@ -21,6 +21,7 @@ from cockpit.local_state.cloud_settings import read_outside
 from cockpit.local_state.setting_list import (
     BILLED,
     CONTEXT,
+    FINDINGS,
     HIGHEST_PRICE,
     MACHINE,
     MOST_NODES,
@@ -62,6 +63,21 @@ class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
     outside: Outside = NOTHING_OUTSIDE  # how pools outside the cluster are read and changed
 
 
+class FindingTargets(msgspec.Struct, frozen=True, kw_only=True):
+    """Where `cockpit triage --watch` sends findings. A URL or a header's value may be `@FILE`; secrets stay
+    out of `repr`."""
+
+    alertmanager: str = ""
+    slack: str = ""
+    command: tuple[str, ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    metrics_file: str = ""
+    metrics_listen: str = ""  # PORT, or HOST:PORT
+
+    def __repr__(self) -> str:
+        return "FindingTargets(...)"
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The whole configuration. Empty values mean: not set."""
 
@@ -79,6 +95,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     audit_keep_seconds: float | None = None  # how old the newest line of a full audit file may be
     keys: tuple[tuple[str, str], ...] = ()  # action, key
     prices: Prices = Prices()
+    findings: FindingTargets = FindingTargets()
     contexts: tuple[tuple[str, ContextSettings], ...] = ()
 
     def of_context(self, context: str) -> ContextSettings:
@@ -173,6 +190,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         audit_keep_seconds=reader.span(tree, "audit-keep", "", _AUDIT_KEEP),
         keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
         prices=_prices(reader, reader.table(tree, "prices", "")),
+        findings=_findings(reader, reader.table(tree, "findings", "")),
         contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),
     )
 
@@ -205,6 +223,25 @@ def _prices(reader: "_Reader", tree: Mapping[str, Any]) -> Prices:
     return Prices(
         currency=currency,
         machines=tuple((name, _price(reader, machines, name, billed)) for name in machines),
+    )
+
+
+def _findings(reader: "_Reader", tree: Mapping[str, Any]) -> FindingTargets:
+    section = "findings"
+    reader.refuse_unknown(tree, names(FINDINGS), section)
+    headers = reader.table(tree, "headers", section)
+    for name, value in headers.items():
+        if not isinstance(value, str) or any(ord(item) < 0x20 for item in value):
+            raise reader.fault(name, f"{section}.headers", "give one line of text")
+    if isinstance(tree.get("command"), str):
+        raise reader.fault("command", section, "give a list of words: it is run without a shell")
+    return FindingTargets(
+        alertmanager=reader.address(tree, "alertmanager"),
+        slack=reader.address(tree, "slack"),
+        command=reader.texts(tree, "command", section),
+        headers=tuple(headers.items()),
+        metrics_file=reader.text(tree, "metrics-file", section),
+        metrics_listen=reader.text(tree, "metrics-listen", section),
     )
 
 
@@ -323,10 +360,18 @@ class _Reader:
             raise self.fault("acknowledgements-folder", section, what)
         return found if value else None
 
-    def texts(self, tree: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    def address(self, tree: Mapping[str, Any], key: str) -> str:
+        """A URL, which may be secret: no sentence shows it; or `@FILE`."""
+        value = tree.get(key, "")
+        is_text = isinstance(value, str) and not any(ord(item) < 0x20 for item in value)
+        if not is_text or (value and not re.match(r"@.|https?://[^\s/]", value)):
+            raise self.fault(key, "findings", "give a URL with http:// or https://, or @FILE with one")
+        return str(value)
+
+    def texts(self, tree: Mapping[str, Any], key: str, section: str = "") -> tuple[str, ...]:
         value = tree.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-            raise self.fault(key, "", "give a list of strings")
+            raise self.fault(key, section, "give a list of strings")
         return tuple(value)
 
     def namespaces(self, tree: Mapping[str, Any], section: str, key: str = "namespace") -> Namespaces:

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 TOP, CONTEXT = "", "context.NAME"
 PRICES, MACHINE = "prices", "prices.machines.NAME"
+FINDINGS = "findings"
 AWS, POOL = "context.NAME.aws", "context.NAME.outside-pools.NAME"
 
 
@@ -120,7 +121,32 @@ SETTINGS: Final = (
     ),
     Setting("keys", (TOP,), _TABLE, '{kill = "ctrl+k"}', "other keys: action = key", "none"),
     Setting("prices", (TOP,), _TABLE, '{currency = "$"}', "what machines cost", "none"),
+    Setting("findings", (TOP,), _TABLE, '{slack = "@~/.slack"}', "where findings are sent", "nowhere"),
     Setting("context", (TOP,), _TABLE, '{"prod-eu" = {write = false}}', "settings of one context", "none"),
+    Setting(
+        "alertmanager", (FINDINGS,), _TEXT, '"http://alertmanager.monitoring:9093"',
+        "URL of an Alertmanager, or @FILE with it", is_secret=True,
+    ),
+    Setting(
+        "slack", (FINDINGS,), _TEXT, '"@~/.slack-url"', "URL of a Slack-compatible webhook, or @FILE with it",
+        is_secret=True,
+    ),
+    Setting(
+        "command", (FINDINGS,), _WORDS, '["notify-me", "--gpu"]',
+        "program that is given each change as JSON on its standard input",
+    ),
+    Setting(
+        "headers", (FINDINGS,), {"type": "object", "additionalProperties": {"type": "string"}},
+        '{Authorization = "@~/.alert-token"}', "headers of each request, or @FILE with the value",
+        is_secret=True,
+    ),
+    Setting(
+        "metrics-file", (FINDINGS,), _TEXT, '"/var/lib/node_exporter/gpu-cockpit.prom"',
+        "file of OpenMetrics that is replaced at each look",
+    ),
+    Setting(
+        "metrics-listen", (FINDINGS,), _TEXT, '"9411"', "PORT of loopback, or HOST:PORT, that serves /metrics"
+    ),
     Setting("currency", (PRICES,), _TEXT, '"$"', "sign or code of the currency", "$"),
     Setting("billed", (PRICES, MACHINE), _BILLED, '"second"', "the unit of time that is billed", "second"),
     Setting(
@@ -200,6 +226,7 @@ def json_schema() -> dict[str, Any]:
     context = _table_schema(CONTEXT, {"aws": _table_schema(AWS), "outside-pools": _map_of(pool)})
     prices = _table_schema(PRICES, {"machines": _map_of(machine)})
     inner = {"keys": _map_of({"type": "string"}), "prices": prices, "context": _map_of(context)}
+    inner["findings"] = _table_schema(FINDINGS)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "config.toml of gpu-cockpit",
@@ -240,11 +267,14 @@ def commented_file() -> str:
         "",
     ]
     for setting in of_table(TOP):
-        if setting.name not in ("keys", "prices", "context"):
+        if setting.name not in ("keys", "prices", "findings", "context"):
             lines += _commented(setting)
     lines += ["", "# [keys]", "# # other keys: action = key", '# kill = "ctrl+k"']
     lines += ["", "# [prices]"]
     for setting in of_table(PRICES):
+        lines += _commented(setting)
+    lines += ["", "# [findings]"]
+    for setting in of_table(FINDINGS):
         lines += _commented(setting)
     lines += ["", '# [context."prod-eu"]']
     for setting in of_table(CONTEXT):
@@ -261,6 +291,7 @@ _HEADINGS: Final = {
     CONTEXT: 'For one context: `[context."NAME"]`',
     PRICES: "Prices: `[prices]`",
     MACHINE: 'Price of a machine type: `[prices.machines."TYPE"]`, or a number in `[prices.machines]`',
+    FINDINGS: "Findings for others, of `cockpit triage --watch`: `[findings]`",
     AWS: 'AWS: `[context."NAME".aws]`',
     POOL: 'Pools outside the cluster: `[context."NAME".outside-pools.POOL]`',
 }

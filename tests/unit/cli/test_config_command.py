@@ -14,6 +14,7 @@ from cockpit.local_state.config import Settings, load_settings, read_settings
 from cockpit.local_state.setting_list import (
     AWS,
     CONTEXT,
+    FINDINGS,
     MACHINE,
     POOL,
     PRICES,
@@ -33,6 +34,7 @@ from tests.unit.local_state.test_config import WHOLE
 HOMES = {
     TOP: "{line}",
     CONTEXT: '[context."c"]\n{line}',
+    FINDINGS: "[findings]\n{line}",
     PRICES: "[prices]\n{line}",
     MACHINE: '[prices.machines."m"]\nhourly = 1\n{line}',
     AWS: '[context."c".aws]\n{line}',
@@ -117,8 +119,8 @@ def test_each_setting_of_the_written_file_works_without_its_mark() -> None:
         elif found := re.match(r"# ([a-z-]+) = ", line):
             names.add(found[1])
             read_settings(f"{section}\n{line.removeprefix('# ')}\n", "c.toml", Path("/home/ann"))
-    wanted = {setting.name for table in (TOP, CONTEXT, PRICES) for setting in of_table(table)}
-    assert wanted - names == {"keys", "prices", "context"} and "kill" in names
+    wanted = {setting.name for table in (TOP, CONTEXT, FINDINGS, PRICES) for setting in of_table(table)}
+    assert wanted - names == {"keys", "prices", "findings", "context"} and "kill" in names
 
 
 # ---- validate
@@ -194,6 +196,7 @@ def test_no_secret_is_shown(home: Path, capsys: Capture, monkeypatch: pytest.Mon
     config_file(home).write_text(
         'prometheus-url = "http://ann:hunter2@a:1"\n[context.c.outside-pools.p]\nprofile = "aks"\n'
         'values = {resource-group = "g", cluster = "t", api-token = "hunter22"}\n'
+        '[findings]\nslack = "https://hooks.example/hunter4"\nheaders = {X-Team = "hunter5"}\n'
     )
     monkeypatch.setenv("COCKPIT_PROMETHEUS_PASSWORD", "hunter3")
     for output in ("table", "json", "yaml", "csv"):

@@ -1,0 +1,1 @@
+"""Findings that leave the cockpit: to a webhook, to a command, as metrics."""
