@@ -20,8 +20,8 @@ from typing import Final
 
 from cockpit.local_state.paths import state_folder, write_private
 
-DEADLINE_SECONDS: Final = 0.3
-"""From the start of the process to its end."""
+DEADLINE_SECONDS: Final = 0.25
+"""From the start of the process to its answer: 50 ms are left for its end."""
 FRESH_SECONDS: Final = 30.0
 """So old kept names may be that are printed without looking."""
 STALE_SECONDS: Final = 3_600.0
