@@ -12,6 +12,7 @@ from cockpit.catalogue import by_cause
 from cockpit.clock import SystemClock
 from cockpit.commands.attached import attached
 from cockpit.commands.get import LISTS, NEEDS
+from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.jobs.template import load_library
 from cockpit.kube.kubeconfig import choose, context_names
@@ -32,7 +33,7 @@ def names_of(kind: str, chosen: Mapping[str, str]) -> Iterable[str]:
     found = choose(chosen.get("kubeconfig"), chosen.get("context"), in_cluster=False)
     if found is None or {"exec", "auth-provider"} & found.user.keys():
         return ()
-    return asyncio.run(_of_cluster(kind, argparse.Namespace(**chosen)))
+    return asyncio.run(within(_TIMEOUT_SECONDS, _of_cluster(kind, argparse.Namespace(**chosen))))
 
 
 async def _of_cluster(kind: str, options: argparse.Namespace) -> list[str]:

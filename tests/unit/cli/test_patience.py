@@ -66,4 +66,6 @@ def test_every_command_that_asks_a_cluster_is_within_its_timeout() -> None:
     assert found.pop("why.py") == "_run"  # bounded by `limited` itself: a hop less on its way
     assert "async with limited(options.timeout)" in (folder / "why.py").read_text(encoding="utf-8")
     assert found.pop("screens.py") == "ask_first"  # a person logs in before the screens open
-    assert len(found) > 12 and set(found.values()) == {"within"}
+    assert len(found) > 12 and set(found.values()) == {"within", "ask_each"}
+    each = (folder / "each_cluster.py").read_text(encoding="utf-8")
+    assert "async with limited(timeout_seconds)" in each  # of `ask_each`: each cluster has the time
