@@ -14,7 +14,7 @@ UV := $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo demo-real test test-real test-all bench screenshots lint collected-unit collected-rest format lock proto \
-	schemas bed train-env release clean
+	schemas docs bed train-env release clean
 
 help:
 	@echo "make demo         an embedded cluster and the cockpit on it"
@@ -29,6 +29,7 @@ help:
 	@echo "make train-env    torch and Horovod for jobs that really train (5 GB, once)"
 	@echo "make release      build both distributions twice, compare, check in empty environments; into dist/"
 	@echo "make lock         resolve the locked dependencies anew"
+	@echo "make docs         write the pages made from the program, and the site, into build/site"
 	@echo "make schemas      write the schemas of JSON output and the page of settings"
 
 # uv installs what is locked in 2 seconds where pip takes 30; it asks the index that pip is set up for. Where uv
@@ -123,6 +124,10 @@ lock: $(STAMP)
 schemas: $(STAMP)
 	mkdir -p docs/schema
 	$(BIN)/python -m cockpit.commands.json_schema docs
+
+docs: $(STAMP) schemas
+	$(BIN)/python -m tests.docs
+	$(BIN)/mkdocs build --strict --quiet
 
 proto: $(STAMP)
 	$(BIN)/python cockpit/kube/proto/generate.py

@@ -4,11 +4,12 @@ from typing import Any
 
 from cockpit.catalogue import CatalogueRow, Permanence
 
-_LASTS = {
+LASTS = {
     Permanence.NEVER: "never passes as the job is written",
     Permanence.ACTS: "passes when it is acted upon",
     Permanence.PASSES: "passes by itself",
 }
+"""What `permanence` means, behind a name of the cause."""
 _NAME_CELLS = 14
 
 
@@ -18,7 +19,7 @@ def cause_lines(row: CatalogueRow) -> list[str]:
         ("cause", str(row.cause)),
         ("means", row.meaning),
         ("gate", str(row.gate)),
-        ("permanence", _LASTS[row.permanence]),
+        ("permanence", LASTS[row.permanence]),
         ("what helps", f"{row.remedy} ({row.mender})"),
         ("yields to", ", ".join(_yields_to(row)) or "none"),
         ("root", ", else ".join(_roots(row)) or "the subject itself"),

@@ -1,0 +1,6 @@
+"""`python -m tests.docs`: write the pages that are made from the program."""
+
+from tests.docs.generated import DOCS, pages
+
+for name, text in pages().items():
+    (DOCS / name).write_text(text, encoding="utf-8")

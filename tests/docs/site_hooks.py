@@ -1,0 +1,44 @@
+"""Hooks of MkDocs: what pages link to outside `docs/` becomes part of the site, at its path here."""
+
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+
+LINK = re.compile(r"\]\(([^)\s#]+)[^)]*\)")
+_FENCE = re.compile(r"^(```\w+) [^\n`]*$", re.MULTILINE)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds each linked file outside `docs/`, and what its page links to."""
+    pages = list(files.documentation_pages())
+    while pages:
+        page = pages.pop()
+        text = Path(str(page.abs_src_path)).read_text("utf-8")
+        for target in LINK.findall(text):
+            source = posixpath.normpath(posixpath.join(posixpath.dirname(page.src_uri), target))
+            if not source.startswith("../") or files.get_file_from_path(source):
+                continue
+            if (Path(config.docs_dir) / source).is_file():
+                added = _outside(source, config)
+                files.append(added)
+                pages += [added] if added.is_documentation_page() else []
+    return files
+
+
+def _outside(source: str, config: MkDocsConfig) -> File:
+    """`../deploy/README.md` is `deploy/index.html` of the site; a file that is no page keeps its name."""
+    target = source.removeprefix("../")
+    target = re.sub(r"README\.md$", "index.md", target)
+    target = re.sub(r"\.md$", ".html", target)
+    added = File(source, config.docs_dir, config.site_dir, use_directory_urls=False, dest_uri=target)
+    added.inclusion = InclusionLevel.INCLUDED  # a path that begins with a dot is left out otherwise
+    return added
+
+
+def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Without what is behind the language of a block: Python-Markdown knows no more than the language."""
+    return _FENCE.sub(r"\1", markdown)
