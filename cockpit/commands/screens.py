@@ -10,7 +10,12 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.output import note
-from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.settings import (
+    attach_options,
+    contexts_given,
+    each_attach_options,
+    settings_in_force,
+)
 from cockpit.errors import BadInput
 from cockpit.kube.logins import Logins, ask_first
 from cockpit.local_state.paths import state_folder
@@ -21,22 +26,34 @@ def run(options: argparse.Namespace) -> int:
     """Open the screens and stay until they are left; a terminal that shows none gets the overview once."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput("the screens need a terminal; for text output use cockpit get overview")
+    settings = settings_in_force()
+    contexts = contexts_given(options) or (
+        () if getattr(options, "context", None) else settings.open_contexts
+    )
+    options.contexts = ",".join(contexts) or None
     if fault := screen_fault():
-        from cockpit.commands import get
+        from cockpit.commands import get, get_clusters
 
         note([fault])
-        return get.run(argparse.Namespace(**{**vars(options), **get.OVERVIEW}))
+        return get_clusters.run(argparse.Namespace(**{**vars(options), **get.OVERVIEW}))
     gc_tuning.expect_many()  # its rounds would take a tenth of the imports for the first frame
-    settings = settings_in_force()
-    chosen = attach_options(options, settings)
+    chosen, *others = (
+        each_attach_options(options, settings, contexts) if contexts else (attach_options(options, settings),)
+    )
     logins = _logged_in(chosen)
     from cockpit.app import AppOptions
     from cockpit.app import run as run_app
 
-    said = "; ".join(exposure_notes(chosen, settings))
-    state = state_folder(os.environ)
+    notes = dict.fromkeys(note for each in (chosen, *others) for note in exposure_notes(each, settings))
     return run_app(
-        AppOptions(attach_to=chosen, settings=settings, state_folder=state, first_note=said, logins=logins)
+        AppOptions(
+            attach_to=chosen,
+            attach_also=tuple(others),
+            settings=settings,
+            state_folder=state_folder(os.environ),
+            first_note="; ".join(notes),
+            logins=logins,
+        )
     )
 
 

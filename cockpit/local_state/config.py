@@ -97,6 +97,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     prices: Prices = Prices()
     findings: FindingTargets = FindingTargets()
     contexts: tuple[tuple[str, ContextSettings], ...] = ()
+    open_contexts: tuple[str, ...] = ()  # the screens show these clusters together; (): the current one
 
     def of_context(self, context: str) -> ContextSettings:
         """What is set for that context, with the general values where it says nothing."""
@@ -192,6 +193,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         prices=_prices(reader, reader.table(tree, "prices", "")),
         findings=_findings(reader, reader.table(tree, "findings", "")),
         contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),
+        open_contexts=reader.open_contexts(tree),
     )
 
 
@@ -373,6 +375,12 @@ class _Reader:
         if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
             raise self.fault(key, section, "give a list of strings")
         return tuple(value)
+
+    def open_contexts(self, tree: Mapping[str, Any]) -> tuple[str, ...]:
+        names = self.texts(tree, "contexts")
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise self.fault("contexts", "", f"{twice!r} is named twice; name each context once")
+        return names
 
     def namespaces(self, tree: Mapping[str, Any], section: str, key: str = "namespace") -> Namespaces:
         found = namespaces_of(self.text(tree, key, section))

@@ -88,6 +88,10 @@ SETTINGS: Final = (
     Setting(
         "template-folders", (TOP,), _WORDS, '["~/jobspecs"]', "folders with job templates of your own", "none"
     ),
+    Setting(
+        "contexts", (TOP,), _WORDS, '["prod-eu", "prod-us"]', "clusters that the screens open together",
+        "the current context",
+    ),
     Setting("bell", (TOP,), _SWITCH, "true", "ring the terminal's bell at a new problem", "false"),
     Setting(
         "acknowledgements-folder", _BOTH, {"type": "string", "pattern": "^(/|~/|$)"}, '"/srv/on-call"',

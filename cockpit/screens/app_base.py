@@ -99,7 +99,7 @@ class AppBase(FrugalApp[int]):
         """Show a remark; for how long is a matter of its `severity`."""
         self._toasts.add(message, options)
 
-    def spawn_foreground(self, work: WorkType[None], name: str) -> None:
+    def run_foreground(self, work: WorkType[None], name: str) -> None:
         """Run what a key opens in a worker. Later keys wait until it asks a question or ends."""
         self._typed_ahead.opens(self.run_worker(work, name=name, group="commands", exclusive=False))
 
@@ -141,7 +141,7 @@ class AppBase(FrugalApp[int]):
             self.tell_fault(sentence)
         return sentence
 
-    def keep(self, host: App[Any] | Widget, name: str, work: Work) -> "Worker[None]":
+    def keep_running(self, host: App[Any] | Widget, name: str, work: Work) -> "Worker[None]":
         """Start what lasts as long as `host`, this app or a page; an error is told and it begins again."""
 
         def note(error: BaseException, where: str) -> str:

@@ -5,7 +5,9 @@ No session and no store that can be written stands in here: what takes the API s
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -201,6 +203,10 @@ class Cockpit(
     """Whoever gives the terminal away has it: a shell and a login cannot both."""
 
     @property
+    def clusters(self) -> "tuple[Cockpit, ...]":
+        """Every cluster that is open here, the same app as each knows it."""
+
+    @property
     def cluster(self) -> Cluster: ...
     @property
     def api(self) -> "ApiServer": ...
@@ -209,8 +215,32 @@ class Cockpit(
         """Name of the context in force, "" before there is one."""
 
 
+_acting: ContextVar[Cockpit | None] = ContextVar("acting", default=None)
+
+
+@contextmanager
+def acting_in(cockpit: Any) -> Iterator[None]:
+    """What runs in the block, and tasks and pages that begin in it, are about that cluster; None: about that
+    of the page on top."""
+    token = _acting.set(cockpit)
+    try:
+        yield
+    finally:
+        _acting.reset(token)
+
+
+def acting() -> Cockpit | None:
+    """The cluster that what runs now is about; None where it began at no cluster."""
+    return _acting.get()
+
+
 def cockpit_of(app: App[Any]) -> Cockpit:
-    """The app, seen through the narrow interface. Raises TypeError when it is not a cockpit."""
+    """The app, seen through the narrow interface: of several clusters as that one which what runs now is
+    about, else as that of the page on top. Raises TypeError when it is not a cockpit."""
     if not hasattr(app, "planner"):
         raise TypeError("this screen belongs to the cockpit app")
-    return cast(Cockpit, app)
+    first = cast(Cockpit, app)
+    if len(first.clusters) < 2:
+        return first
+    pages = (getattr(screen, "bound_cluster", None) for screen in reversed(app.screen_stack))
+    return acting() or next((page for page in pages if page is not None), first)

@@ -78,7 +78,7 @@ class DetailSide:
         """Fold it away, or show it again; the choice is kept for this place."""
         state = self._place.state
         folded = not state.is_detail_folded
-        self._place.cockpit.keep_state(self._place.kept_as, replace(state, is_detail_folded=folded))
+        self._place.keep(replace(state, is_detail_folded=folded))
         self._place.show()
 
     def moved(self) -> None:

@@ -2,21 +2,21 @@
 
 from typing import ClassVar
 
-from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.row_detail import detail_of_job
-from cockpit.screens.table_place import TablePlace
+from cockpit.screens.shared_list import SharedList
 from cockpit.telemetry.focus import Focus
 from cockpit.views import jobs as view
 from cockpit.views.detail import Detail
+from cockpit.views.lazy_table import ListRows
 from cockpit.views.states import why_empty
 
 
-class JobsScreen(TablePlace):
+class JobsScreen(SharedList):
     kinds = ("job",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("open", "why", "N", "K", "logs", "filter", "back", "help", "yaml", "verbs", kinds=kinds),
@@ -26,25 +26,21 @@ class JobsScreen(TablePlace):
     said_column = "why"
     has_detail = True
 
-    def source(self) -> tuple[TableSource, str]:
+    def listed(self) -> ListRows[view.JobRow]:
+        cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
+        jobs = cluster.jobs.jobs.values()
+        return view.listed(jobs, cluster.store, now_seconds, explain=cluster.verdicts.of)
+
+    def why_none(self) -> str:
         cluster = self.cockpit.cluster
-        source = view.table(
-            cluster.jobs.jobs.values(),
-            cluster.store,
-            self.state,
-            self.cockpit.clock.cluster_now(),
-            self.memory,
-            explain=cluster.verdicts.of,
-        )
-        self.say_problem(source.problem)
-        return source, why_empty("jobs", cluster.store.status(Kind.POD), within=self.state.namespaces)
+        return why_empty("jobs", cluster.store.status(Kind.POD), within=cluster.namespaces)
 
     def row(self, kind: str, key: str) -> Job | None:
         return self.cockpit.cluster.jobs.job(key) if kind == "job" else None
 
     def look(self) -> Focus:
         """The nodes of the jobs on screen before all others."""
-        jobs, keys = self.cockpit.cluster.jobs, self.table.visible_keys
+        jobs, keys = self.cockpit.cluster.jobs, self.visible_keys
         self.cockpit.row_reads.show_jobs(keys)
         shown = (jobs.job(key) for key in keys)
         return Focus(

@@ -47,7 +47,13 @@ class VerbPlace(BoundKeys, Protocol):
     """A screen, as far as the verbs of its keys are concerned."""
 
     @property
-    def cockpit(self) -> Cockpit: ...
+    def acting(self) -> Cockpit:
+        """The app, as the cluster knows it that verbs are done in."""
+
+    @property
+    def mixed_marks(self) -> str:
+        """Why no verb is for what is marked: it is in several clusters; "" where it is not."""
+
     @property
     def kinds(self) -> tuple[str, ...]: ...
     @property
@@ -89,7 +95,7 @@ def tell_missing(place: VerbPlace, key: str) -> bool:
     reviews, why = _reviews(place), why_barred(place, key)
     if reviews is None or not why:
         return False
-    sentence = f"{why[0].upper()}{why[1:]} (context {place.cockpit.context}): {Remedy.ASK_FOR_RIGHT.value}"
+    sentence = f"{why[0].upper()}{why[1:]} (context {place.acting.context}): {Remedy.ASK_FOR_RIGHT.value}"
     place.app.notify(sentence, severity="warning")
     reviews.doubt(missing_rights(place, key))
     return True
@@ -108,8 +114,10 @@ def label_of(place: VerbPlace, key: str) -> str:
 def why_unsuited(place: VerbPlace, key: str) -> str:
     """Why the key is not offered on what it is meant for here, "" where it is."""
     verbs = verbs_on(key, place.kinds)
-    if not verbs or verbs[0].finds_own or place.marked_count > MOST_THINGS:
+    if not verbs or verbs[0].finds_own:
         return ""
+    if place.mixed_marks or place.marked_count > MOST_THINGS:
+        return place.mixed_marks
     things = place.meant(verbs[0].kind)
     verb = verb_meant(verbs, things) if things else verbs[0]
     return next((why for thing in things if (why := verb.why_not(thing))), "")
@@ -147,13 +155,13 @@ class KeyRights:
             self._judge(reviews)
         # a session that may write comes when a screen may stand already
         labels = tuple((label_of(self._place, key), why_unsuited(self._place, key)) for key in self._keys)
-        drawn = (self._place.cockpit.cluster.is_read_only, self._barred, labels)
+        drawn = (self._place.acting.cluster.is_read_only, self._barred, labels)
         if drawn != self._drawn:
             self._drawn = drawn
             self._place.refresh_bindings()
 
     def _judge(self, reviews: RightsReader) -> None:
-        meant, now = self._what_is_meant(reviews), self._place.cockpit.clock.monotonic()
+        meant, now = self._what_is_meant(reviews), self._place.acting.clock.monotonic()
         is_new = meant != self._meant
         if is_new:
             planning = _planning(self._place)
@@ -173,7 +181,7 @@ class KeyRights:
 
     def _what_is_meant(self, reviews: RightsReader) -> tuple[Any, ...]:
         """All that rights are planned from, as far as it can change: equal where they are the same."""
-        place, cluster = self._place, self._place.cockpit.cluster
+        place, cluster = self._place, self._place.acting.cluster
         sizes = tuple(len(cluster.store.records(kind)) for kind in _TABLES)
         if place.marked_count > MOST_THINGS:
             return id(reviews), cluster.has_discovered, sizes
@@ -181,13 +189,13 @@ class KeyRights:
 
 
 def _reviews(place: VerbPlace) -> RightsReader | None:
-    cluster = place.cockpit.cluster
+    cluster = place.acting.cluster
     return None if cluster.is_read_only else cluster.access
 
 
 def _planning(place: VerbPlace) -> "Planning | None":
     try:
-        return place.cockpit.planner()()
+        return place.acting.planner()()
     except CockpitError:
         return None
 

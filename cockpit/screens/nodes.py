@@ -2,21 +2,21 @@
 
 from typing import ClassVar
 
-from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.row_detail import detail_of_node
-from cockpit.screens.table_place import TablePlace
+from cockpit.screens.shared_list import SharedList
 from cockpit.telemetry.focus import Focus
 from cockpit.views import nodes as view
 from cockpit.views.detail import Detail
+from cockpit.views.lazy_table import ListRows
 from cockpit.views.states import why_empty
 
 
-class NodesScreen(TablePlace):
+class NodesScreen(SharedList):
     kinds: ClassVar[tuple[str, ...]] = ("node",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(
@@ -32,17 +32,15 @@ class NodesScreen(TablePlace):
         """Only these nodes; None for all."""
         return None
 
-    def source(self) -> tuple[TableSource, str]:
-        store = self.cockpit.cluster.store
-        source = view.table(
-            store, self.state, self.cockpit.clock.cluster_now(), self.memory, nodes=self.rows()
-        )
-        self.say_problem(source.problem)
-        return source, why_empty("nodes", store.status(Kind.NODE))
+    def listed(self) -> ListRows[view.NodeRow]:
+        return view.listed(self.cockpit.cluster.store, self.cockpit.clock.cluster_now(), self.rows())
+
+    def why_none(self) -> str:
+        return why_empty("nodes", self.cockpit.cluster.store.status(Kind.NODE))
 
     def look(self) -> Focus:
         """The nodes on screen before all others."""
-        return Focus(nodes=self.table.visible_keys)
+        return Focus(nodes=self.visible_keys)
 
     def row(self, kind: str, key: str) -> Node | None:
         found = self.cockpit.cluster.store.by_key(Kind.NODE, key) if kind == "node" else None

@@ -1,8 +1,8 @@
 """Place 1: what needs a human, then the fleet at a glance, pools and queues."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cockpit_widgets import Heatmap, ResourceTable
 from cockpit_widgets.flow_text import ToneLines
@@ -15,6 +15,7 @@ from textual.widget import Widget
 from cockpit.errors import CockpitError
 from cockpit.model.batch import Phase
 from cockpit.model.job import Job
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -23,10 +24,11 @@ from cockpit.screens.acknowledge import acknowledge
 from cockpit.screens.alike import AlikeScreen
 from cockpit.screens.detail_side import BELOW_LINES, DetailSide
 from cockpit.screens.keymap import EVERYWHERE, bindings
-from cockpit.screens.place import Place
 from cockpit.screens.problem_subject import open_subject, thing_of
 from cockpit.screens.row_sentence import RowSentence
+from cockpit.screens.shared_place import SharedPlace
 from cockpit.screens.since_left import SinceLeftScreen
+from cockpit.services.host import Cluster
 from cockpit.services.problems import is_settled
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
@@ -38,14 +40,19 @@ from cockpit.views import now as view
 from cockpit.views.attention import (
     SINCE_LEFT,
     attention_figure,
+    attention_of_clusters,
     attention_table,
+    ranked,
     sentence,
     since_left_row,
 )
+from cockpit.views.clusters import cluster_table, joined_key
 from cockpit.views.detail import Detail
 from cockpit.views.fleet import fleet
+from cockpit.views.lazy_table import ListRows
 from cockpit.views.load import load_charts
 from cockpit.views.states import telemetry_trouble, why_empty
+from cockpit.views.view_state import ViewState
 
 if TYPE_CHECKING:
     from cockpit.screens.explanation import ProblemDetail
@@ -66,7 +73,7 @@ more where they are short."""
 _MORE = ("logs", "metric", "panel")
 
 
-class NowScreen(Place):
+class NowScreen(SharedPlace):
     """Attention on top, the fleet below, pools and queues at the foot where there is room."""
 
     DEFAULT_CSS = """
@@ -96,16 +103,15 @@ class NowScreen(Place):
         *bindings(*EVERYWHERE),
     ]
     place = "now"
+    is_shared = True
 
     def __init__(self) -> None:
         super().__init__()
         self._metric = heatmap.Metric.DUTY
         self._rows: dict[str, Trouble] = {}
         self._lines: tuple[int | str, ...] = ()
-        self._why: ProblemDetail | None = None
-        self.side = DetailSide(
-            self, self._detail, lambda: self._attention.cursor_key, below_lines=_SMALL_LINES
-        )
+        self._why: dict[str, ProblemDetail] = {}  # by the context of their cluster
+        self.side = DetailSide(self, self._detail, lambda: self.cursor_row, below_lines=_SMALL_LINES)
 
     def body(self) -> Iterable[Widget]:
         with Container(id="split"):
@@ -120,6 +126,10 @@ class NowScreen(Place):
                     yield ResourceTable(id=name, idle_cursor=False)
         with Panel(id="last-hour"):
             yield ToneLines(id="load")
+
+    @property
+    def cursor_row(self) -> str | None:
+        return self._attention.cursor_key
 
     @property
     def _attention(self) -> ResourceTable:
@@ -172,7 +182,7 @@ class NowScreen(Place):
         """The last hour of what was asked for and used, where there is room and everything was listed."""
         watch, drawn = self.cockpit.now_watch, self.query_one("#load", ToneLines)
         lines: list[Line] = []
-        if self.has_class("tall") and watch.loads and free_lines > 0:
+        if self.has_class("tall") and watch.loads and free_lines > 0 and not self.is_several:
             lines = load_charts(watch.loads, watch.load, width, free_lines)
         panel = self.query_one("#last-hour", Panel)
         panel.set_class(bool(lines), "known")
@@ -180,58 +190,101 @@ class NowScreen(Place):
         drawn.set_lines(lines)
 
     def project(self) -> None:
-        cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
-        store = cluster.store
-        watch = self.cockpit.now_watch
-        rows = list(watch.look())
-        self.cockpit.row_reads.show(row.found for row in rows if not row.is_resolved)
-        if watch.happened and watch.left_seconds is not None:
-            rows.insert(0, since_left_row(watch.happened, watch.left_seconds))
-        self._rows = {row.key: row for row in rows}
+        now_seconds = self.cockpit.clock.cluster_now()
+        found = self._look(now_seconds)
+        rows = [row for _, row in found]
+        self._rows = {joined_key(of, row.key) if self.is_several else row.key: row for of, row in found}
         table = self._attention
-        table.hold_top(not is_settled(cluster))  # causes come in any order, the worst is to be first
+        # causes come in any order, the worst is to be first
+        table.hold_top(not all(is_settled(each.cluster) for each in self.clusters))
         table.set_placeholder(self._quiet())
         is_titled = self.has_class(FRAMED) or self.side.is_shown
-        table.set_source(
-            attention_table(
-                rows, self.state, now_seconds, is_read_only=cluster.is_read_only, is_titled=is_titled
+        if self.is_several:
+            locked = {each.context for each in self.clusters if each.cluster.is_read_only}
+            table.set_source(
+                attention_of_clusters(found, self.state, now_seconds, read_only=locked, is_titled=is_titled)
             )
-        )
+        else:
+            is_locked = self.cockpit.cluster.is_read_only
+            table.set_source(
+                attention_table(rows, self.state, now_seconds, is_read_only=is_locked, is_titled=is_titled)
+            )
         needs = self.query_one("#needs", Panel)
         needs.set_class(not is_titled, "lone")
         needs.set_title("Needs a human", attention_figure(rows, now_seconds))
         self.side.show()
         self._say()
         self._name_fleet()
-        self.query_one("#fleet", Heatmap).set_groups(
-            heatmap.groups(store, self._metric, self.state.namespaces), self._legend(), ramp=self._metric.ramp
-        )
-        panel_rows = 0
-        if not self.has_class("small"):
-            pools = self.query_one("#pools", ResourceTable)
-            queues = self.query_one("#queues", ResourceTable)
-            pools.set_placeholder(self._why_no("pools", Kind.NODE))
-            queues.set_placeholder(self._why_no("queues", Kind.LOCAL_QUEUE))
-            self.query_one("#pools-panel", Panel).set_title("Pools")
-            self.query_one("#queues-panel", Panel).set_title("Queues")
-            pools.set_source(view.pools_panel(pools_of(store), now_seconds, cluster.trends))
-            queues.set_source(view.queues_panel(store, now_seconds, self.state.namespaces))
-            panel_rows = 1 + max(len(pools.source), len(queues.source))
-        self._fit(panel_rows)
+        self._draw_fleet()
+        self._fit(0 if self.has_class("small") else self._draw_panels(now_seconds))
+
+    def _look(self, now_seconds: float) -> list[tuple[str, Trouble]]:
+        """What needs a human in each cluster, with its name."""
+        found: list[tuple[str, Trouble]] = []
+        for cluster in self.clusters:
+            watch = cluster.now_watch
+            rows = list(watch.look())
+            cluster.row_reads.show(row.found for row in rows if not row.is_resolved)
+            if watch.happened and watch.left_seconds is not None:
+                rows.insert(0, since_left_row(watch.happened, watch.left_seconds))
+            found += ((cluster.context, row) for row in rows)
+        return ranked(found, now_seconds) if self.is_several else found
+
+    def _draw_fleet(self) -> None:
+        stores = {each.context: each.cluster for each in self.clusters}
+        groups = {
+            context: heatmap.groups(cluster.store, self._metric, self._shown(cluster))
+            for context, cluster in stores.items()
+        }
+        if self.is_several:
+            drawn = heatmap.groups_of_clusters(groups)
+            told = heatmap.legend_of_clusters(
+                {context: cluster.store for context, cluster in stores.items()}, self._metric
+            )
+        else:
+            drawn = next(iter(groups.values()))
+            told = heatmap.legend(self.cockpit.cluster.store, self._metric)
+        fleet_map = self.query_one("#fleet", Heatmap)
+        fleet_map.set_groups(drawn, f"{heatmap.cells(drawn)}   {told}", ramp=self._metric.ramp)
+
+    def _shown(self, cluster: Cluster) -> Namespaces:
+        return cluster.namespaces if self.is_several else self.state.namespaces
+
+    def _draw_panels(self, now_seconds: float) -> int:
+        """Pools and queues, a line each; how many lines they take."""
+        lists: dict[str, dict[str, ListRows[Any]]] = {
+            "pools": {
+                each.context: view.pool_lines(pools_of(each.cluster.store), each.cluster.trends)
+                for each in self.clusters
+            },
+            "queues": {each.context: view.queue_lines(each.cluster.store) for each in self.clusters},
+        }
+        shown = {each.context: self._shown(each.cluster) for each in self.clusters}
+        rows = 0
+        for name, of in lists.items():
+            table = self.query_one(f"#{name}", ResourceTable)
+            table.set_placeholder(self._why_no(name, Kind.NODE if name == "pools" else Kind.LOCAL_QUEUE))
+            self.query_one(f"#{name}-panel", Panel).set_title(name.capitalize())
+            if self.is_several:
+                table.set_source(cluster_table(of, ViewState(), now_seconds, namespaces=shown))
+            else:
+                own = next(iter(of.values()))
+                table.set_source(own.table(ViewState(namespaces=self.state.namespaces), now_seconds))
+            rows = max(rows, len(table.source))
+        return 1 + rows
 
     def _why_no(self, what: str, kind: str) -> str:
         """Why a panel is empty; without an attachment the list above says it for all."""
-        cluster = self.cockpit.cluster
-        return "" if cluster.trouble else why_empty(what, cluster.store.status(kind))
-
-    def _legend(self) -> str:
-        store = self.cockpit.cluster.store
-        cells = heatmap.cells(heatmap.groups(store, self._metric, self.state.namespaces))
-        return f"{cells}   {heatmap.legend(store, self._metric)}"
+        if self.trouble:
+            return ""
+        whys = {each.context: why_empty(what, each.cluster.store.status(kind)) for each in self.clusters}
+        return _of_each(whys)
 
     def _quiet(self) -> str:
         """What an empty list means: nothing is wrong only when everything was listed."""
-        cluster = self.cockpit.cluster
+        return _of_each({each.context: self._quiet_of(each.cluster) for each in self.clusters})
+
+    def _quiet_of(self, cluster: Cluster) -> str:
         if cluster.trouble:
             return cluster.trouble
         for kind in (Kind.NODE, Kind.POD):
@@ -240,24 +293,21 @@ class NowScreen(Place):
                 return f"Connecting: {kind} are not listed yet."
             if not status.is_current:
                 return why_empty(kind, status)
-        told = quiet(cluster.store, self.state.namespaces)
+        told = quiet(cluster.store, self._shown(cluster))
         return f"{told[0].upper()}{told[1:]}."
 
     def _name_fleet(self) -> None:
         """The title over the map, and beside it why the map is empty or its readings are missing."""
-        store = self.cockpit.cluster.store
-        nodes = store.status(Kind.NODE)
-        is_unread = nodes is not None and nodes.phase in (Phase.DENIED, Phase.NOT_LOGGED_IN)
-        trouble = nodes.message if nodes is not None and is_unread else ""
-        trouble = trouble or telemetry_trouble(store.status(Kind.GPU))
         title = f"Fleet by {self._metric.value}"
-        room = self.size.width - 11 - len(title)
-        self.query_one("#map", Panel).set_title(
-            title, trouble or view.fleet_sums(fleet(store), self.cockpit.cluster.trends, room)
-        )
+        troubles = {each.context: _fleet_trouble(each.cluster) for each in self.clusters}
+        trouble = _of_each({context: words for context, words in troubles.items() if words}, self.is_several)
+        if not trouble and not self.is_several:
+            cluster, room = self.cockpit.cluster, self.size.width - 11 - len(title)
+            trouble = view.fleet_sums(fleet(cluster.store), cluster.trends, room)
+        self.query_one("#map", Panel).set_title(title, trouble)
 
     def _say(self) -> None:
-        row, is_cut = self._rows.get(self._attention.cursor_key or ""), self._attention.is_cut("sentence")
+        row, is_cut = self._rows.get(self.cursor_row or ""), self._attention.is_cut("sentence")
         is_needed = row is not None and is_cut and not self.side.is_shown
         self.query_one(RowSentence).say(
             sentence(row, self.cockpit.clock.cluster_now()) if row and is_needed else ""
@@ -265,13 +315,18 @@ class NowScreen(Place):
 
     def _detail(self, key: str) -> Detail | None:
         """Why, and what would help: the top of the page that `w` opens."""
-        if (row := self._rows.get(key)) is None:
-            return None
-        if self._why is None:
+        row = self._rows.get(key)
+        return None if row is None else self.at_row(key, lambda _key: self._explainer.of(row))
+
+    @property
+    def _explainer(self) -> "ProblemDetail":
+        """That of the cluster that the place is about."""
+        cockpit = self.cockpit
+        if (found := self._why.get(cockpit.context)) is None:
             from cockpit.screens.explanation import ProblemDetail
 
-            self._why = ProblemDetail(self.cockpit)
-        return self._why.of(row)
+            found = self._why[cockpit.context] = ProblemDetail(cockpit)
+        return found
 
     def action_fold_detail(self) -> None:
         self.side.fold()
@@ -288,13 +343,12 @@ class NowScreen(Place):
     # ---- keys
 
     def thing(self, kind: str) -> Job | Node | Pod | None:
-        key = self._attention.cursor_key
-        return None if key is None else thing_of(self, kind, key)
+        key = self.cursor_row
+        return None if key is None else self.at_row(key, partial(thing_of, self, kind))
 
     def action_acknowledge(self) -> None:
-        key = self._attention.cursor_key
-        one = self._rows.get(key or "")
-        if key == SINCE_LEFT:
+        one = self._rows.get(self.cursor_row or "")
+        if one is not None and one.key == SINCE_LEFT:
             self.cockpit.now_watch.dismiss_happened()
         elif one is not None and one.found.finding == BROKEN_OFF:
             self._acknowledge_write(one)
@@ -323,19 +377,40 @@ class NowScreen(Place):
 
     def on_resource_table_row_activated(self, event: ResourceTable.RowActivated) -> None:
         event.stop()
-        if event.key == SINCE_LEFT:
-            self.app.push_screen(SinceLeftScreen())
-        elif event.table.id == "attention":
-            row = self._rows.get(event.key)
-            if row is not None and row.found.alike:
-                self.app.push_screen(AlikeScreen(event.key, row.found.title))
-            else:
-                open_subject(self, event.key)
+        if event.table.id == "attention":
+            if (row := self._rows.get(event.key)) is not None:
+                self.at_row(event.key, partial(self._open, row))
         else:
-            from cockpit.screens.panel_pages import page_of_row
+            self.at_row(event.key, partial(self._open_panel, event.table.id or ""))
 
-            self.app.push_screen(page_of_row(event.table.id or "", event.key))
+    def _open(self, row: Trouble, key: str) -> None:
+        if key == SINCE_LEFT:
+            self.app.push_screen(SinceLeftScreen())
+        elif row.found.alike:
+            self.app.push_screen(AlikeScreen(key, row.found.title))
+        else:
+            open_subject(self, key)
+
+    def _open_panel(self, panel: str, key: str) -> None:
+        from cockpit.screens.panel_pages import page_of_row
+
+        self.app.push_screen(page_of_row(panel, key))
 
     def on_heatmap_block_activated(self, event: Heatmap.BlockActivated) -> None:
         event.stop()
-        self.cockpit.open_node(event.key)
+        self.at_row(event.key, lambda name: self.cockpit.open_node(name))
+
+
+def _of_each(sentences: Mapping[str, str], is_several: bool | None = None) -> str:
+    """One sentence of each cluster, by its name where there are several."""
+    if len(sentences) < 2 and not is_several:
+        return next(iter(sentences.values()), "")
+    return "  ".join(f"{cluster}: {sentence}" for cluster, sentence in sentences.items())
+
+
+def _fleet_trouble(cluster: Cluster) -> str:
+    """Why the map of this cluster is empty or its readings are missing."""
+    nodes = cluster.store.status(Kind.NODE)
+    is_unread = nodes is not None and nodes.phase in (Phase.DENIED, Phase.NOT_LOGGED_IN)
+    trouble = nodes.message if nodes is not None and is_unread else ""
+    return trouble or telemetry_trouble(cluster.store.status(Kind.GPU))

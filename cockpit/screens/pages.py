@@ -5,8 +5,10 @@ from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from textual.worker import WorkType
+
 from cockpit.screens.app_base import AppBase
-from cockpit.screens.app_protocol import Inspection
+from cockpit.screens.app_protocol import Inspection, acting_in, cockpit_of
 
 if TYPE_CHECKING:
     from cockpit.actions.execute.bulk_plan import Result
@@ -55,9 +57,16 @@ class PageOpener:
 
     def go(self, place: str) -> None:
         """Show a place; pages opened from the last one are closed."""
+        cockpit, screen = cockpit_of(self._app), place_class(place)()
+        screen.bind(cockpit)  # one that shows several clusters is about the one of its row
         while len(self._app.screen_stack) > 2:
             self._app.pop_screen()
-        self._app.switch_screen(place_class(place)())
+        with acting_in(None):
+            self._app.switch_screen(screen)
+
+    def _begin(self, work: WorkType[None], name: str) -> None:
+        """Run what a key opens, about the cluster that is acted in."""
+        cockpit_of(self._app).spawn_foreground(work, name)
 
     def open_job(self, key: str, *, in_place: bool = False) -> None:
         """The page of a job, above what is shown, or in its place."""
@@ -74,15 +83,11 @@ class PageOpener:
 
     def open_verb(self, place: Any, verb: "Verb", things: Sequence[Any]) -> None:
         """The form or dialog for the options of a verb."""
-        self._app.spawn_foreground(
-            partial(_imported("verb_forms", "open_verb"), place, verb, things), verb.name
-        )
+        self._begin(partial(_imported("verb_forms", "open_verb"), place, verb, things), verb.name)
 
     def open_clone(self, place: Any, job: "Job", changed: Mapping[str, str]) -> None:
         """The form of a clone of the job with these values."""
-        self._app.spawn_foreground(
-            partial(_imported("verb_forms", "open_changed_clone"), place, job, changed), "clone"
-        )
+        self._begin(partial(_imported("verb_forms", "open_changed_clone"), place, job, changed), "clone")
 
     def open_results(self, verb: str, results: "Sequence[Result]", left_out: Sequence[str]) -> None:
         """What became of each of many."""
@@ -90,16 +95,16 @@ class PageOpener:
 
     def choose_namespace(self) -> None:
         """The list of namespaces."""
-        self._app.spawn_foreground(partial(_imported("palette", "pick_namespace"), self._app), "namespace")
+        self._begin(partial(_imported("palette", "pick_namespace"), self._app), "namespace")
 
     def choose_context(self) -> None:
         """The list of contexts."""
-        self._app.spawn_foreground(partial(_imported("palette", "pick_context"), self._app), "context")
+        self._begin(partial(_imported("palette", "pick_context"), self._app), "context")
 
     def open_palette(self) -> None:
         """The list of all commands."""
-        self._app.spawn_foreground(partial(_imported("palette", "open_palette"), self._app), "palette")
+        self._begin(partial(_imported("palette", "open_palette"), self._app), "palette")
 
     def enter_pod(self, pod: "Pod") -> None:
         """A shell in the pod, in this terminal; the screens come back when it ends."""
-        self._app.spawn_foreground(partial(_imported("enter", "enter_pod"), self._app, pod), "enter")
+        self._begin(partial(_imported("enter", "enter_pod"), self._app, pod), "enter")

@@ -1,6 +1,6 @@
 """The palette: places, verbs, contexts, namespaces and names, by typing a part of them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,19 +15,20 @@ from textual.screen import Screen
 from cockpit.actions.verbs.registry import VERBS
 from cockpit.errors import CockpitError
 from cockpit.local_state.config import not_a_namespace
-from cockpit.model.job import Job
 from cockpit.model.namespaces import namespaces_of
-from cockpit.model.node import Node
 from cockpit.model.object_table import ObjectKind
 from cockpit.model.record import Kind
-from cockpit.screens.app_protocol import Cockpit, cockpit_of
+from cockpit.screens.app_protocol import Cockpit, acting_in, cockpit_of
 from cockpit.screens.key_rights import why_barred
 from cockpit.screens.keymap import KEYS, VERB
 from cockpit.screens.kind import KindScreen
+from cockpit.screens.pages import PLACES
 from cockpit.screens.place import Place
 from cockpit.screens.port_forward import stop_items, stopped
 from cockpit.screens.saved_filters import filter_items
+from cockpit.screens.shared_place import SharedPlace
 from cockpit.screens.table_place import TablePlace
+from cockpit.views.clusters import joined_key, split_key
 from cockpit.views.order import natural
 
 ALL_NAMESPACES = "all namespaces"
@@ -38,8 +39,9 @@ MOST_NAMES = 2_000
 async def pick_namespace(app: App[Any]) -> None:
     """Show one namespace, several, or all; where they are not all read the store is refilled."""
     cockpit = cockpit_of(app)
-    cluster, here = cockpit.cluster, cockpit.cluster.namespaces
-    listed = [record.name for record in cluster.store.records(Kind.NAMESPACE).values()]
+    here = cockpit.cluster.namespaces
+    stores = [each.cluster.store for each in cockpit.clusters]
+    listed = [record.name for store in stores for record in store.records(Kind.NAMESPACE).values()]
     names = sorted({*(listed or await _known_namespaces(cockpit)), *here.names})
     items = [ChoiceItem("", ALL_NAMESPACES), *(ChoiceItem(name) for name in names)]
     dialog = MarkingDialog("Namespace", items, marks=here.names, is_free=not listed)
@@ -50,8 +52,9 @@ async def pick_namespace(app: App[Any]) -> None:
     if wrong := not_a_namespace(chosen):
         app.notify(f"{wrong!r} is not a valid namespace name", severity="error")
     elif chosen != here:
-        cockpit.typed_namespaces.update(chosen.names)
-        cockpit.reattach(namespaces=chosen)
+        for each in cockpit.clusters:
+            each.typed_namespaces.update(chosen.names)
+            each.reattach(namespaces=chosen)
 
 
 async def _known_namespaces(cockpit: Cockpit) -> set[str]:
@@ -63,8 +66,11 @@ async def _known_namespaces(cockpit: Cockpit) -> set[str]:
 
 
 async def pick_context(app: App[Any]) -> None:
-    """Switch to another context of the kubeconfig."""
+    """Switch to another context of the kubeconfig; of several open clusters to another one of them."""
     cockpit = cockpit_of(app)
+    if len(cockpit.clusters) > 1:
+        await _pick_open(app, cockpit)
+        return
     try:
         names = await cockpit.api.contexts()
     except CockpitError as error:
@@ -73,6 +79,25 @@ async def pick_context(app: App[Any]) -> None:
     chosen = await app.push_screen_wait(ChoiceDialog("Context", names, current=cockpit.context))
     if chosen is not None and (chosen != cockpit.context or cockpit.cluster.has_failed):
         cockpit.reattach(context=chosen)
+
+
+async def _pick_open(app: App[Any], cockpit: Cockpit) -> None:
+    """Have a place of one cluster show another one; attach again to one that was given up."""
+    items = [ChoiceItem(each.context, each.context, each.cluster.link.value) for each in cockpit.clusters]
+    answer = await app.push_screen_wait(ChoiceDialog("Cluster", items, current=cockpit.context))
+    chosen = next((each for each in cockpit.clusters if each.context == answer), None)
+    page = app.screen
+    if chosen is None or not isinstance(page, Place):
+        return
+    if chosen.cluster.has_failed:
+        chosen.reattach(context=chosen.context)
+    elif isinstance(page, SharedPlace) and page.is_several:
+        page.say(f"this list has the rows of every cluster: filter by cluster:{chosen.context}")
+    elif page.place not in PLACES:
+        page.say(f"this page is about {page.cockpit.context}; esc leaves it")
+    else:
+        with acting_in(chosen):
+            chosen.go(page.place)
 
 
 async def open_palette(app: App[Any]) -> None:
@@ -95,19 +120,25 @@ async def open_palette(app: App[Any]) -> None:
         kinds = cockpit_of(app).api.kinds()
         app.push_screen(KindScreen(next(kind for kind in kinds if _kind_value(kind) == chosen)))
     elif what == "job":
-        cockpit_of(app).open_job(rest)
+        _cluster_at(app, rest).open_job(split_key(rest)[1])
     elif what == "node":
-        cockpit_of(app).open_node(rest)
+        _cluster_at(app, rest).open_node(split_key(rest)[1])
+
+
+def _cluster_at(app: App[Any], key: str) -> Cockpit:
+    """The cluster that a name in the palette is of."""
+    here, context = cockpit_of(app), split_key(key)[0]
+    return next((each for each in here.clusters if each.context == context), here)
 
 
 def _items(app: App[Any]) -> list[ChoiceItem]:
-    cluster = cockpit_of(app).cluster
+    cockpit = cockpit_of(app)
+    cluster = cockpit.cluster
     lock = (
         ChoiceItem("write", "write", "unlock the keys that change the cluster")
         if cluster.is_read_only
         else ChoiceItem("read-only", "read-only", "lock the keys that change the cluster")
     )
-    shown = cluster.namespaces
     return [
         lock,
         *stop_items(cockpit_of(app).port_forwards.open),
@@ -117,10 +148,7 @@ def _items(app: App[Any]) -> list[ChoiceItem]:
             ChoiceItem(_kind_value(kind), kind.plural, _kind_note(kind))
             for kind in cockpit_of(app).api.kinds()
         ),
-        *_named(
-            (job for job in cluster.jobs.jobs.values() if job.namespace in shown),
-            cluster.store.records(Kind.NODE).values(),
-        ),
+        *_names(cockpit.clusters),
         *_orders(app.screen),
         *_filters(app.screen),
     ]
@@ -185,13 +213,33 @@ def _item(action: str, label: str, help_: str, why: str) -> ChoiceItem:
     return ChoiceItem(f"key {action}", f"{BARRED_GLYPH} {label}" if why else label, why or help_)
 
 
-def _named(jobs: Iterable[Job], nodes: Iterable[Node]) -> list[ChoiceItem]:
-    """Jobs, then nodes, each by name."""
-    by_name = sorted(jobs, key=lambda job: natural(f"{job.namespace}/{job.name}"))[:MOST_NAMES]
-    machines = sorted(nodes, key=lambda node: natural(node.name))[:MOST_NAMES]
+def _names(clusters: Sequence[Cockpit]) -> list[ChoiceItem]:
+    """Jobs of the namespaces that are shown, then nodes, each by name; of several clusters with their own."""
+    several = len(clusters) > 1
+    jobs = [
+        (each.context, job)
+        for each in clusters
+        for job in each.cluster.jobs.jobs.values()
+        if job.namespace in each.cluster.namespaces
+    ]
+    nodes = [
+        (each.context, node) for each in clusters for node in each.cluster.store.records(Kind.NODE).values()
+    ]
+    jobs.sort(key=lambda each: natural(f"{each[1].namespace}/{each[1].name}"))
+    nodes.sort(key=lambda each: natural(each[1].name))
+
+    def note(context: str, kind: str) -> str:
+        return f"{kind} in {context}" if several else kind
+
     return [
-        *(ChoiceItem(f"job {job.key}", f"{job.namespace}/{job.name}", job.kind) for job in by_name),
-        *(ChoiceItem(f"node {node.name}", node.name, "node") for node in machines),
+        *(
+            ChoiceItem(f"job {joined_key(of, job.key)}", f"{job.namespace}/{job.name}", note(of, job.kind))
+            for of, job in jobs[:MOST_NAMES]
+        ),
+        *(
+            ChoiceItem(f"node {joined_key(of, node.name)}", node.name, note(of, "node"))
+            for of, node in nodes[:MOST_NAMES]
+        ),
     ]
 
 

@@ -15,12 +15,11 @@ from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.css.query import NoMatches
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from cockpit.model.plan import Outcome
-from cockpit.screens.app_protocol import Cockpit, cockpit_of
+from cockpit.screens.bound_screen import BoundScreen
 from cockpit.screens.help import entries
 from cockpit.screens.key_rights import KeyRights, label_of, missing_rights, why_barred, why_unsuited
 from cockpit.screens.keymap import BEFORE_TYPING, CHANGING, EVERYWHERE, LEAVING, VERB, bindings, why_not_here
@@ -28,8 +27,8 @@ from cockpit.screens.saved_filters import MARK, ask_name, recalled
 from cockpit.screens.verb_keys import begin
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.telemetry.focus import Focus, RefreshPace
-from cockpit.views.now import header
-from cockpit.views.place_tabs import tab_key, tabs
+from cockpit.views.now import Segments, header
+from cockpit.views.place_tabs import counts_of, tab_key, tabs
 from cockpit.views.view_state import ViewState
 
 AGE_SECONDS = 1.0
@@ -71,7 +70,7 @@ class FilterLine(LineInput):
             screen.action_save_filter()
 
 
-class Place(CalmFocus, Screen[None]):
+class Place(CalmFocus, BoundScreen):
     """Base of every screen of the cockpit.
 
     A subclass yields its widgets in `body`, and puts what the views say into them in `project`, which is
@@ -108,10 +107,6 @@ class Place(CalmFocus, Screen[None]):
         self._problem = ""
         self._recall_note = ""  # why `@name` in the filter line stands for nothing
         self._key_rights = KeyRights(self)
-
-    @property
-    def cockpit(self) -> Cockpit:
-        return cockpit_of(self.app)
 
     @property
     def state(self) -> ViewState:
@@ -193,10 +188,19 @@ class Place(CalmFocus, Screen[None]):
         return Focus(RefreshPace.SLOW)
 
     def on_screen_suspend(self) -> None:
-        self.cockpit.cluster.look_at(Focus(RefreshPace.SLOW))
+        for cluster in self.cockpit.clusters:
+            cluster.cluster.look_at(Focus(RefreshPace.SLOW))
         if self._leave is not None:
             self._leave()
             self._leave = None
+
+    def header(self, heading: Segments, now_seconds: float) -> tuple[Segments, Segments]:
+        """The header line as (left, right), with ages by our clock."""
+        return header(self.cockpit.cluster, now_seconds, self.state, heading)
+
+    def look_around(self) -> None:
+        """Tell telemetry what is in sight."""
+        self.cockpit.cluster.look_at(self.look())
 
     def _tick(self) -> None:
         """Ages grow although nothing moved; where something moves all the time, the signal renews them."""
@@ -214,18 +218,20 @@ class Place(CalmFocus, Screen[None]):
         if self.is_going or not self.is_mounted:
             return
         self._shown_at = self.cockpit.clock.monotonic()
-        cluster = self.cockpit.cluster
         heading = [StatusSegment(self.heading, "accent", 1)] if self.heading else []
         if self.aside:
             heading.append(StatusSegment(self.aside, "accent", 4))
-        if ports := [f":{forward.listener.port}" for forward in self.cockpit.port_forwards.open]:
+        forwards = [each for cluster in self.cockpit.clusters for each in cluster.port_forwards.open]
+        if ports := [f":{forward.listener.port}" for forward in forwards]:
             heading.append(StatusSegment(f"forwards {' '.join(ports)}", "good", 3))
-        left, right = header(cluster, self.cockpit.clock.now(), self.state, tuple(heading))
-        self.query_one("#header", StatusLine).set_segments(left, right)
+        self.query_one("#header", StatusLine).set_segments(
+            *self.header(tuple(heading), self.cockpit.clock.now())
+        )
         self.project()
-        self.query_one("#tabs", TabLine).set_tabs(tabs(self.cockpit.tab_counts.look()), self.tab)
+        counts = counts_of(cluster.tab_counts.look() for cluster in self.cockpit.clusters)
+        self.query_one("#tabs", TabLine).set_tabs(tabs(counts), self.tab)
         if self.app.screen is self:  # `is_current` holds for screens behind this one, too
-            cluster.look_at(self.look())
+            self.look_around()
             self.look_at_rights()
         self._show_seconds = self.cockpit.clock.monotonic() - self._shown_at
 
@@ -262,7 +268,7 @@ class Place(CalmFocus, Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Capital keys are absent while read-only and barred where a right is missing; the way back is absent
         where there is none, `/` while one types."""
-        if action in CHANGING and self.cockpit.cluster.is_read_only:
+        if action in CHANGING and self.acting.cluster.is_read_only:
             return False
         if action == VERB and why_unsuited(self, str(parameters[0])):
             return False
@@ -457,8 +463,12 @@ class Place(CalmFocus, Screen[None]):
         """Sort by that column from now on, "" for the view's own order; the choice stays."""
         self._keep(replace(self.state, sort=column_id, descending=descending))
 
-    def _keep(self, state: ViewState) -> None:
+    def keep(self, state: ViewState) -> None:
+        """Remember what is asked of this place."""
         self.cockpit.keep_state(self.kept_as, state)
+
+    def _keep(self, state: ViewState) -> None:
+        self.keep(state)
         self.show()
 
     def say_problem(self, sentence: str) -> None:

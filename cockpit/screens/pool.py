@@ -87,6 +87,7 @@ class PoolScreen(NodesScreen):
     ]
     place = "pool"
     noun = "nodes"
+    is_shared = False
     has_detail = False
 
     def __init__(self, key: str) -> None:

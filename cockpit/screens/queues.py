@@ -14,18 +14,20 @@ from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, SchedulerQueu
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.shared_list import SharedList
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import queue_page
 from cockpit.views import queues as view
 from cockpit.views.detail import Detail
 from cockpit.views.engines import engine_pairs
+from cockpit.views.lazy_table import ListRows
 from cockpit.views.row_details import queue_detail
 from cockpit.views.states import why_empty
 
 ENGINES_SECONDS = 10.0
 
 
-class QueuesScreen(TablePlace):
+class QueuesScreen(SharedList):
     kinds = ("queue",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("open", "why", "filter", "sort", "back", "help", "verbs", "reverse", "mark", kinds=kinds),
@@ -54,16 +56,22 @@ class QueuesScreen(TablePlace):
         now = self.cockpit.clock.monotonic()
         if now - self._looked_at < ENGINES_SECONDS:
             return
-        found = self.cockpit.cluster.engines()
-        if found is not None:
-            self._looked_at = now
-            self.query_one("#engines", KeyValues).set_pairs(engine_pairs(found))
+        found = [(each.context, each.cluster.engines()) for each in self.clusters]
+        known = [(context, engines) for context, engines in found if engines is not None]
+        if not known:
+            return
+        self._looked_at = now
+        pairs = [(context, pair) for context, engines in known for pair in engine_pairs(engines)]
+        if self.is_several:
+            pairs = [(context, pair._replace(name=f"{context} {pair.name}")) for context, pair in pairs]
+        self.query_one("#engines", KeyValues).set_pairs([pair for _, pair in pairs])
 
-    def source(self) -> tuple[TableSource, str]:
-        store = self.cockpit.cluster.store
-        source = view.table(store, self.state, self.cockpit.clock.cluster_now(), self.memory)
-        self.say_problem(source.problem)
-        return source, why_empty("queues", store.status(Kind.LOCAL_QUEUE), within=self.state.namespaces)
+    def listed(self) -> ListRows[view.QueueRow]:
+        return view.listed(self.cockpit.cluster.store)
+
+    def why_none(self) -> str:
+        cluster = self.cockpit.cluster
+        return why_empty("queues", cluster.store.status(Kind.LOCAL_QUEUE), within=cluster.namespaces)
 
     def detail(self, key: str) -> Detail | None:
         cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from cockpit_widgets import ResourceTable
@@ -16,8 +17,9 @@ from textual.widget import Widget
 from cockpit.model.record import Kind
 from cockpit.screens.detail_side import DetailSide
 from cockpit.screens.keymap import EVERYWHERE, bindings
-from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
+from cockpit.screens.shared_place import SharedPlace
+from cockpit.views.clusters import by_cluster
 from cockpit.views.detail import Detail
 from cockpit.views.lazy_table import LazyTable, Memory
 from cockpit.views.states import none_matches
@@ -31,7 +33,7 @@ LISTED = (Kind.NODE, Kind.POD)
 """Until these kinds are listed whole, rows come in any order and an untouched cursor stays on the first."""
 
 
-class TablePlace(Place):
+class TablePlace(SharedPlace):
     """One table. A subclass says what rows there are (`source`) and what opening one does (`open_row`); one
     that `has_detail` what stands beside the row under the cursor (`detail`)."""
 
@@ -57,7 +59,7 @@ class TablePlace(Place):
     def __init__(self) -> None:
         super().__init__()
         self.memory = Memory()
-        self.side = DetailSide(self, self.detail, lambda: self.table.cursor_key)
+        self.side = DetailSide(self, lambda key: self.at_row(key, self.detail), lambda: self.cursor_row)
         self._list_height: int | str = "1fr"
 
     def detail(self, key: str) -> Detail | None:
@@ -84,16 +86,30 @@ class TablePlace(Place):
         """The thing of that kind that the row of this key stands for; None where it stands for none."""
         return None
 
+    @property
+    def cursor_row(self) -> str | None:
+        return self.table.cursor_key
+
+    @property
+    def marked_rows(self) -> Collection[str]:
+        return self.table.marked
+
+    @property
+    def visible_keys(self) -> tuple[str, ...]:
+        """The keys of the rows in sight, as the cluster itself has them that the place is about."""
+        keys = self.table.visible_keys
+        return tuple(by_cluster(keys).get(self.cockpit.context, ())) if self.is_several else keys
+
     def thing(self, kind: str) -> Any | None:
-        key = self.table.cursor_key
-        return None if key is None else self.row(kind, key)
+        key = self.cursor_row
+        return None if key is None else self.at_row(key, partial(self.row, kind))
 
     @property
     def marked_count(self) -> int:
-        return len(self.table.marked)
+        return len(self.marked_rows)
 
     def marked_things(self, kind: str) -> tuple[Any, ...]:
-        found = (self.row(kind, key) for key in sorted(self.table.marked))
+        found = (self.at_row(key, partial(self.row, kind)) for key in sorted(self.marked_rows))
         return tuple(item for item in found if item is not None)
 
     def clear_marks(self) -> None:
@@ -131,13 +147,13 @@ class TablePlace(Place):
 
     def holds_top(self) -> bool:
         """Whether an unmoved cursor stays on the first row while rows are inserted above it."""
-        return not self.cockpit.cluster.is_settled(LISTED)
+        return not all(each.cluster.is_settled(LISTED) for each in self.clusters)
 
     def project(self) -> None:
         source, empty = self.source()
         table = self.table
         table.hold_top(self.holds_top())
-        trouble = self.cockpit.cluster.trouble if self.needs_cluster else ""
+        trouble = self.trouble if self.needs_cluster else ""
         table.set_placeholder(self._hidden(source) or trouble or empty)
         table.set_sort(self.state.sort, self.state.descending)
         table.set_source(source)
@@ -168,10 +184,10 @@ class TablePlace(Place):
     def _say(self) -> None:
         if self.is_going:
             return
-        key = self.table.cursor_key
+        key = self.cursor_row
         is_needed = key is not None and (not self.said_column or self.table.is_cut(self.said_column))
         is_needed = is_needed and not self.side.is_shown
-        said = self.said(key) if key is not None and is_needed else ""
+        said = self.at_row(key, self.said) if key is not None and is_needed else ""
         marked = f"{self.marked_count:,} marked" if self.marked_count else ""
         self.query_one(RowSentence).say(" · ".join(filter(None, (marked, said))))
 
@@ -190,7 +206,7 @@ class TablePlace(Place):
 
     def on_resource_table_row_activated(self, event: ResourceTable.RowActivated) -> None:
         event.stop()
-        self.open_row(event.key)
+        self.at_row(event.key, self.open_row)
 
     def on_resource_table_sort_requested(self, event: ResourceTable.SortRequested) -> None:
         event.stop()

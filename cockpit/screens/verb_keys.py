@@ -10,7 +10,7 @@ from cockpit.actions.verbs.registry import verb_meant, verbs_on
 from cockpit.actions.verbs.verb import Verb
 from cockpit.errors import CockpitError
 from cockpit.model.plan import Outcome, Plan
-from cockpit.screens.app_protocol import cockpit_of
+from cockpit.screens.app_protocol import acting_in, cockpit_of
 from cockpit.screens.key_rights import VerbPlace
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ Then = Callable[[Outcome], None]
 def begin(place: VerbPlace, key: str) -> None:
     """Do what the key means for what is marked, or under the cursor; what cannot be is said."""
     verbs = verbs_on(key, place.kinds)
+    if place.mixed_marks and not verbs[0].finds_own:
+        place.say(place.mixed_marks)
+        return
     things = () if verbs[0].finds_own else place.meant(verbs[0].kind)
     if not things and not verbs[0].finds_own:
         what = " or ".join(dict.fromkeys(verb.words.infinitive for verb in verbs))
@@ -32,9 +35,10 @@ def begin(place: VerbPlace, key: str) -> None:
     if len(things) > 1 and not verb.takes_many:
         place.say(f"one {verb.kind} at a time to {verb.words.infinitive}: unmark the others")
     elif verb.opener:
-        place.cockpit.open_verb(place, verb, things)
+        place.acting.open_verb(place, verb, things)
     else:
-        act(place.app, verb, things, verb.planner.options(), say=place.say, then=place.acted)
+        with acting_in(place.acting):
+            act(place.app, verb, things, verb.planner.options(), say=place.say, then=place.acted)
 
 
 def act(

@@ -1,6 +1,6 @@
 """What needs a human as a table: open, acknowledged and recently resolved problems."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,10 +10,12 @@ from cockpit_widgets.types import Cell, Column, Tone
 from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.remembered import Acknowledgement
+from cockpit.triage.attention import rank
 from cockpit.triage.remedies import KeyRemedy, remedy_text
 from cockpit.triage.since_left import Happened, summary
 from cockpit.triage.troubles import Trouble
 from cockpit.views import format as fmt
+from cockpit.views.clusters import ClusterRow, over_clusters
 from cockpit.views.lazy_table import Field, LazyTable, View
 from cockpit.views.view_state import Measure, ViewState
 
@@ -160,6 +162,41 @@ def attention_table(
     view = READ_ONLY_VIEW if is_read_only else ATTENTION_VIEW
     fields = _named(view.fields, rows, now_seconds, is_titled=is_titled)
     return replace(view, fields=fields).table(rows, state, now_seconds)
+
+
+def attention_of_clusters(
+    rows: Sequence[tuple[str, Trouble]],
+    state: ViewState,
+    now_seconds: float,
+    *,
+    read_only: Collection[str] = (),
+    is_titled: bool = False,
+) -> LazyTable[ClusterRow[Trouble]]:
+    """The same of several clusters, each row with its cluster; `read_only` are those whose rows tell
+    no key that changes. The rows stand as they come: see `ranked`."""
+    troubles = [row for _, row in rows]
+    named = _named(ATTENTION_VIEW.fields, troubles, now_seconds, is_titled=is_titled)
+    view = over_clusters(replace(ATTENTION_VIEW, fields=named), {cluster for cluster, _ in rows})
+    found = [
+        ClusterRow(cluster, row, READ_ONLY_VIEW if cluster in read_only else ATTENTION_VIEW)
+        for cluster, row in rows
+    ]
+    return view.table(found, state, now_seconds)
+
+
+def ranked(rows: Iterable[tuple[str, Trouble]], now_seconds: float) -> list[tuple[str, Trouble]]:
+    """Rows of several clusters as one list: what is open by its rank, then what is acknowledged, then what is
+    resolved, the latest first. Equal rows stand by their cluster."""
+
+    def place(each: tuple[str, Trouble]) -> tuple[object, ...]:
+        cluster, row = each
+        if row.key == SINCE_LEFT:
+            return 0, cluster
+        if row.is_resolved:
+            return 3, -(row.gone_seconds or 0.0), cluster
+        return 1 if row.acknowledged is None else 2, *rank(row.found, now_seconds), cluster
+
+    return sorted(rows, key=place)
 
 
 class _Counts(NamedTuple):

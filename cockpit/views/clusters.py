@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.model.namespaces import EVERY, Namespaces
@@ -12,7 +13,7 @@ from cockpit.views.view_state import ViewState
 
 R = TypeVar("R")
 
-CLUSTER = Column("cluster", "Cluster", 8, grow=1, most=24, keeps_end=True)
+CLUSTER = Column("cluster", "Cluster", 7, most=24, keeps_end=True)
 _BETWEEN = "\x1f"
 """Between the cluster and the key of a row: no name of either holds it."""
 
@@ -57,14 +58,16 @@ def cluster_table(
         for cluster, listed in lists.items()
         for row in listed.view.within(list(listed.rows), namespaces.get(cluster, EVERY))
     ]
-    view = _over(next(iter(lists.values())).view)
+    view = over_clusters(next(iter(lists.values())).view, lists)
     return view.table(rows, replace(state, namespaces=EVERY), now_seconds, memory)
 
 
-def _over(view: View[R]) -> View[ClusterRow[R]]:
-    """The view of rows of several clusters: columns, order and search of this one, each row by its own."""
+def over_clusters(view: View[R], clusters: Iterable[str]) -> View[ClusterRow[R]]:
+    """The view of rows of these clusters: columns, order and search of this one, each row by its own."""
     first, *rest = map(_over_field, view.fields)
-    of_cluster: Field[ClusterRow[R]] = Field(CLUSTER, lambda r, _: Cell(r.cluster), lambda r, _: r.cluster)
+    width = min(max(map(width_of, clusters), default=0), CLUSTER.most)
+    column = replace(CLUSTER, width=max(width, CLUSTER.width))
+    of_cluster: Field[ClusterRow[R]] = Field(column, lambda r, _: Cell(r.cluster), lambda r, _: r.cluster)
     return View(
         fields=(first, of_cluster, *rest),
         hidden=tuple(map(_over_field, view.hidden)),

@@ -1,6 +1,6 @@
 """The fleet as a heatmap: a group per pool, a block per node, a cell per GPU."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Literal
 from weakref import WeakKeyDictionary
@@ -20,6 +20,7 @@ from cockpit.model.xid import xid_class
 from cockpit.pools.truth import is_use_known
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
+from cockpit.views.clusters import joined_key
 from cockpit.views.order import natural
 
 FREE, LOST, NOT_COLLECTED, STALE, IMPLAUSIBLE = -1, -2, -3, -4, -5
@@ -83,6 +84,25 @@ def legend(store: StoreReader, metric: Metric) -> str:
     more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
     what = "owner" if metric is Metric.OWNER else "priority, lowest first"
     return f"{what}: {'  '.join(said)}{more}" if said else f"{what}: no GPU is allocated"
+
+
+def groups_of_clusters(found: Mapping[str, Sequence[HeatGroup]]) -> tuple[HeatGroup, ...]:
+    """The groups of several clusters, each called by its own, its blocks keyed by cluster and node."""
+    return tuple(
+        HeatGroup(
+            f"{cluster} {group.name}",
+            tuple(HeatBlock(joined_key(cluster, block.key), block.levels) for block in group.blocks),
+        )
+        for cluster, groups_ in found.items()
+        for group in groups_
+    )
+
+
+def legend_of_clusters(stores: Mapping[str, StoreReader], metric: Metric) -> str:
+    """What the shades mean where several clusters are drawn: who has which is another in each of them."""
+    if metric not in _NAMED:
+        return _LEGEND[metric]
+    return "   ".join(f"{cluster}: {legend(store, metric)}" for cluster, store in stores.items())
 
 
 def _named(store: StoreReader, metric: Metric) -> dict[str, int]:

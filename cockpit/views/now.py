@@ -10,7 +10,7 @@ from cockpit_widgets.types import Cell, Column, StatusSegment
 
 from cockpit.model.acts_as import ActsAs
 from cockpit.model.batch import Phase, StreamStatus
-from cockpit.model.namespaces import EVERY, Namespaces
+from cockpit.model.namespaces import Namespaces
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
@@ -21,7 +21,7 @@ from cockpit.triage.namespace_notes import is_confined, namespace_notes
 from cockpit.views import format as fmt
 from cockpit.views import queues
 from cockpit.views.fleet import Fleet, fleet
-from cockpit.views.lazy_table import Field, LazyTable, View
+from cockpit.views.lazy_table import Field, ListRows, View
 from cockpit.views.pools import allocated_ratio, size_text
 from cockpit.views.states import stream_tone
 from cockpit.views.view_state import ViewState
@@ -306,12 +306,10 @@ QUEUE_PANEL: View[queues.QueueRow] = View(
 )
 
 
-def pools_panel(
-    pools: Sequence[Pool], now_seconds: float, trends: TrendReader | None = None
-) -> LazyTable[Pool]:
+def pool_lines(pools: Sequence[Pool], trends: TrendReader | None = None) -> ListRows[Pool]:
     """A short line a pool, those with GPUs first; with `trends` also how busy they were lately."""
     if trends is None:
-        return POOL_PANEL.table(pools, ViewState(), now_seconds)
+        return ListRows(POOL_PANEL, pools)
 
     def duty(pool: Pool, _: float) -> Cell:
         values = trends.pool(pool.name)
@@ -321,11 +319,9 @@ def pools_panel(
 
     field: Field[Pool] = Field(Column("duty", "Duty", 13, "right", priority=2), duty)
     fields = (*_POOL_PANEL[:-1], field, _POOL_PANEL[-1])
-    return replace(POOL_PANEL, fields=fields).table(pools, ViewState(), now_seconds)
+    return ListRows(replace(POOL_PANEL, fields=fields), pools)
 
 
-def queues_panel(
-    store: StoreReader, now_seconds: float, namespaces: Namespaces = EVERY
-) -> LazyTable[queues.QueueRow]:
+def queue_lines(store: StoreReader) -> ListRows[queues.QueueRow]:
     """A short line a queue, those with most waiting first."""
-    return QUEUE_PANEL.table(queues.rows(store), ViewState(namespaces=namespaces), now_seconds)
+    return ListRows(QUEUE_PANEL, queues.rows(store))

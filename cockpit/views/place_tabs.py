@@ -1,6 +1,6 @@
 """The places as tabs, each with the number of things on it that need attention."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -80,6 +80,16 @@ def _tab(mark: CountMark, count: int | None) -> Tab:
         return Tab(mark.key, mark.name, mark.short, UNKNOWN_NOTE, "dim")
     note = mark.form.format(f"{count:,}") if count else ""
     return Tab(mark.key, mark.name, mark.short, note, mark.tone)
+
+
+def counts_of(clusters: Iterable[PlaceCounts]) -> PlaceCounts:
+    """The counts of several clusters together: unknown where that of one is."""
+    return PlaceCounts(
+        *(
+            None if None in each else sum(count for count in each if count is not None)
+            for each in zip(*clusters, strict=True)
+        )
+    )
 
 
 def place_counts(store: StoreReader, jobs: JobReader, namespaces: Namespaces = EVERY) -> PlaceCounts:

@@ -42,17 +42,21 @@ class ScriptedApp(CockpitApp):
         """Put the estate into the attachment; None leaves it unattached."""
         if estate is None:
             return
-        attachment = self.attachment
-        attachment.session = cast(Any, _session(write, attachment))
-        attachment.link = Link.ATTACHED
-        for batch in estate.batches():
-            attachment.store.apply(batch)
-        attachment.jobs.catch_up()
+        fill(self.attachment, estate, write=write)
 
 
-def _session(write: bool, attachment: Attachment) -> SimpleNamespace:
+def fill(attachment: Attachment, estate: Estate, *, write: bool, context: str = "prod-eu") -> None:
+    """Attach it to a session without a server, and put the estate into its store."""
+    attachment.session = cast(Any, _session(write, attachment, context))
+    attachment.link = Link.ATTACHED
+    for batch in estate.batches():
+        attachment.store.apply(batch)
+    attachment.jobs.catch_up()
+
+
+def _session(write: bool, attachment: Attachment, context: str) -> SimpleNamespace:
     session = SimpleNamespace(
-        context="prod-eu",
+        context=context,
         namespace="team-a",
         server="https://api.example:6443",
         user="ada",

@@ -77,11 +77,13 @@ EVENT: Hops = (  # a pod that changed, from bytes to a pixel of the jobs
     Hop("app", "on_change", 15, is_handed=True),
     Hop("jobs/index", "catch_up", 16, is_handed=True),
     Hop("screens/place", "show", 16, is_handed=True),
-    Hop("screens/table_place", "project", 18),
-    Hop("screens/jobs", "source", 19),
-    Hop("views/jobs", "table", 20),
+    Hop("screens/shared_place", "show", 18),
+    Hop("screens/table_place", "project", 19),
+    Hop("screens/shared_list", "source", 20),
+    Hop("screens/jobs", "listed", 21),
+    Hop("views/jobs", "listed", 22),
     Hop("views/lazy_table", "table", 21),
-    Hop("cockpit_widgets/resource_table", "set_source", 19),
+    Hop("cockpit_widgets/resource_table", "set_source", 20),
 )
 
 

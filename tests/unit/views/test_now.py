@@ -228,7 +228,7 @@ def test_where_not_every_pod_is_seen_nothing_is_called_free(status: StreamStatus
     assert group.blocks[0].levels == (heatmap.NOT_COLLECTED,) * 8
     (row,) = pools_of(made)
     assert not row.is_use_known
-    panel = line(now.pools_panel([row], NOW))
+    panel = line(now.pool_lines([row]).table(ViewState(), NOW))
     assert panel["share"] == ""
     assert "idle" not in panel["words"]
     made.apply(Batch(kind=Kind.POD, status=StreamStatus(kind=Kind.POD, phase=Phase.STALE, objects=1)))
@@ -315,7 +315,9 @@ def test_why_a_table_is_empty(status: StreamStatus | None, sentence: str) -> Non
 
 
 def test_panels() -> None:
-    shown = line(now.pools_panel([pool("h100", nodes_joining=2, idle_nodes=1, maximum=3)], NOW))
+    shown = line(
+        now.pool_lines([pool("h100", nodes_joining=2, idle_nodes=1, maximum=3)]).table(ViewState(), NOW)
+    )
     assert shown == {
         "name": "h100",
         "now": "3/3 max",
@@ -324,7 +326,7 @@ def test_panels() -> None:
         "words": "+2 joining · 1 idle node",
     }
     made = store(local_queue(), cluster_queue(), local_queue("busy", pending=9, uid="x"))
-    found = now.queues_panel(made, NOW)
+    found = now.queue_lines(made).table(ViewState(), NOW)
     assert texts(found, "name") == ["team-a/busy", "team-a/gpu-lq"]
     assert texts(found, "quota") == ["256/320", "256/320"]
 
@@ -342,5 +344,7 @@ def test_sums_of_fleet_and_pools_with_how_they_went_lately() -> None:
     assert now.fleet_sums(fleet(made), trends, 42) == "duty 100% · power 824W · memory 80Gi/160Gi"
     assert now.fleet_sums(fleet(made), trends, 41) == "duty 100% · power 824W"
     assert now.fleet_sums(fleet(made), trends, 8) == ""
-    table = now.pools_panel([Pool(name="h100", gpus_total=2), Pool(name="none")], NOW, trends)
+    table = now.pool_lines([Pool(name="h100", gpus_total=2), Pool(name="none")], trends).table(
+        ViewState(), NOW
+    )
     assert texts(table, "duty") == ["▅█ 100%", ""]

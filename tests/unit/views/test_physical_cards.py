@@ -10,6 +10,7 @@ from cockpit.model.quantity import Absent
 from cockpit.pools.index import pools_of
 from cockpit.views import heatmap, now, physical
 from cockpit.views.fleet import Fleet, fleet, share
+from cockpit.views.view_state import ViewState
 from tests.unit.views.builders import GIB, NOW, card, node, pod, store
 
 MIG = (("nvidia.com/mig-1g.5gb", 8), ("nvidia.com/mig-3g.20gb", 2))
@@ -168,7 +169,7 @@ def test_pools_count_cards_and_name_their_shares() -> None:
         "shared": (2, 8),
         "cut": (2, 10),
     }
-    panel = now.pools_panel(pools, NOW)
+    panel = now.pool_lines(pools).table(ViewState(), NOW)
     columns = [one.id for one in panel.columns]
     shown = {panel.cells(at)[0].text: panel.cells(at) for at in range(len(panel))}
     assert shown["shared"][columns.index("gpus")].text == "2"
