@@ -77,6 +77,7 @@ bench: $(STAMP)
 	$(BIN)/python -m tests.bench.telemetry
 	$(BIN)/python -m tests.bench.rooms
 	$(BIN)/python -m tests.bench.waiting
+	$(BIN)/python -m tests.bench.clusters
 	$(BIN)/python -m tests.bench.changing
 	$(BIN)/python -m tests.bench.ends
 	$(BIN)/python -m tests.bench.idle
