@@ -10,6 +10,7 @@ from cockpit_widgets import ConfirmDialog, KeyFooter, ResourceTable
 from cockpit.model.batch import Batch
 from cockpit.model.job import Job
 from cockpit.model.right import Right
+from cockpit.screens.pages import PLACES
 from cockpit.screens.place import Place
 from cockpit.screens.table_place import TablePlace
 from cockpit.views.clusters import joined_key, split_key
@@ -103,6 +104,13 @@ async def test_a_filter_and_an_order_hold_over_all() -> None:
         place(app).set_sort("cluster", descending=True)
         await settle(pilot)
         assert [cluster for cluster, _ in rows(app)] == ["west"] * 38 + ["east"] * 38
+
+
+async def test_a_login_that_hangs_holds_up_no_other_cluster() -> None:
+    app = ClustersApp(place="jobs")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert len({id(each.attachment._logins) for each in app.clusters}) == len(app.clusters)
 
 
 # ---- what a row opens
@@ -321,6 +329,32 @@ async def test_a_row_of_now_opens_in_its_cluster_and_so_does_the_map() -> None:
         place(app).at_row(joined_key("west", "gpu-h100-07"), lambda name: place(app).cockpit.open_node(name))
         await settle(pilot)
         assert place(app).place == "node" and place(app).cockpit.context == "west"
+
+
+@pytest.mark.parametrize("name", ["now", *LISTS])
+async def test_every_key_on_a_row_of_each_cluster_writes_nowhere_else(name: str, tmp_path: Path) -> None:
+    """Each key of the place, and what it opens left again; the app raises what goes wrong inside."""
+    app = ClustersApp(place=name, state_folder=tmp_path)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await settle(pilot)
+        table = "#attention" if name == "now" else "#table"
+        keys = sorted({key for key, found in app.screen._bindings if found.id} - {"q", "l", "E"})
+        for cluster in ("east", "west"):
+            for key in keys:
+                found = app.screen.query_one(table, ResourceTable)
+                at = next(
+                    at for at in range(len(found.source)) if split_key(found.source.key(at))[0] == cluster
+                )
+                found.move_to(found.source.key(at))
+                await settle(pilot)
+                await pilot.press(key)
+                await settle(pilot)
+                top = app.screen
+                if isinstance(top, Place) and top.place not in PLACES:
+                    assert top.cockpit.context == cluster, key
+                app.go(name)
+                await until(app, pilot, lambda: bool(app.screen.query(table)))
+    assert not app.sent.writes  # no question was answered with yes
 
 
 async def test_with_one_context_nothing_is_added() -> None:

@@ -1,6 +1,8 @@
 """Several clusters in one command: rows of all, each with its cluster; what is named acts in one of them."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
@@ -224,3 +226,53 @@ def test_several_clusters_cannot_be_watched(clusters: dict[str, Cluster], capsys
     code, out, err = run(capsys, "get", "nodes", *ALL, "-w")
     assert (code, out) == (2, "")
     assert err == "cockpit: --watch: follows one cluster; give --context in the place of --contexts\n"
+
+
+# ---- the screens
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The options with which screens were opened, where there is a terminal for them."""
+    found: list[Any] = []
+
+    def run_app(options: Any) -> int:
+        found.append(options)
+        return 0
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr("cockpit.commands.screens.sys", SimpleNamespace(stdin=terminal, stdout=terminal))
+    monkeypatch.setattr("cockpit.app.run", run_app)
+    monkeypatch.setattr("cockpit.commands.screens._logged_in", lambda _chosen: None)
+    return found
+
+
+def contexts_of(options: Any) -> list[str | None]:
+    return [each.context for each in (options.attach_to, *options.attach_also)]
+
+
+def test_the_screens_open_the_clusters_that_are_named_else_those_of_the_configuration(
+    home: Path, clusters: dict[str, Cluster], opened: list[Any], capsys: Capture
+) -> None:
+    assert run(capsys, "--contexts", "c,a") == (0, "", "")
+    assert contexts_of(opened.pop()) == ["c", "a"]
+    settings = 'contexts = ["a", "b"]\n[context.b]\nwrite = true\nnamespace = "team-b"\n'
+    (home / "config" / "gpu-cockpit" / "config.toml").write_text(settings)
+    assert run(capsys)[0] == 0
+    options = opened.pop()
+    assert contexts_of(options) == ["a", "b"]
+    assert [each.write for each in (options.attach_to, *options.attach_also)] == [False, True]
+    assert [str(each.namespaces) for each in (options.attach_to, *options.attach_also)] == ["", "team-b"]
+    assert run(capsys, "--context", "c")[0] == 0
+    assert contexts_of(opened.pop()) == ["c"]
+
+
+def test_commands_stay_with_the_current_context_whatever_the_screens_open(
+    home: Path, clusters: dict[str, Cluster], capsys: Capture
+) -> None:
+    (home / "config" / "gpu-cockpit" / "config.toml").write_text('contexts = ["a", "b"]\n')
+    gang(clusters["a"])
+    code, out, _ = run(capsys, "get", "jobs", "--context", "a")
+    assert code == 0 and "CLUSTER" not in out
+    assert not clusters["b"].sessions
