@@ -46,7 +46,7 @@ from cockpit.views.attention import (
     sentence,
     since_left_row,
 )
-from cockpit.views.clusters import cluster_table, joined_key
+from cockpit.views.clusters import cluster_table, joined_key, sentences_of
 from cockpit.views.detail import Detail
 from cockpit.views.fleet import fleet
 from cockpit.views.lazy_table import ListRows
@@ -278,11 +278,15 @@ class NowScreen(SharedPlace):
         if self.trouble:
             return ""
         whys = {each.context: why_empty(what, each.cluster.store.status(kind)) for each in self.clusters}
-        return _of_each(whys)
+        return self._of_each(whys)
+
+    def _of_each(self, sentences: Mapping[str, str]) -> str:
+        """One sentence of each cluster, by its name where there are several."""
+        return sentences_of(sentences) if self.is_several else next(iter(sentences.values()))
 
     def _quiet(self) -> str:
         """What an empty list means: nothing is wrong only when everything was listed."""
-        return _of_each({each.context: self._quiet_of(each.cluster) for each in self.clusters})
+        return self._of_each({each.context: self._quiet_of(each.cluster) for each in self.clusters})
 
     def _quiet_of(self, cluster: Cluster) -> str:
         if cluster.trouble:
@@ -300,7 +304,7 @@ class NowScreen(SharedPlace):
         """The title over the map, and beside it why the map is empty or its readings are missing."""
         title = f"Fleet by {self._metric.value}"
         troubles = {each.context: _fleet_trouble(each.cluster) for each in self.clusters}
-        trouble = _of_each({context: words for context, words in troubles.items() if words}, self.is_several)
+        trouble = self._of_each(troubles)
         if not trouble and not self.is_several:
             cluster, room = self.cockpit.cluster, self.size.width - 11 - len(title)
             trouble = view.fleet_sums(fleet(cluster.store), cluster.trends, room)
@@ -399,13 +403,6 @@ class NowScreen(SharedPlace):
     def on_heatmap_block_activated(self, event: Heatmap.BlockActivated) -> None:
         event.stop()
         self.at_row(event.key, lambda name: self.cockpit.open_node(name))
-
-
-def _of_each(sentences: Mapping[str, str], is_several: bool | None = None) -> str:
-    """One sentence of each cluster, by its name where there are several."""
-    if len(sentences) < 2 and not is_several:
-        return next(iter(sentences.values()), "")
-    return "  ".join(f"{cluster}: {sentence}" for cluster, sentence in sentences.items())
 
 
 def _fleet_trouble(cluster: Cluster) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from cockpit_widgets.types import TableSource
 
 from cockpit.screens.table_place import TablePlace
-from cockpit.views.clusters import cluster_table
+from cockpit.views.clusters import cluster_table, sentences_of
 from cockpit.views.lazy_table import ListRows
 
 
@@ -28,12 +28,12 @@ class SharedList(TablePlace):
             source = self.listed().table(self.state, now_seconds, self.memory)
             self.say_problem(source.problem)
             return source, self.why_none()
-        lists, whys = {}, []
+        lists, whys = {}, {}
         for cluster in self.clusters:
             with self.about(cluster):
                 lists[cluster.context] = self.listed()
-                whys.append(f"{cluster.context}: {cluster.cluster.trouble or self.why_none()}")
+                whys[cluster.context] = cluster.cluster.trouble or self.why_none()
         shown = {each.context: each.cluster.namespaces for each in self.clusters}
         shared = cluster_table(lists, self.state, now_seconds, self.memory, namespaces=shown)
         self.say_problem(shared.problem)
-        return shared, " ".join(whys)
+        return shared, sentences_of(whys)

@@ -6,7 +6,7 @@ from typing import ClassVar, TypeVar
 
 from cockpit.screens.app_protocol import Cockpit, acting, acting_in
 from cockpit.screens.place import Place
-from cockpit.views.clusters import by_cluster, split_key
+from cockpit.views.clusters import by_cluster, sentences_of, split_key
 from cockpit.views.clusters_header import clusters_header
 from cockpit.views.now import Segments
 from cockpit.views.view_state import ViewState
@@ -143,4 +143,4 @@ class SharedPlace(Place):
             return ""
         if not self.is_several:
             return next(iter(troubles.values()))
-        return " ".join(f"{context}: {trouble}" for context, trouble in troubles.items())
+        return sentences_of(troubles)

@@ -16,6 +16,8 @@ R = TypeVar("R")
 CLUSTER = Column("cluster", "Cluster", 7, most=24, keeps_end=True)
 _BETWEEN = "\x1f"
 """Between the cluster and the key of a row: no name of either holds it."""
+_MOST_NAMED = 3
+"""Clusters named before a sentence that they share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,21 @@ def _asked(found: Any) -> Any:
     """What the views of all clusters have where that of the first has it: they are made alike."""
     assert found is not None
     return found
+
+
+def sentences_of(found: Mapping[str, str]) -> str:
+    """A sentence of each cluster, those that say the same together: `a: no answer.  b, c and 5 more: ...`."""
+    clusters: dict[str, list[str]] = {}
+    for cluster, sentence in found.items():
+        if sentence:
+            clusters.setdefault(sentence, []).append(cluster)
+    return "  ".join(f"{_named(names)}: {sentence}" for sentence, names in clusters.items())
+
+
+def _named(names: list[str]) -> str:
+    if len(names) <= _MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED} more"
 
 
 def by_cluster(keys: Iterable[str]) -> dict[str, list[str]]:

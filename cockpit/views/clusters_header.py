@@ -14,7 +14,7 @@ def clusters_header(
 ) -> tuple[Segments, Segments]:
     """`prod live ro · lab live rw · edge no answer 12s ro` as (left, right), in the order of the clusters.
     Where room is short those that are well go first."""
-    left = [StatusSegment(f"{len(attached)} clusters", "strong", 4), *heading]
+    left = [StatusSegment(f"{len(attached)} clusters", "strong", 2), *heading]
     left.extend(_cluster(each, now_seconds) for each in attached)
     faults = [name for each in attached for name in each.faults]
     right = [StatusSegment(f"internal error in {faults[0]}", "bad", 1)] if faults else []

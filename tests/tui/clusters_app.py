@@ -35,6 +35,14 @@ class Sent:
         session.request = request
 
 
+class Empty(Estate):
+    """A cluster with nothing in it but lists that were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records = {kind: [] for kind in self.records}
+
+
 class ClustersApp(CockpitApp):
     """`east` may be written, `west` is read-only, `dead` was never reached; with `estates` others."""
 

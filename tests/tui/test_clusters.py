@@ -15,7 +15,7 @@ from cockpit.screens.place import Place
 from cockpit.screens.table_place import TablePlace
 from cockpit.views.clusters import joined_key, split_key
 from tests.tui import looking
-from tests.tui.clusters_app import ClustersApp
+from tests.tui.clusters_app import ClustersApp, Empty
 from tests.tui.deck import ScriptedApp, settle, until
 from tests.tui.estate import Estate
 from tests.tui.test_key_rights import Reviews
@@ -85,12 +85,21 @@ async def test_the_header_tells_the_link_and_the_lock_of_each(size: tuple[int, i
     assert "east live rw" in head and "west live ro" in head and "dead waiting to reconnect ro" in head
 
 
+async def test_of_many_clusters_those_in_trouble_and_their_number_stay_in_the_header() -> None:
+    estates = {f"cluster-{number}": None if number == 7 else Empty() for number in range(10)}
+    app = ClustersApp(estates, place="jobs")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        head = looking.lines(app)[0]
+        assert "10 clusters" in head and "cluster-7 waiting to reconnect ro" in head
+        assert "cluster-0, cluster-1, cluster-2 and 6 more: There are no jobs." in looking.flat(app)
+
+
 async def test_one_that_is_never_reached_is_told_where_no_cluster_has_a_row() -> None:
     app = ClustersApp({"east": None, "west": None}, place="jobs")
     async with app.run_test(size=(160, 45)) as pilot:
         await settle(pilot)
-        assert "east: no answer from https://dead.example" in looking.flat(app)
-        assert "west: no answer" in looking.flat(app)
+        assert "east, west: no answer from https://dead.example" in looking.flat(app)
 
 
 async def test_a_filter_and_an_order_hold_over_all() -> None:

@@ -15,14 +15,14 @@ from cockpit.model.batch import Batch
 from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
-from cockpit.model.record import Condition, Kind, Record
+from cockpit.model.record import Condition, Kind
 from cockpit.model.right import Permission, Right
 from cockpit.views import jobs, nodes
 from cockpit.views.clusters import split_key
 from cockpit.views.view_state import ViewState
-from tests.tui.clusters_app import ClustersApp
+from tests.tui.clusters_app import ClustersApp, Empty
 from tests.tui.deck import settle
-from tests.tui.estate import NOW, Estate
+from tests.tui.estate import NOW
 
 NAMES = ("free", "locked", "restricted")
 WRITE = ("free", "restricted")
@@ -42,14 +42,6 @@ class Denied:
 
     def doubt(self, _rights: Any) -> None:
         """It stays so."""
-
-
-class Empty(Estate):
-    """A cluster with nothing in it but lists that were read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records = {kind: list[Record]() for kind in self.records}
 
 
 def node(number: int, chance: random.Random) -> Node:
