@@ -19,7 +19,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         page = pages.pop()
         text = Path(str(page.abs_src_path)).read_text("utf-8")
         for target in LINK.findall(text):
-            source = posixpath.normpath(posixpath.join(posixpath.dirname(page.src_uri), target))
+            source = _source(page.src_uri, target)
             if not source.startswith("../") or files.get_file_from_path(source):
                 continue
             if (Path(config.docs_dir) / source).is_file():
@@ -27,6 +27,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
                 files.append(added)
                 pages += [added] if added.is_documentation_page() else []
     return files
+
+
+def _source(page: str, target: str) -> str:
+    """The path that a link of a page leads to, from `docs/`."""
+    source = posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
+    return source.removeprefix("../docs/")
 
 
 def _outside(source: str, config: MkDocsConfig) -> File:
@@ -40,5 +46,12 @@ def _outside(source: str, config: MkDocsConfig) -> File:
 
 
 def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Without what is behind the language of a block: Python-Markdown knows no more than the language."""
-    return _FENCE.sub(r"\1", markdown)
+    """Links back into `docs/` from its root; blocks without what is behind their language, of which
+    Python-Markdown knows nothing."""
+
+    def into_docs(link: re.Match[str]) -> str:
+        source = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), link[1]))
+        inside = source.startswith("../docs/")
+        return link[0].replace(link[1], source.removeprefix("../docs"), 1) if inside else link[0]
+
+    return LINK.sub(into_docs, _FENCE.sub(r"\1", markdown))

@@ -16,6 +16,7 @@ from cockpit.screens.detail_side import REST_SECONDS
 from cockpit.telemetry.history import POINTS
 from tests.tui import looking
 from tests.tui.ask_app import AskApp, AskEstate
+from tests.tui.audited_app import AuditedApp
 from tests.tui.bare import Bare
 from tests.tui.crowd_estate import CrowdEstate
 from tests.tui.deck import ScriptedApp, settle
@@ -147,6 +148,7 @@ SCENES = (
     Scene("events-80x24", ("6",), SMALL),
     Scene("pods", ("7",)),
     Scene("pods-80x24", ("7",), SMALL),
+    Scene("audit", ("9",), write=True, app=AuditedApp, until="h100-03"),
     Scene("why-job", WHY_JOB, MIDDLE, estate=WhyEstate, until="starts", app=WhyApp),
     Scene("why-job-80x24", WHY_JOB, SMALL, estate=WhyEstate, until="starts", app=WhyApp),
     Scene("why-job-200x60", WHY_JOB, WIDE, estate=WhyEstate, until="starts", app=WhyApp),

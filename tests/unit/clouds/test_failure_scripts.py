@@ -165,7 +165,7 @@ SCRIPTS: tuple[tuple[str, FailureClass, ScriptedAws, str, str], ...] = (
         FailureClass.SETUP,
         aws([UPDATED], [NoRegionError()]),
         "refused",
-        "nodegroup gpu: AWS cannot be asked as it is set up here; see Configuration in the README: extra cloud, region,"
+        "nodegroup gpu: AWS cannot be asked as it is set up here; see docs/pools.md: extra cloud, region,"
         " cluster, profile, commands (You must specify a region.)",
     ),
     (
@@ -173,7 +173,7 @@ SCRIPTS: tuple[tuple[str, FailureClass, ScriptedAws, str, str], ...] = (
         FailureClass.SETUP,
         aws([UPDATED], [ProfileNotFound(profile="ops")]),
         "refused",
-        "nodegroup gpu: AWS cannot be asked as it is set up here; see Configuration in the README: extra cloud, region,"
+        "nodegroup gpu: AWS cannot be asked as it is set up here; see docs/pools.md: extra cloud, region,"
         " cluster, profile, commands (The config profile (ops) could not be found)",
     ),
     (

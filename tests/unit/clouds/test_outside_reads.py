@@ -269,9 +269,7 @@ async def test_a_cluster_whose_name_is_not_known_is_told_before_aws_is_asked() -
     (pool,) = pools_of(store)
     await reads.read(pool)
     (pool,) = pools_of(store)
-    assert pool.why_not.startswith(
-        "AWS cannot be asked as it is set up here; see Configuration in the README"
-    )
+    assert pool.why_not.startswith("AWS cannot be asked as it is set up here; see docs/pools.md")
     assert script.asked == []
 
 

@@ -1,0 +1,58 @@
+"""What the tests read of the pages: their blocks, links, headings and pictures."""
+
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+DOCS: Final = ROOT / "docs"
+_FENCED = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"``.*?``|`[^`\n]*`")
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+
+
+class Block(NamedTuple):
+    """A fenced block of a page: the line of its fence from 1, the language, what is behind that, the text."""
+
+    page: str
+    line: int
+    language: str
+    info: str
+    text: str
+
+
+def read(path: Path) -> str:
+    """The text of a page."""
+    return path.read_text("utf-8")
+
+
+def pages() -> list[Path]:
+    """README and every page of `docs/`."""
+    return [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+
+
+def blocks(path: Path) -> list[Block]:
+    """The fenced blocks of a page in their order."""
+    text = read(path)
+    return [
+        Block(path.name, text.count("\n", 0, found.start()) + 1, *_info(found[1]), found[2])
+        for found in _FENCED.finditer(text)
+    ]
+
+
+def _info(fence: str) -> tuple[str, str]:
+    language, _, info = fence.strip().partition(" ")
+    return language, info.strip()
+
+
+def links(text: str) -> list[str]:
+    """Targets of links and pictures, but for those in code."""
+    return _LINK.findall(_CODE.sub("", _FENCED.sub("", text)))
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that GitHub and MkDocs give to the headings."""
+    headings = _HEADING.findall(_FENCED.sub("", text))
+    kept = (re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in headings)
+    return {re.sub(r"\s", "-", heading) for heading in kept}
