@@ -68,7 +68,7 @@ def test_lists_names_and_verbs_over_two_clusters_of_which_one_ends(two: Two, cap
     code, out, err = run(capsys, *words)
     assert code == 0 and "found in east" in err and "cifar-3" in out
     code, out, _ = run(capsys, "audit", "list", "-o", "json")
-    assert {line["context"] for line in read_json(out)} == {"east"}
+    assert {line["context"] for line in read_json(out)["items"]} == {"east"}
 
     two.end_west()
     code, out, err = run(capsys, "get", "nodes", *BOTH, "--timeout", "5")
