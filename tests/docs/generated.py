@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,8 @@ from cockpit.views.cause_page import LASTS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _MADE: Final = "Made by `make docs`; a test compares."
+_COUNTS: Final = {"?": "[{}]", "*": "[{} ...]", "+": "{} ...", "A...": "{} ...", "...": "{} ..."}
+"""How `nargs` is written."""
 _SPECIAL = re.compile(r"([\\`*_<>\[\]|])")
 
 
@@ -30,12 +31,24 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:
     yield from _table(parser)
     for command in commands(parser):
         yield from ("", f"## {command.prog}", "", _sentence(command.description or ""), "", "```text")
-        usage = " ".join(command.format_usage().removeprefix("usage: ").split())
-        yield from textwrap.wrap(
-            usage, 100, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
-        )
-        yield "```"
+        yield from (" ".join(_usage(command)), "```")
         yield from _table(command)
+
+
+def _usage(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The words of a call, which do not depend on how this Python's argparse writes them."""
+    shown = [action for action in parser._actions if _is_listed(action)]
+    yield parser.prog
+    if any(action.option_strings and not action.required for action in shown):
+        yield "[OPTION ...]"
+    yield from (f"{action.option_strings[-1]} {_value(action)}" for action in shown if _is_needed(action))
+    for action in shown:
+        if not action.option_strings:
+            yield _COUNTS.get(str(action.nargs), "{}").format(_value(action))
+
+
+def _is_needed(action: argparse.Action) -> bool:
+    return bool(action.option_strings) and action.required
 
 
 def _table(parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -52,11 +65,14 @@ def _is_listed(action: argparse.Action) -> bool:
 
 
 def _names(action: argparse.Action) -> str:
-    choices = "|".join(map(str, action.choices)) if action.choices else ""
+    names = [f"{name} {_value(action)}".strip() for name in action.option_strings] or [_value(action)]
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _value(action: argparse.Action) -> str:
+    choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
     metavar = action.metavar if isinstance(action.metavar, str) else ""
-    value = "" if action.nargs == 0 else metavar or choices or action.dest.upper()
-    names = [f"{name} {value}".strip() for name in action.option_strings] or [value]
-    return ", ".join(f"`{name}`".replace("|", r"\|") for name in names)
+    return "" if action.nargs == 0 else metavar or choices or action.dest.upper()
 
 
 def _causes() -> Iterator[str]:

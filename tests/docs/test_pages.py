@@ -8,6 +8,7 @@ import pytest
 
 from cockpit.jobs.parameters import TYPES
 from cockpit.jobs.placeholders import MARKERS
+from cockpit.pools import registry
 from cockpit.screens.keymap import KEYS
 from tests.docs.markdown_pages import DOCS, ROOT, anchors, blocks, links, pages, read
 
@@ -97,6 +98,13 @@ def test_the_page_of_templates_has_every_type_and_every_marker() -> None:
     text = read(DOCS / "templates.md")
     assert re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE) == list(TYPES)
     assert [marker for marker in MARKERS if f"`{{{marker}:" not in text and f"`{marker}:" not in text] == []
+
+
+def test_the_page_of_pools_has_every_owner() -> None:
+    owners = [type(owner).__module__.split(".")[2].replace("_", " ") for owner in registry.owners()]
+    table = read(DOCS / "pools.md").partition("\n## Who decides the size\n")[2].partition("\n## ")[0].lower()
+    assert len(owners) >= 7
+    assert [owner for owner in owners if owner not in table] == []
 
 
 def test_every_block_says_its_language() -> None:

@@ -1,5 +1,6 @@
 """The site builds without a warning, and every link leads to something that exists."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,9 @@ def test_it_builds_without_a_warning_and_asks_no_other_server(tmp_path: Path) ->
         assert (tmp_path / "site" / page).is_file(), page
     for path in (tmp_path / "site").rglob("*.html"):
         text = path.read_text("utf-8")
+        assert "|" not in text or not re.search(r"<code>[^<]*\\\|", text), (
+            f"{path}: a mark of the source is shown"
+        )
         assert '<script src="http' not in text and '<link href="http' not in text, path
 
 
