@@ -116,6 +116,8 @@ def _row(group: Group, store: StoreReader) -> Pool:
         stage in NodeStage.COMING and not _is_settled(node.has_gpus, stage)
         for node, stage in zip(nodes, stages, strict=True)
     )
+    expected = owner.instance_type if owner else ""
+    kinds = _kinds(nodes, expected)
     return Pool(
         name=group.name,
         owner_group=owner.api_version.rpartition("/")[0] if owner and owner.kind else "",
@@ -124,11 +126,9 @@ def _row(group: Group, store: StoreReader) -> Pool:
         owner_uid=owner.uid if owner else "",
         why_not=says.why_not,
         grows_by_demand=grows_by_demand(says),
-        machine=_shared(node.instance_type for node in nodes)
-        if nodes
-        else (owner.instance_type if owner else ""),
-        gpu_model=_shared(node.gpu_model for node in nodes),
-        kinds=_kinds(nodes),
+        machine=_shared(kind.machine for kind in kinds) if nodes else expected,
+        gpu_model=_shared(kind.gpu_model for kind in kinds),
+        kinds=kinds,
         nodes_now=len(nodes),
         nodes_ready=sum(node.ready == "True" for node in nodes),
         nodes_joining=max(coming, (target - present + coming) if target is not None else coming),
@@ -183,10 +183,11 @@ def _shared(values: Iterable[str]) -> str:
     return next(iter(known)) if len(known) == 1 else ""
 
 
-def _kinds(nodes: Sequence[Node]) -> tuple[MachineKind, ...]:
+def _kinds(nodes: Sequence[Node], expected: str) -> tuple[MachineKind, ...]:
+    """`expected` is the type that the owner makes: of nodes that tell none."""
     all_, spot = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for node in nodes:
-        kind = node.instance_type, node.gpu_model
+        kind = node.instance_type or expected, node.gpu_model
         all_[kind] += 1
         spot[kind] += is_spot(node)
     order = sorted(all_, key=lambda kind: (-all_[kind], kind))

@@ -97,7 +97,9 @@ def test_nodes_that_no_label_puts_in_a_pool_are_a_row_a_shape() -> None:
         like("b", instance_type="g5.12xlarge", gpu_model="A10G", gpu_capacity=3, gpu_allocatable=3),
         like("c", instance_type="", gpu_model="H100"),
         like("d", instance_type="", gpu_model="", gpu_capacity=4, gpu_allocatable=4),
-        like("e", instance_type="", gpu_model="", gpu_capacity=None, gpu_allocatable=None),
+        like(
+            "e", instance_type="", gpu_model="", gpu_capacity=None, gpu_allocatable=None, is_gpu_labelled=True
+        ),
     ]
     assert [(pool.name, pool.nodes_now) for pool in pools_of(store_of(nodes))] == [
         ("(no pool)", 1),
