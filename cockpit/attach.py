@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cockpit.attach_outside import OutsideReads
 from cockpit.clock import Clock
-from cockpit.errors import CockpitError, NoConnection
+from cockpit.errors import CockpitError, NoConnection, NoContexts
 from cockpit.gangs import registry
 from cockpit.gangs.installed_engines import installed_engines
 from cockpit.jobs import other_jobs
@@ -115,6 +115,7 @@ class Attachment:
         self.access: AccessReviews | None = None  # what this user may do here; None while not attached
         self.link = Link.IDLE
         self.sentence = ""
+        self.has_contexts = True  # False where the kubeconfig has none, or cannot be read
         self._named = options.context or ""
         self._rng = rng
         self._changed = changed
@@ -172,7 +173,8 @@ class Attachment:
     def trouble(self) -> str:
         """Why nothing is known yet, in one sentence; "" while attached."""
         if self.link is Link.FAILED:
-            return f"{self.sentence} To reconnect, press ctrl+x and choose a context."
+            remedy = " To reconnect, press ctrl+x and choose a context." if self.has_contexts else ""
+            return f"{self.sentence}{remedy}"
         if self.link is Link.WAITING:
             return f"{self.sentence} Retrying automatically."
         return "" if self.link is Link.ATTACHED else f"{self.link.value.capitalize()} ..."
@@ -306,6 +308,7 @@ class Attachment:
                 session = await self._open()
             except NoConnection as error:
                 if not error.can_retry:
+                    self.has_contexts = not isinstance(error, NoContexts)
                     self._set(Link.FAILED, error.sentence)
                     return
                 self._set(Link.WAITING, error.sentence)

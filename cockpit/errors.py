@@ -85,6 +85,10 @@ class NoConnection(CockpitError):
         self.is_unsent = is_unsent
 
 
+class NoContexts(NoConnection):
+    """There is no kubeconfig, it cannot be read, or it has no contexts: there is none to choose."""
+
+
 class OutcomeUnknown(NoConnection):
     """An answer came, and does not tell whether the write was carried out: 502, 504, a page of a proxy.
 

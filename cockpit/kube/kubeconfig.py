@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from cockpit.errors import NoConnection
+from cockpit.errors import NoConnection, NoContexts
 from cockpit.kube.kubeconfig_fields import (
     NamedEntry,
     check_config,
@@ -60,22 +60,22 @@ def check(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise NoConnection(
+        raise NoContexts(
             f"The kubeconfig {path} is not text; give another file with --kubeconfig."
         ) from None
     except OSError as error:
-        raise NoConnection(f"The kubeconfig {path} cannot be read: {error.strerror}.") from None
+        raise NoContexts(f"The kubeconfig {path} cannot be read: {error.strerror}.") from None
     try:
         tree = _parsed(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise NoConnection(
+        raise NoContexts(
             f"The kubeconfig {path}, line {line}, is not YAML: {clean(error.problem or 'broken', 120)}."
         ) from None
     except (yaml.YAMLError, ValueError) as error:
-        raise NoConnection(f"The kubeconfig {path} is not YAML: {clean(str(error), 120)}.") from None
+        raise NoContexts(f"The kubeconfig {path} is not YAML: {clean(str(error), 120)}.") from None
     if not isinstance(tree, dict):
-        raise NoConnection(
+        raise NoContexts(
             f"The kubeconfig {path} is empty or not a mapping; it needs clusters, contexts and users."
         )
     for section in SECTIONS:
@@ -98,15 +98,15 @@ def _check_section(path: Path, section: str, entries: Any) -> None:
     if entries is None:
         return
     if not isinstance(entries, list):
-        raise NoConnection(f"The kubeconfig {path}: {section} is not a list; fix the file.")
+        raise NoContexts(f"The kubeconfig {path}: {section} is not a list; fix the file.")
     names: set[str] = set()
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-            raise NoConnection(
+            raise NoContexts(
                 f"The kubeconfig {path}: entry {number} of {section} has no name; fix the file."
             )
         if not isinstance(entry.get(inner, {}), dict | None):
-            raise NoConnection(
+            raise NoContexts(
                 f"The kubeconfig {path}: {section} entry {entry['name']!r} is not a mapping; fix the file."
             )
         if entry["name"] in names:
@@ -136,7 +136,7 @@ def choose(
         if in_cluster and not kubeconfig and not context:
             return None
         names = ", ".join(str(path) for path in wanted)
-        raise NoConnection(
+        raise NoContexts(
             f"There is no kubeconfig at {names}; set KUBECONFIG, give --kubeconfig FILE, "
             "or run cockpit demo to look around."
         )
@@ -145,7 +145,7 @@ def choose(
     shown = ", ".join(str(path) for path in present)
     contexts = _merged(trees, "contexts")
     if not contexts:
-        raise NoConnection(
+        raise NoContexts(
             f"The kubeconfig {shown} has no contexts; log in to a cluster or give --kubeconfig FILE."
         )
     current = context or current_context(trees.values())

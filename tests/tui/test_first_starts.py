@@ -38,6 +38,12 @@ def dead(folder: Path) -> Path:
     return config(folder, 2, **{"current-context": "ctx-001"})
 
 
+def broken(folder: Path) -> Path:
+    path = folder / "config"
+    path.write_text("contexts: [")
+    return path
+
+
 def undecided(folder: Path) -> Path:
     return config(folder, 300)
 
@@ -46,10 +52,11 @@ def undecided(folder: Path) -> Path:
     ("made", "name", "sentences"),
     [
         (missing, "no context", ("There is no kubeconfig at", "run cockpit demo")),
+        (broken, "no context", ("is not YAML",)),
         (dead, "ctx-001", ("127.0.0.1:1", "Retrying automatically")),
         (undecided, "no context", ("has no current-context", "and 292 more", "press ctrl+x")),
     ],
-    ids=["no kubeconfig", "dead server", "300 contexts"],
+    ids=["no kubeconfig", "broken kubeconfig", "dead server", "300 contexts"],
 )
 @pytest.mark.parametrize("size", [(80, 24), (160, 45)], ids=str)
 async def test_without_a_session_the_page_says_what_to_do(
@@ -65,6 +72,7 @@ async def test_without_a_session_the_page_says_what_to_do(
             while not all(sentence in looking.flat(app) for sentence in sentences):
                 await pilot.pause(0.05)
         assert looking.header_pieces(app)[0] == name
+        assert ("To reconnect, press ctrl+x" in looking.flat(app)) is (made is undecided)
 
 
 async def test_of_300_contexts_one_is_found_by_typing(tmp_path: Path) -> None:
