@@ -56,6 +56,14 @@ def guard_standard_streams() -> None:
         raise OutputLost("standard output is closed; open it, or send it to /dev/null")
 
 
+def draw_on_terminal() -> None:
+    """Textual draws on what standard errors were at the start: where these go to a file (`2>err`), the
+    screens are drawn on standard output, which is the terminal; errors still go to the file."""
+    system: Any = sys
+    if not os.isatty(2) and os.isatty(1):
+        system.__stderr__ = _guarded(None, 1, _Errors)
+
+
 def give_up_output() -> None:
     """The interpreter must not try once more to write what is left."""
     if sys.stdout is not sys.__stdout__:

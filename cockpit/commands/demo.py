@@ -25,6 +25,7 @@ from cockpit.commands.settings import namespaces_given, settings_in_force
 from cockpit.errors import BadInput, CockpitError
 from cockpit.local_state.config import Settings
 from cockpit.local_state.paths import state_folder
+from cockpit.standard_streams import draw_on_terminal
 from cockpit.terminal import end_with_terminal, is_terminal, screen_fault
 
 START_SECONDS = 120.0
@@ -226,6 +227,7 @@ def _overview(options: argparse.Namespace, chosen: AttachOptions, said: str) -> 
 def _screens(chosen: AttachOptions, settings: Settings, said: str, *, has_tour: bool = False) -> int:
     from cockpit import app
 
+    draw_on_terminal()
     return app.run(
         app.AppOptions(
             attach_to=chosen,

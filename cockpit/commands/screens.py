@@ -19,6 +19,7 @@ from cockpit.commands.settings import (
 from cockpit.errors import BadInput
 from cockpit.kube.logins import Logins, ask_first
 from cockpit.local_state.paths import state_folder
+from cockpit.standard_streams import draw_on_terminal
 from cockpit.terminal import own_terminal, screen_fault
 
 
@@ -45,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
     from cockpit.app import run as run_app
 
     notes = dict.fromkeys(note for each in (chosen, *others) for note in exposure_notes(each, settings))
+    draw_on_terminal()
     return run_app(
         AppOptions(
             attach_to=chosen,

@@ -60,9 +60,7 @@ def check(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise NoContexts(
-            f"The kubeconfig {path} is not text; give another file with --kubeconfig."
-        ) from None
+        raise NoContexts(f"The kubeconfig {path} is not text; give another file with --kubeconfig.") from None
     except OSError as error:
         raise NoContexts(f"The kubeconfig {path} cannot be read: {error.strerror}.") from None
     try:
@@ -102,9 +100,7 @@ def _check_section(path: Path, section: str, entries: Any) -> None:
     names: set[str] = set()
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-            raise NoContexts(
-                f"The kubeconfig {path}: entry {number} of {section} has no name; fix the file."
-            )
+            raise NoContexts(f"The kubeconfig {path}: entry {number} of {section} has no name; fix the file.")
         if not isinstance(entry.get(inner, {}), dict | None):
             raise NoContexts(
                 f"The kubeconfig {path}: {section} entry {entry['name']!r} is not a mapping; fix the file."

@@ -13,7 +13,7 @@ from cockpit.telemetry.focus import Focus
 from cockpit.views import jobs as view
 from cockpit.views.detail import Detail
 from cockpit.views.lazy_table import ListRows
-from cockpit.views.states import why_empty
+from cockpit.views.next_steps import no_jobs
 
 
 class JobsScreen(SharedList):
@@ -33,7 +33,8 @@ class JobsScreen(SharedList):
 
     def why_none(self) -> str:
         cluster = self.cockpit.cluster
-        return why_empty("jobs", cluster.store.status(Kind.POD), within=cluster.namespaces)
+        status, within = cluster.store.status(Kind.POD), cluster.namespaces
+        return no_jobs(status, within, is_read_only=cluster.is_read_only)
 
     def row(self, kind: str, key: str) -> Job | None:
         return self.cockpit.cluster.jobs.job(key) if kind == "job" else None

@@ -51,6 +51,7 @@ from cockpit.views.detail import Detail
 from cockpit.views.fleet import fleet
 from cockpit.views.lazy_table import ListRows
 from cockpit.views.load import load_charts
+from cockpit.views.next_steps import no_gpus, no_pools, no_queues
 from cockpit.views.states import telemetry_trouble, why_empty
 from cockpit.views.view_state import ViewState
 
@@ -263,7 +264,7 @@ class NowScreen(SharedPlace):
         rows = 0
         for name, of in lists.items():
             table = self.query_one(f"#{name}", ResourceTable)
-            table.set_placeholder(self._why_no(name, Kind.NODE if name == "pools" else Kind.LOCAL_QUEUE))
+            table.set_placeholder(self._why_no(name))
             self.query_one(f"#{name}-panel", Panel).set_title(name.capitalize())
             if self.is_several:
                 table.set_source(cluster_table(of, ViewState(), now_seconds, namespaces=shown))
@@ -273,12 +274,15 @@ class NowScreen(SharedPlace):
             rows = max(rows, len(table.source))
         return 1 + rows
 
-    def _why_no(self, what: str, kind: str) -> str:
+    def _why_no(self, what: str) -> str:
         """Why a panel is empty; without an attachment the list above says it for all."""
         if self.trouble:
             return ""
-        whys = {each.context: why_empty(what, each.cluster.store.status(kind)) for each in self.clusters}
-        return self._of_each(whys)
+        stores = {each.context: each.cluster.store for each in self.clusters}
+        if what == "pools":
+            return self._of_each({name: no_pools(store) for name, store in stores.items()})
+        shown = {each.context: self._shown(each.cluster) for each in self.clusters}
+        return self._of_each({name: no_queues(store, shown[name]) for name, store in stores.items()})
 
     def _of_each(self, sentences: Mapping[str, str]) -> str:
         """One sentence of each cluster, by its name where there are several."""
@@ -298,7 +302,7 @@ class NowScreen(SharedPlace):
             if not status.is_current:
                 return why_empty(kind, status)
         told = quiet(cluster.store, self._shown(cluster))
-        return f"{told[0].upper()}{told[1:]}."
+        return f"{told[0].upper()}{told[1:]}. {no_gpus(cluster.store)}".rstrip()
 
     def _name_fleet(self) -> None:
         """The title over the map, and beside it why the map is empty or its readings are missing."""
@@ -410,4 +414,6 @@ def _fleet_trouble(cluster: Cluster) -> str:
     nodes = cluster.store.status(Kind.NODE)
     is_unread = nodes is not None and nodes.phase in (Phase.DENIED, Phase.NOT_LOGGED_IN)
     trouble = nodes.message if nodes is not None and is_unread else ""
-    return trouble or telemetry_trouble(cluster.store.status(Kind.GPU))
+    if trouble or no_gpus(cluster.store):
+        return trouble
+    return telemetry_trouble(cluster.store.status(Kind.GPU))

@@ -13,7 +13,7 @@ from cockpit.screens.row_detail import detail_of_pod
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import pods as view
 from cockpit.views.detail import Detail
-from cockpit.views.states import why_empty
+from cockpit.views.next_steps import no_pods
 
 
 class PodsScreen(TablePlace):
@@ -29,7 +29,7 @@ class PodsScreen(TablePlace):
         store = self.cockpit.cluster.store
         source = view.table(store, self.state, self.cockpit.clock.cluster_now(), self.memory)
         self.say_problem(source.problem)
-        return source, why_empty("pods", store.status(Kind.POD), within=self.state.namespaces)
+        return source, no_pods(store.status(Kind.POD), self.state.namespaces)
 
     def said(self, key: str) -> str:
         pod = self._pod(key)

@@ -8,7 +8,6 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from cockpit.model.pool import Pool
-from cockpit.model.record import Kind
 from cockpit.pools.demand import MachineMemory, PoolDemand, demand_by_pool
 from cockpit.pools.index import pools_of
 from cockpit.pools.owner_log import log_pod, why_no_log
@@ -21,9 +20,9 @@ from cockpit.screens.shared_list import SharedList
 from cockpit.views import pools as view
 from cockpit.views.detail import Detail
 from cockpit.views.lazy_table import ListRows
+from cockpit.views.next_steps import no_pools
 from cockpit.views.pool_json import ON_ITS_PAGE, Learnt, page_with
 from cockpit.views.row_details import pool_detail
-from cockpit.views.states import why_empty
 
 
 @dataclass
@@ -84,7 +83,7 @@ class PoolsScreen(SharedList):
         return view.listed(pools, view.PoolsBeside(cluster.trends, here.demand, self.cockpit.prices))
 
     def why_none(self) -> str:
-        return why_empty("pools", self.cockpit.cluster.store.status(Kind.NODE))
+        return no_pools(self.cockpit.cluster.store)
 
     def row(self, kind: str, key: str) -> Pool | None:
         return self._here.rows.find(self.cockpit.cluster.store, key) if kind == "pool" else None

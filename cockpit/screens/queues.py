@@ -21,6 +21,7 @@ from cockpit.views import queues as view
 from cockpit.views.detail import Detail
 from cockpit.views.engines import engine_pairs
 from cockpit.views.lazy_table import ListRows
+from cockpit.views.next_steps import no_queues
 from cockpit.views.row_details import queue_detail
 from cockpit.views.states import why_empty
 
@@ -71,7 +72,7 @@ class QueuesScreen(SharedList):
 
     def why_none(self) -> str:
         cluster = self.cockpit.cluster
-        return why_empty("queues", cluster.store.status(Kind.LOCAL_QUEUE), within=cluster.namespaces)
+        return no_queues(cluster.store, cluster.namespaces)
 
     def detail(self, key: str) -> Detail | None:
         cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()

@@ -133,16 +133,17 @@ async def find_prometheus(
     try:
         services = await list_services()
     except CockpitError as error:
-        told = f"No Prometheus found: services cannot be listed ({error.sentence.rstrip('.')}); "
-        raise refused_by_cluster(error, f"{told}set a Prometheus URL.") from None
+        why = f"services cannot be listed ({error.sentence.rstrip('.')})"
+        told = f"No Prometheus found: set --prometheus-url; {why}."
+        raise refused_by_cluster(error, told) from None
     return await _first_that_answers(candidates(services), open_target)
 
 
 async def _first_that_answers(targets: Sequence[MetricsTarget], open_target: Open) -> Prometheus:
     if not targets:
         raise TelemetryError(
-            "No Prometheus found: no Service of this cluster is named or labelled like one; "
-            "set a Prometheus URL.",
+            "No Prometheus found: set --prometheus-url; "
+            "no Service of this cluster is named or labelled like one.",
             Phase.ABSENT,
         )
     alive: Prometheus | None = None

@@ -9,12 +9,18 @@ from pathlib import Path
 import pytest
 
 from cockpit.app import AppOptions, CockpitApp
-from cockpit.attach import AttachOptions
+from cockpit.attach import AttachOptions, watched_kinds
+from cockpit.clock import ManualClock
 from cockpit.commands import get, screens
-from cockpit.model.batch import Phase
+from cockpit.kube.feed import GATHERED
+from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
+from cockpit.model.node import Node
+from cockpit.model.record import Kind
 from tests.tui import looking
 from tests.tui.bare import Bare
 from tests.tui.deck import ScriptedApp, settle, until
+from tests.tui.estate import Estate
+from tests.tui.pseudo_terminal import PseudoTerminal
 
 
 def config(folder: Path, contexts: int, **more: object) -> Path:
@@ -112,3 +118,113 @@ def test_a_dumb_terminal_gets_the_overview_and_the_remedy(
     assert screens.run(argparse.Namespace(context=None)) == 0
     assert len(seen) == 1 and set(get.OVERVIEW) <= set(vars(seen[0]))
     assert "set its name, such as TERM=xterm-256color" in capsys.readouterr().err
+
+
+def status(kind: str, phase: Phase, message: str = "", scope: str = "") -> StreamStatus:
+    seconds = ManualClock().now()
+    return StreamStatus(kind=kind, phase=phase, message=message, scope=scope, heard_seconds=seconds)
+
+
+class Plain(Estate):
+    """A cluster of nodes without GPUs, without any kind of an engine or owner, and without a Prometheus."""
+
+    def batches(self) -> list[Batch]:
+        nodes = tuple(Node(uid=f"n{at}", name=f"cpu-{at}") for at in range(4))
+        listed = {Kind.NODE: nodes, Kind.POD: (), Kind.EVENT: ()}
+        absent = {watched.kind for watched in watched_kinds()} | set(GATHERED)
+        return [
+            *(
+                Batch(kind=kind, changed=records, mark=ListMark.END, status=status(kind, Phase.LIVE))
+                for kind, records in listed.items()
+            ),
+            *(
+                Batch(kind=kind, status=status(kind, Phase.ABSENT, f"The server does not serve {kind}."))
+                for kind in absent
+            ),
+            Batch(kind=Kind.GPU, status=status(Kind.GPU, Phase.ABSENT, NO_PROMETHEUS)),
+        ]
+
+
+class OneNamespace(Estate):
+    """Pods of one namespace may be read, and nothing that belongs to none."""
+
+    def batches(self) -> list[Batch]:
+        denied = "You cannot list {} in any namespace: ask for that right, or choose a namespace."
+        return [
+            Batch(
+                kind=Kind.POD,
+                mark=ListMark.END,
+                status=status(Kind.POD, Phase.LIVE, scope="team-a"),
+                scope="team-a",
+            ),
+            *(
+                Batch(kind=kind, status=status(kind, Phase.DENIED, denied.format(kind)))
+                for kind in (Kind.NODE, Kind.NAMESPACE, Kind.LOCAL_QUEUE)
+            ),
+        ]
+
+
+class Unmeasured(Estate):
+    """The usual cluster, where no Prometheus was found."""
+
+    def batches(self) -> list[Batch]:
+        measured = (batch for batch in super().batches() if batch.kind != Kind.GPU)
+        return [*measured, Batch(kind=Kind.GPU, status=status(Kind.GPU, Phase.ABSENT, NO_PROMETHEUS))]
+
+
+NO_PROMETHEUS = "No Prometheus found: set --prometheus-url; no Service is labelled like one."
+STARTS = {
+    "no GPUs": (
+        Plain,
+        {
+            "1": ("None of 4 nodes offers GPUs (looked for nvidia.com/gpu", "run cockpit doctor"),
+            "8": ("offers GPUs (looked for nvidia.com/gpu", "see cockpit doctor"),
+        },
+    ),
+    "no CRDs": (
+        Plain,
+        {
+            "2": ("There are no jobs. Type :write and press N to submit one.",),
+            "4": ("No queues: none of Kueue, Volcano, KAI is installed.", "Jobs start as soon as"),
+            "5": ("There are no pools. A pool is known by a label of its nodes (karpenter.sh/nodepool",),
+        },
+    ),
+    "no Prometheus": (Unmeasured, {"1": ("set --prometheus-url",)}),
+    "one namespace": (
+        OneNamespace,
+        {
+            "1": ("You cannot list nodes", "ask for that right"),
+            "2": ("There are no jobs in namespace team-a.", "ctrl+n shows other namespaces"),
+            "3": ("You cannot list nodes", "ask for that right"),
+            "7": ("There are no pods in namespace team-a.", "Ctrl+n shows other namespaces"),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)], ids=str)
+async def test_every_place_says_what_was_looked_for_and_what_to_do_next(
+    start: str, size: tuple[int, int]
+) -> None:
+    estate, places = STARTS[start]
+    app = ScriptedApp(estate(), write=False)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        for key, sentences in places.items():
+            await pilot.press(key)
+            await settle(pilot)
+            for sentence in sentences:
+                assert sentence in looking.flat(app), f"{key}\n{looking.text(app)}"
+
+
+def test_errors_that_go_to_a_file_leave_the_screens_on_the_terminal(tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    start = f"import os; os.dup2(os.open({str(errors)!r}, os.O_CREAT | os.O_WRONLY), 2)"
+    go = f"{start}; from cockpit.cli import main; raise SystemExit(main([]))"
+    environment = {"KUBECONFIG": str(tmp_path / "none"), "HOME": str(tmp_path)}
+    with PseudoTerminal(["-c", go], (80, 24), environment) as terminal:
+        terminal.shows("There is no kubeconfig at", "run cockpit demo")
+        terminal.press("q")
+        assert terminal.ends() == 0
+    assert errors.read_text() == ""

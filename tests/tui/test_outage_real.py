@@ -42,8 +42,8 @@ def test_without_a_prometheus_the_rows_come_and_the_reason_is_noted(bare: Bed, t
     assert len(rows) == 16
     assert all(row.split().count("n/c") >= 5 and "0%" not in row for row in rows), done.stdout
     assert done.stderr == (
-        "cockpit: gpus: No Prometheus found: no Service of this cluster is named or labelled like one; "
-        "set a Prometheus URL.\n"
+        "cockpit: gpus: No Prometheus found: set --prometheus-url; "
+        "no Service of this cluster is named or labelled like one.\n"
     )
     named = Shell(bare.kubeconfig, tmp_path).run("get", "gpus", "--prometheus-url", "http://127.0.0.1:1")
     assert named.returncode == 0
@@ -52,7 +52,7 @@ def test_without_a_prometheus_the_rows_come_and_the_reason_is_noted(bare: Bed, t
 
 def test_without_a_prometheus_the_screen_says_what_to_set(bare: Bed, opened: Opened) -> None:
     terminal = opened(bare.kubeconfig)
-    sentence = "No Prometheus found: no Service of this cluster is named or labelled like one"
+    sentence = "No Prometheus found: set --prometheus-url"
     terminal.until("2 nodes", "Fleet by duty", sentence)
     terminal.keys("3")
     terminal.until("gpu-000", "GPU model")

@@ -178,7 +178,7 @@ async def test_why_there_is_none() -> None:
         raise Refused("services is forbidden.")
 
     with pytest.raises(
-        TelemetryError, match=r"services cannot be listed \(services is forbidden\); set a Prometheus URL"
+        TelemetryError, match=r"set --prometheus-url; services cannot be listed \(services is forbidden\)"
     ):
         await find_prometheus(MetricsServer(), denied, lambda target: cast(Prometheus, target))
 

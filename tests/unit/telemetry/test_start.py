@@ -54,7 +54,7 @@ async def test_without_a_prometheus_the_status_says_so_and_it_looks_again() -> N
     status = seen[-1].status
     assert status is not None
     assert status.phase is Phase.ABSENT
-    assert "set a Prometheus URL" in status.message
+    assert "set --prometheus-url" in status.message
     assert status.retry_seconds == NOW + 300
 
 
