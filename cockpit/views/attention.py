@@ -124,7 +124,7 @@ _FIELDS: tuple[Field[Trouble], ...] = (
         lambda r, _: r.found.title,
     ),
     Field(
-        Column("sentence", "Why", 30, grow=8, most=100),
+        Column("sentence", "Why", 30, grow=8, most=100, folds=True),
         lambda r, now: Cell(sentence(r, now), _tone(r)),
         sentence,
     ),

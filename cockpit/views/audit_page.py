@@ -52,7 +52,7 @@ _FIELDS: tuple[Field[AuditAction], ...] = (
         lambda action, _: action.context,
     ),
     Field(
-        Column("sentence", "Result", 20, priority=3, grow=6, wish=40),
+        Column("sentence", "Result", 20, priority=3, grow=6, wish=40, folds=True),
         lambda action, _: Cell(action.sentence),
         lambda action, _: action.sentence,
     ),

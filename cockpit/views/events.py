@@ -126,7 +126,7 @@ _FIELDS: tuple[Field[EventRow], ...] = (
         lambda r, _: r.event.reason,
     ),
     Field(
-        Column("message", "Message", 24, grow=8, wish=70),
+        Column("message", "Message", 24, grow=8, wish=70, folds=True),
         lambda r, _: Cell(r.event.message),
         lambda r, _: r.event.message,
     ),

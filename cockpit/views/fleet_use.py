@@ -284,7 +284,7 @@ _WASTE: Final[tuple[Field[Waste], ...]] = (
         Column("whose", "Whose", 16, grow=1, most=50, sortable=False),
         lambda one, _: Cell(one.whose, "strong"),
     ),
-    Field(Column("words", "Why", 20, grow=3, sortable=False), lambda one, _: Cell(one.words)),
+    Field(Column("words", "Why", 20, grow=3, sortable=False, folds=True), lambda one, _: Cell(one.words)),
 )
 
 

@@ -238,7 +238,9 @@ _FIELDS: tuple[Field[JobRow], ...] = (
     ),
     Field(Column("team", "Team", 10, priority=8), _team, lambda r, _: team_words(r.job)),
     Field(Column("owner", "Owner", 10, priority=6), lambda r, _: Cell(r.job.owner), lambda r, _: r.job.owner),
-    Field(Column("why", "Why", 32, grow=10, wish=80), lambda r, _: Cell(r.why), lambda r, _: r.why),
+    Field(
+        Column("why", "Why", 32, grow=10, wish=80, folds=True), lambda r, _: Cell(r.why), lambda r, _: r.why
+    ),
 )
 
 _HIDDEN: tuple[Field[JobRow], ...] = (

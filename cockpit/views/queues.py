@@ -279,7 +279,7 @@ _FIELDS: tuple[Field[QueueRow], ...] = (
     ),
     Field(Column("state", "State", 10), state_cell, lambda r, _: r.state),
     Field(
-        Column("why", "Why", 16, priority=3, grow=3, most=70),
+        Column("why", "Why", 16, priority=3, grow=3, most=70, folds=True),
         lambda r, _: Cell(r.why, "warn"),
         lambda r, _: r.why,
     ),
@@ -347,7 +347,7 @@ _WAITING: tuple[Field[WaitingView], ...] = (
         lambda r, now: None if r.created_seconds is None else now - r.created_seconds,
         Measure.SECONDS,
     ),
-    Field(Column("why", "Why", 30, grow=5), lambda r, _: Cell(r.reason), lambda r, _: r.reason),
+    Field(Column("why", "Why", 30, grow=5, folds=True), lambda r, _: Cell(r.reason), lambda r, _: r.reason),
 )
 
 WAITING_VIEW: View[WaitingView] = View(

@@ -32,7 +32,7 @@ _FIELDS: tuple[Field[Happened], ...] = (
         lambda r, _: Cell(r.subject, "strong"),
         lambda r, _: r.subject,
     ),
-    Field(Column("words", "", 20, grow=8, most=100, sortable=False), lambda r, _: Cell(r.words)),
+    Field(Column("words", "", 20, grow=8, most=100, sortable=False, folds=True), lambda r, _: Cell(r.words)),
 )
 
 

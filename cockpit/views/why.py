@@ -152,7 +152,7 @@ def words_of(change: Change) -> str:
 
 
 OFFERS: tuple[Field[Change], ...] = (
-    Field(Column("words", STARTS, 40, grow=10, wish=90), lambda one, _: Cell(words_of(one))),
+    Field(Column("words", STARTS, 40, grow=10, wish=90, folds=True), lambda one, _: Cell(words_of(one))),
     Field(
         Column("checked", "checked", 9, priority=3),
         lambda one, _: Cell("starts", "good") if one.is_checked else Cell("not tried", "dim"),
@@ -165,7 +165,7 @@ OFFERS: tuple[Field[Change], ...] = (
 
 
 HELP: tuple[Field[Change], ...] = (
-    Field(Column("words", HELPS, 40, grow=10, wish=90), lambda one, _: Cell(words_of(one))),
+    Field(Column("words", HELPS, 40, grow=10, wish=90, folds=True), lambda one, _: Cell(words_of(one))),
     OFFERS[-1],
 )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from cockpit_widgets.columns import GAP_CELLS, GUTTER_CELLS, MARGIN_CELLS
 from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell, ChoiceItem, Column
 
@@ -26,6 +27,20 @@ def search(items: Sequence[ChoiceItem], words: str) -> list[ChoiceItem]:
     return [item for _, _, item in ranked]
 
 
+_BOX_CELLS, _MOST_BOX_CELLS = 78, 120
+"""Width of every dialog, and the most that entries widen one to."""
+_SIDE_CELLS = 7
+"""Frame, padding and scroll bar of a dialog at both sides of its table."""
+
+
+def box_cells(items: Sequence[ChoiceItem]) -> int:
+    """Width of a dialog that cuts nothing of these entries, within its bounds."""
+    labels = max((width_of(item.label or item.value) for item in items), default=0)
+    notes = max((width_of(item.note) for item in items), default=0)
+    table = GUTTER_CELLS + labels + 2 + (GAP_CELLS + notes if notes else 0) + MARGIN_CELLS
+    return max(_BOX_CELLS, min(table + _SIDE_CELLS, _MOST_BOX_CELLS))
+
+
 class ChoiceRows:
     """A `TableSource` over entries; the key of a row is the entry's value."""
 
@@ -38,7 +53,7 @@ class ChoiceRows:
         notes = any(item.note for item in self._items)
         # names of clouds begin alike: what has no room is cut in its middle
         label = Column("label", "", min(36, widest), grow=3, most=widest if notes else 0, keeps_end=True)
-        self._columns = (label, Column("note", "", 8, grow=1, priority=2)) if notes else (label,)
+        self._columns = (label, Column("note", "", 8, grow=3, priority=2)) if notes else (label,)
 
     @property
     def columns(self) -> tuple[Column, ...]:

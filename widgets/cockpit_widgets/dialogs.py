@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from cockpit_widgets.calm_focus import CalmFocus
-from cockpit_widgets.choices import ChoiceRows, search
+from cockpit_widgets.choices import ChoiceRows, box_cells, search
 from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Paragraphs
 from cockpit_widgets.glyphs import BARRED_GLYPH
 from cockpit_widgets.help_layout import DANGER_GLYPH, help_lines
@@ -402,6 +402,7 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self._search.focus()
+        self.query_one(_Box).styles.width = box_cells(self._items)
         self._set_height()
         self.call_after_refresh(self._table.move_to, self._current)
 

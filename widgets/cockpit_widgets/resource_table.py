@@ -16,6 +16,7 @@ from textual.strip import Strip
 from cockpit_widgets.columns import ColumnSpan, place_columns
 from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import TONE_CLASSES, Palette
+from cockpit_widgets.row_lines import RowLine, RowLines, part_of
 from cockpit_widgets.table_lines import (
     TABLE_CSS,
     NoRows,
@@ -128,6 +129,7 @@ class ResourceTable(LineScroll, can_focus=True):
         self._places: tuple[ColumnSpan, ...] = ()
         self._placed_for: tuple[tuple[Column, ...], int] | None = None
         self._strips = StripCache(_CACHED_STRIPS)
+        self._row_lines = RowLines()
         self._drawn: dict[int, object] = {}
         self.set_reactive(ResourceTable.virtual_size, Size(0, len(self._source) + self._header_lines))
 
@@ -213,6 +215,10 @@ class ResourceTable(LineScroll, can_focus=True):
             return False
         for place in self._layout():
             if columns[place.index].id == column_id:
+                if columns[place.index].folds and any(
+                    line.is_folded for line in self._lines if line.row == self._cursor_index
+                ):
+                    return False
                 return width_of(self._source.cells(self._cursor_index)[place.index].text) > place.width
         return True
 
@@ -272,9 +278,9 @@ class ResourceTable(LineScroll, can_focus=True):
             if column is not None and column.sortable:
                 self.post_message(self.SortRequested(self, column.id))
             return
-        index = self.scroll_offset.y + at.y - self._header_lines
-        if index < len(self._source):
-            self._move_cursor(index)
+        line = self._line_at(at.y)
+        if line is not None:
+            self._move_cursor(line.row)
             if event.chain == 2:
                 self.action_activate()
 
@@ -302,9 +308,8 @@ class ResourceTable(LineScroll, can_focus=True):
         columns, places = self._source.columns, self._layout()
         if y < self._header_lines:
             return header_strip(self._palette, columns, places, width, self._sort)
-        index = self.scroll_offset.y + y - self._header_lines
-        if index < len(self._source):
-            return self._row(index, width)
+        if (line := self._line_at(y)) is not None:
+            return self._row(line, width)
         if not len(self._source):
             lines = wrap(self._placeholder, max(1, width - 4))
             at = y - self._header_lines - min(1, self._header_lines)
@@ -312,16 +317,29 @@ class ResourceTable(LineScroll, can_focus=True):
                 return note_strip(self._palette, lines[at], width)
         return Strip.blank(width, self._palette.style())
 
-    def _row(self, index: int, width: int) -> Strip:
-        source, places = self._source, self._layout()
+    @property
+    def _lines(self) -> tuple[RowLine, ...]:
+        """What the lines below the header show where rows are folded; () where each row has one line."""
+        return self._row_lines.of(self._source, self._layout(), self._body_lines)
+
+    def _line_at(self, y: int) -> RowLine | None:
+        """What screen line `y`, below the header, shows of the rows."""
+        at = self.scroll_offset.y + y - self._header_lines
+        if lines := self._lines:
+            return lines[at] if at < len(lines) else None
+        return RowLine(at) if at < len(self._source) else None
+
+    def _row(self, line: RowLine, width: int) -> Strip:
+        source, places, index = self._source, self._layout(), line.row
         version, state = source.version(index), self._state(index)
-        key = (source.key(index), state, width)
+        key = (source.key(index), state, width, line.part, line.is_folded)
         strip = self._strips.get(key, version, places)
         if strip is None:
-            line = RowStyle(source.columns, places, width, state)
-            strip = self._strips.put(
-                key, version, places, row_strip(self._palette, line, source.cells(index))
-            )
+            cells = source.cells(index)
+            if line.is_folded:
+                cells = part_of(source.columns, places, cells, line.part)
+            look = RowStyle(source.columns, places, width, state)
+            strip = self._strips.put(key, version, places, row_strip(self._palette, look, cells))
         return strip
 
     def _layout(self) -> tuple[ColumnSpan, ...]:
@@ -343,9 +361,9 @@ class ResourceTable(LineScroll, can_focus=True):
         """Everything that the look of screen line `y` depends on, to be compared with what was drawn."""
         if y < self._header_lines:
             return (self._source.columns, self._sort)
-        index = self.scroll_offset.y + y - self._header_lines
-        if index < len(self._source):
-            return (self._source.key(index), self._source.version(index), self._state(index), self._layout())
+        if (line := self._line_at(y)) is not None:
+            key, version = self._source.key(line.row), self._source.version(line.row)
+            return (key, version, self._state(line.row), self._layout(), line.part, line.is_folded)
         return None if len(self._source) else self._placeholder
 
     # Changes

@@ -53,6 +53,8 @@ class Column:
     """Cells beyond which the column does not grow; 0 is no bound."""
     wish: int = 0
     """Cells the column would have before any column of priority 4 or more is shown; 0 wishes nothing."""
+    folds: bool = False
+    """Sentences: what does not fit goes on below, in a table with lines to spare."""
     keeps_end: bool = False
     """Names that differ at their end: what does not fit is cut in its middle."""
 
