@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cockpit_widgets import KeyFooter, ResourceTable, StatusLine
+from cockpit_widgets.row_lines import part_of
 from cockpit_widgets.text import plain
 from cockpit_widgets.types import Cell
 from rich.cells import cell_len, get_character_cell_size
@@ -79,11 +80,13 @@ def columns_fault(app: App[Any], table: ResourceTable) -> str:
     columns = table.shown_columns
     heads = titles(drawn[0], [column.title for column in columns])
     numbers = [table.source.columns.index(column) for column in columns]
-    top = table.scroll_offset.y
-    for row, line in enumerate(drawn[1:]):
-        if top + row >= len(table.source):
+    for y, line in enumerate(drawn[1:], 1):
+        at = table._line_at(y)
+        if at is None:
             break
-        made = table.source.cells(top + row)
+        made = table.source.cells(at.row)
+        if at.is_folded:
+            made = part_of(table.source.columns, table._layout(), made, at.part)
         for column, head, number in zip(columns, heads, numbers, strict=True):
             if head.start < 0:
                 continue

@@ -173,7 +173,7 @@ class Unmeasured(Estate):
 
 
 NO_PROMETHEUS = "No Prometheus found: set --prometheus-url; no Service is labelled like one."
-STARTS = {
+STARTS: dict[str, tuple[type[Estate], dict[str, tuple[str, ...]]]] = {
     "no GPUs": (
         Plain,
         {
