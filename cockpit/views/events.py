@@ -116,7 +116,7 @@ _FIELDS: tuple[Field[EventRow], ...] = (
         Measure.COUNT,
     ),
     Field(
-        Column("object", "Object", 28, grow=3, most=48, keeps_end=True),
+        Column("object", "Object", 28, grow=3, most=48, keeps_end=True, folds=True),
         lambda r, _: Cell(r.object_text, "strong"),
         lambda r, _: r.object_text,
     ),

@@ -121,7 +121,7 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         lambda r, _: rank_text(r.pod),
     ),
     Field(
-        Column("pod", "Pod", 16, priority=2, grow=4, most=60, wish=28, keeps_end=True),
+        Column("pod", "Pod", 16, priority=2, grow=4, most=60, wish=28, keeps_end=True, folds=True),
         lambda r, _: Cell(r.pod.name),
         lambda r, _: r.pod.name,
     ),
