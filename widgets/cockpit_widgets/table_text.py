@@ -38,7 +38,7 @@ def _places(source: TableSource, rows: range, width: int) -> tuple[ColumnSpan, .
         widest = [
             max(cells, width_of(cell.text)) for cells, cell in zip(widest, source.cells(at), strict=True)
         ]
-    filled = [index for index, cells in enumerate(widest) if cells]
+    filled = [index for index, cells in enumerate(widest) if cells] or [0]
     chosen = [filled[place.index] for place in place_columns([source.columns[at] for at in filled], width)]
     has_sentences = any(source.columns[at].folds for at in chosen)
     columns = [_fitted(source.columns[at], widest[at], has_sentences=has_sentences) for at in chosen]

@@ -2,7 +2,7 @@
 
 from cockpit_widgets.table_text import table_text
 from cockpit_widgets.text import width_of
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.widgets.builders import HOSTILE, Rows
@@ -14,6 +14,7 @@ ROWS = st.lists(
 
 @settings(deadline=None, max_examples=150)
 @given(ROWS, st.integers(20, 120), st.integers(0, 12))
+@example([["", "", "", "", "", ""]], 20, 2)
 def test_lines_fit_and_no_row_is_lost_without_a_word(rows: list[list[str]], width: int, most: int) -> None:
     source = Rows((str(at), at, cells) for at, cells in enumerate(rows))
     lines = table_text(source, width, most)
