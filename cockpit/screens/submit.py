@@ -63,7 +63,7 @@ class SubmitScreen(KeepingForm):
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("form.submit"),
         *(replace(binding, description="field") for binding in at_once("search")),
-        *at_once("form.presets", "form.template", "form.preview", "form.help", "back"),
+        *at_once("back", "form.preview", "form.template", "form.presets", "form.help"),
         *(replace(binding, show=False) for binding in bindings("filter")),
     ]
 
