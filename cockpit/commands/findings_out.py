@@ -26,7 +26,7 @@ from cockpit.model.finding import Finding
 from cockpit.notify.open_metrics import metrics_text, serve_metrics, write_metrics
 from cockpit.notify.outbox import Outbox
 from cockpit.notify.receivers import CommandReceiver, HttpReceiver, NotDelivered, Receiver
-from cockpit.services.problems import exists, is_mended, is_settled, is_sighted
+from cockpit.services.problems import is_sighted, look_again
 from cockpit.triage.troubles import Troubles
 
 FIRST_PAUSE_SECONDS: Final = 1.0
@@ -150,14 +150,7 @@ class FindingsOut:
             ]
         cluster: Any = attachment
         self._troubles.remember((), await apart(partial(_acknowledged, attachment, now_seconds)))
-        shown = self._troubles.look(
-            found,
-            now_seconds,
-            is_sighted=partial(is_sighted, cluster),
-            exists=partial(exists, cluster),
-            is_mended=partial(is_mended, cluster),
-            is_settled=is_settled(cluster),
-        )
+        shown = look_again(self._troubles, found, now_seconds, cluster)
         items = {
             trouble.key: (finding_item(trouble.found), trouble.acknowledged is not None)
             for trouble in shown

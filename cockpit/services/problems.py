@@ -5,7 +5,7 @@ screen. `keep_history` is a task beside them: files are read and written in a th
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -110,14 +110,7 @@ class NowWatch:
             found = needs_human(
                 cluster.store, cluster.jobs, now_seconds, cluster.namespaces, verdicts=cluster.verdicts
             )
-        shown = self.shown = self._troubles.look(
-            found,
-            now_seconds,
-            is_sighted=partial(is_sighted, cluster),
-            exists=partial(exists, cluster),
-            is_mended=partial(is_mended, cluster),
-            is_settled=is_settled(cluster),
-        )
+        shown = self.shown = look_again(self._troubles, found, now_seconds, cluster)
         if self._happened is None and self._left is not None and is_settled(cluster):
             here = {key_of(item) for item in found}
             self._happened = since_left(cluster.store, cluster.jobs, self._left, here, cluster.namespaces)
@@ -366,6 +359,20 @@ def is_listing(cluster: Cluster) -> bool:
     """Whether nodes or pods are on their way."""
     both = (cluster.store.status(kind) for kind in (Kind.NODE, Kind.POD))
     return any(item is not None and item.phase in _UNDER_WAY for item in both)
+
+
+def look_again(
+    troubles: Troubles, found: Sequence[Finding], now_seconds: float, cluster: Cluster
+) -> tuple[Trouble, ...]:
+    """What `troubles` shows after a look that found these, by what the cluster lets one see."""
+    return troubles.look(
+        found,
+        now_seconds,
+        is_sighted=partial(is_sighted, cluster),
+        exists=partial(exists, cluster),
+        is_mended=partial(is_mended, cluster),
+        is_settled=is_settled(cluster),
+    )
 
 
 def is_settled(cluster: Cluster) -> bool:

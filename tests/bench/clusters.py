@@ -43,7 +43,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 async def measured(clusters: int, nodes: int, pods: int, seed: int) -> Cost:
-    """`nodes` and `pods` of each of so many clusters."""
+    """That many clusters, each of `nodes` nodes and `pods` pods."""
     chance = random.Random(seed)
     options = [AttachOptions(context=f"cluster-{number}") for number in range(clusters)]
     app = CockpitApp(
