@@ -16,7 +16,7 @@ from cockpit.gangs import registry
 from cockpit.jobs.command_words import LaunchWords, launch_words, member_containers
 from cockpit.jobs.lint_rules import LintRule
 from cockpit.jobs.parameters import Parameter, read
-from cockpit.jobs.pod_templates import amounts, containers, mapping, pod_templates
+from cockpit.jobs.pod_templates import amounts, containers, mapping, pod_templates, ray_workers
 from cockpit.jobs.template import Template
 from cockpit.jobs.template_match import CommandWords, Match, best_match, recomputed
 from cockpit.k8s.gpu_resources import GPU_NAMES
@@ -177,12 +177,21 @@ class _Making:
         spec = mapping(self._tree.get("spec"))
         if spec.get("slotsPerWorker") == int(text):
             spec["slotsPerWorker"] = {"$param": "gpus"}
+        for group in ray_workers(self._tree):
+            start = mapping(group.get("rayStartParams"))
+            if start.get("num-gpus") == text:
+                start["num-gpus"] = {"$text": {"$param": "gpus"}}
 
     def size(self) -> None:
         spec = mapping(self._tree.get("spec"))
         worker = mapping(mapping(spec.get("mpiReplicaSpecs")).get("Worker"))
         if _is_count(worker.get("replicas")):
             self._workers(worker, ("replicas",))
+        elif len(groups := ray_workers(self._tree)) == 1 and _is_count(groups[0].get("replicas")):
+            # Where the least and the most are as many, the group does not grow by itself: all three move.
+            bounds = [groups[0].get(key) for key in ("minReplicas", "maxReplicas")]
+            if bounds == [groups[0]["replicas"]] * 2:
+                self._workers(groups[0], ("replicas", "minReplicas", "maxReplicas"))
         elif self._tree.get("kind") == "Job" and _is_count(spec.get("parallelism")):
             # An Indexed Job has one index a member; without them `completions` is the amount of work.
             both = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec["parallelism"]

@@ -21,6 +21,12 @@ def pod_templates(tree: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]
     return ((item.role, item.template) for item in pod_sets(tree))
 
 
+def ray_workers(tree: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The worker groups of a RayJob or RayCluster, in place."""
+    spec = mapping(tree.get("spec"))
+    return mappings(mapping(spec.get("rayClusterSpec", spec)).get("workerGroupSpecs"))
+
+
 def containers(template: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The containers of a pod template; init containers are not among them."""
     return mappings(mapping(template.get("spec")).get("containers"))

@@ -342,6 +342,34 @@ def test_other_kinds_by_hand(before: Tree, after: Tree) -> None:
     assert cloned(before, {"command": "new 1"}) == without_name(after)
 
 
+def ray_group(**more: Any) -> Tree:
+    return {
+        "groupName": "g",
+        "replicas": 2,
+        "rayStartParams": {"num-gpus": "2"},
+        "template": pod(["run"], 2),
+    } | more
+
+
+def ray_cluster(*groups: Tree) -> Tree:
+    return of_kind("ray.io/v1", "RayCluster", {"workerGroupSpecs": list(groups)})
+
+
+def test_what_a_worker_group_of_ray_is_told_of_its_devices_follows_them() -> None:
+    other = ray_group(rayStartParams={"num-gpus": "3"})  # fewer or more than it has: meant so
+    changed = cloned(ray_cluster(ray_group(), other), {"gpus": "4"})["spec"]["workerGroupSpecs"]
+    assert [item["rayStartParams"]["num-gpus"] for item in changed] == ["4", "3"]
+
+
+def test_the_size_of_a_worker_group_of_ray_moves_with_its_bounds_or_is_not_offered() -> None:
+    fixed = ray_cluster(ray_group(minReplicas=2, maxReplicas=2))
+    group = cloned(fixed, {"workers": "5"})["spec"]["workerGroupSpecs"][0]
+    assert [group[key] for key in ("replicas", "minReplicas", "maxReplicas")] == [5, 5, 5]
+    elastic = ray_group(minReplicas=1, maxReplicas=8)
+    for tree in (ray_cluster(elastic), ray_cluster(ray_group(), elastic)):
+        assert "workers" not in parameter_names(tree)
+
+
 def test_members_that_run_the_same_change_together() -> None:
     for gpus in (1, 0):
         made = cloned(pytorch(["run"], gpus), {"command": "new 1"})
