@@ -76,7 +76,7 @@ def init(options: argparse.Namespace) -> int:
 
 
 def validate(options: argparse.Namespace) -> int:
-    """Check the file. Raises BadInput that names the first setting that cannot be used."""
+    """Check the file. Raises BadValues for all settings that cannot be used."""
     path = Path(options.file).expanduser() if options.file else _path()
     if settings_text(path) is None:
         raise BadInput(f"{path}: there is no such file; write one by cockpit config init")

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, BadValue, BadValues
 from cockpit.local_state.cloud_settings import read_outside
 from cockpit.local_state.setting_list import (
     BILLED,
@@ -124,7 +124,8 @@ def not_a_namespace(given: Namespaces) -> str:
 
 
 def load_settings(path: Path, home: Path | None = None) -> Settings:
-    """The settings in that file; none without it. Raises BadInput naming file, line, key and remedy."""
+    """The settings in that file; none without it. Raises BadInput naming file, line, key and remedy, of
+    everything that is wrong in it."""
     text = settings_text(path)
     if text is None:
         return Settings()
@@ -165,7 +166,10 @@ def _refuse_foreign(path: Path, found: os.stat_result) -> None:
 
 
 def read_settings(text: str, source: str, home: Path) -> Settings:
-    """The settings in `text`; `source` names the file in sentences, `home` stands for a leading `~`."""
+    """The settings in `text`; `source` names the file in sentences, `home` stands for a leading `~`.
+
+    Raises BadValues for every value that cannot be used, BadInput for a text that is not TOML.
+    """
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -173,6 +177,34 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
     except RecursionError:
         raise BadInput(f"{source}: nested too deeply") from None
     reader = _Reader(source, text, home)
+    faults: dict[str, str] = {}
+    while True:
+        try:
+            found = _settings(reader, tree)
+        except _WrongSetting as wrong:
+            faults.setdefault(wrong.field, wrong.fault)
+            if not _take_out(tree, wrong.place):
+                break
+        else:
+            if faults:
+                break
+            return found
+    raise BadValues(faults)
+
+
+def _take_out(tree: dict[str, Any], place: str) -> bool:
+    """Take the value at a dotted place out of the tree, or the table that lacks it; False without either."""
+    for key, value in tree.items():
+        for form in (key, f'"{key}"'):
+            is_inside = isinstance(value, dict) and place.startswith(f"{form}.")
+            if form == place or is_inside:
+                if not (is_inside and _take_out(value, place.removeprefix(f"{form}."))):
+                    del tree[key]
+                return True
+    return False
+
+
+def _settings(reader: "_Reader", tree: Mapping[str, Any]) -> Settings:
     reader.refuse_unknown(tree, names(TOP), "")
     contexts = reader.table(tree, "context", "")
     keys = reader.table(tree, "keys", "")
@@ -260,6 +292,14 @@ def _price(reader: "_Reader", machines: Mapping[str, Any], name: str, billed: fl
     )
 
 
+class _WrongSetting(BadValue):
+    """The value at `place`, a dotted path in the file, cannot be used."""
+
+    def __init__(self, field: str, fault: str, place: str) -> None:
+        super().__init__(field, fault)
+        self.place = place
+
+
 class _Reader:
     """Checks values and words the sentence for those that cannot be used."""
 
@@ -271,7 +311,7 @@ class _Reader:
     def fault(self, key: str, section: str, what: str) -> BadInput:
         where = f"{section}.{key}" if section else key
         line = self._line(key)
-        return BadInput(f"{self._source}{f':{line}' if line else ''}: {where}: {what}")
+        return _WrongSetting(f"{self._source}{f':{line}' if line else ''}: {where}", what, where)
 
     def _line(self, key: str) -> int | None:
         # tomllib keeps no positions: the line is told only where exactly one line starts with that key.

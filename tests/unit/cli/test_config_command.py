@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, BadValues
 from cockpit.local_state.cloud_settings import profiles
 from cockpit.local_state.config import Settings, load_settings, read_settings
 from cockpit.local_state.setting_list import (
@@ -141,6 +141,52 @@ def test_what_is_wrong_is_one_sentence(text: str, part: str, home: Path, capsys:
     config_file(home).write_text(text)
     code, out, err = run(capsys, "config", "validate")
     assert (code, out) == (2, "") and part in err and err.count("\n") == 1
+
+
+def test_everything_that_is_wrong_is_named_a_line_each(home: Path, capsys: Capture) -> None:
+    config_file(home).write_text(
+        """
+        theme = "nrd"
+        bell = 1
+        namespce = "x"
+        [prices.machines."p5.48xlarge"]
+        hourly = "dear"
+        [prices.machines]
+        small = -1
+        [findings]
+        slack = "no"
+        headers = {A = 3}
+        [context."prod.eu"]
+        writ = true
+        reclaim-grace = "soon"
+        [context."prod.eu".aws]
+        region = "here"
+        [context."prod.eu".outside-pools."*"]
+        timeout-seconds = 0
+        """
+    )
+    code, out, err = run(capsys, "config", "validate")
+    assert (code, out) == (2, "")
+    wanted = (
+        *("theme", "bell", "namespce", 'prices.machines."p5.48xlarge".hourly', "prices.machines.small"),
+        *("findings.slack", "findings.headers.A", 'context."prod.eu".writ'),
+        *('context."prod.eu".reclaim-grace', 'context."prod.eu".aws.region'),
+        *('context."prod.eu".outside-pools.*.timeout-seconds', 'context."prod.eu".outside-pools.*.read'),
+    )
+    for place in wanted:
+        assert sum(f" {place}: " in line for line in err.splitlines()) == 1, place
+    assert len(err.splitlines()) == len(wanted)
+
+
+@pytest.mark.parametrize(("setting", "table"), PLACES, ids=lambda item: getattr(item, "name", item))
+def test_a_wrong_value_hides_no_other(setting: Setting, table: str) -> None:
+    wrong = "true" if setting.schema["type"] != "boolean" else '"yes"'
+    text = "unheard-of = 1\n" + file_with(setting, table, wrong)
+    with pytest.raises(BadValues) as caught:
+        read_settings(text, "c.toml", Path("/home/ann"))
+    assert len(caught.value.faults) >= 2
+    assert any("unheard-of" in field for field in caught.value.faults)
+    assert any(setting.name in line for line in caught.value.sentences)
 
 
 def test_a_valid_file_and_one_that_is_missing(home: Path, capsys: Capture) -> None:
