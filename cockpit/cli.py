@@ -28,7 +28,7 @@ from cockpit.cli_values import FINDINGS_OUT, PROMETHEUS, seconds, speed, warm, w
 from cockpit.cli_verbs import add_nouns_with_verbs
 from cockpit.errors import CockpitError
 from cockpit.last_resort import note_what_escapes, unexpected, was_interrupted
-from cockpit.standard_streams import give_up_output, guard_standard_streams
+from cockpit.standard_streams import for_ears, give_up_output, guard_standard_streams, is_plain
 
 KINDS = ("overview", "nodes", "gpus", "pods", "jobs", "queues", "engines", "pools", "events")
 _INTERRUPTED = 130
@@ -346,6 +346,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         module_name, _, function_name = options.command.partition(":")
         module = importlib.import_module(f"cockpit.commands.{module_name}")
         note_what_escapes()
+        for_ears(is_wanted=is_plain() and getattr(options, "output", "table") == "table")
         code: int = getattr(module, function_name)(options)
     except SystemExit:
         sys.stdout.flush()

@@ -8,11 +8,29 @@ import contextlib
 import io
 import os
 import sys
+from contextvars import ContextVar
 from typing import Any, TextIO
 
 from cockpit_widgets.stand_ins import STAND_INS, terminal_encoding
 
 from cockpit.errors import CockpitError
+
+_IS_HEARD: ContextVar[bool] = ContextVar("is_heard", default=False)
+
+
+def is_plain() -> bool:
+    """Whether `COCKPIT_PLAIN` asks for output that is made to be heard, as with a screen reader."""
+    return os.environ.get("COCKPIT_PLAIN", "0") not in ("", "0")
+
+
+def for_ears(*, is_wanted: bool) -> None:
+    """What is printed from here on is made to be heard, or to be seen."""
+    _IS_HEARD.set(is_wanted)
+
+
+def is_heard() -> bool:
+    """Whether what is printed is made to be heard."""
+    return _IS_HEARD.get()
 
 
 class OutputLost(CockpitError):

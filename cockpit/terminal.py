@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from cockpit.errors import NoConnection
+from cockpit.standard_streams import is_plain
 
 STDERR = "stderr"
 _READ_BYTES = 16 << 10
@@ -40,10 +41,12 @@ def is_terminal() -> bool:
 
 
 def screen_fault() -> str:
-    """Why this terminal cannot show screens, with the remedy; "" where it can.
+    """Why no screens are shown on this terminal, with the remedy; "" where they are.
 
     Without a name, or as `dumb`, a terminal says that it obeys no control sequence: they would be printed.
     """
+    if is_plain():
+        return "COCKPIT_PLAIN is set: each key has its command, see cockpit --help; unset it for screens"
     name = os.environ.get("TERM", "")
     if name and name not in ("dumb", "unknown"):
         return ""

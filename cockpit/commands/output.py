@@ -1,31 +1,64 @@
-"""Printing: tables as plain text, trees as JSON or YAML, notes to standard error. No escape codes, ever."""
+"""Printing: tables as plain text, trees as JSON or YAML, notes to standard error. No escape codes, ever.
+
+With `COCKPIT_PLAIN=1` tables and pages are made to be heard: a row is one line of columns and values, words
+stand in the place of signs, bars and frames are left out. What programs read stays as it is.
+"""
 
 import enum
 import json
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
-from cockpit_widgets.types import TableSource
+from cockpit_widgets.types import Cell, TableSource
 
+from cockpit.standard_streams import is_heard
 from cockpit.yaml_text import yaml_text
 
 _GAP = "  "
+_PICTURES: Final = re.compile("[\u2500-\u27bf]+")  # frames, bars, shapes, check marks
+_FREE: Final = re.compile("\u00b7{2,}")  # a dot a free card
+_SIGNS: Final = {"▲": "bad", "×": "bad", "!": "amiss", "●": "warning", "○": "known", "✓": "good"}
+_TONES: Final = {"good": "good", "warn": "warning", "bad": "bad", "dim": "known", "info": "note"}
+
+
+def heard(text: str) -> str:
+    """`run 2→4 nodes · 8s` as `run 2 to 4 nodes, 8s`: the words of a line, without what is drawn."""
+    words = _PICTURES.sub(" ", _FREE.sub(" ", text)).replace("\u2192", " to ").replace(" \u00b7 ", ", ")
+    return " ".join(words.split())
+
+
+def _words(text: str) -> str:
+    return _SIGNS.get(text, "") or heard(text)
 
 
 def table_lines(source: TableSource) -> list[str]:
     """All rows and columns; widths follow the content, numbers stand right."""
     return grid(
         [column.title for column in source.columns],
-        [[cell.text for cell in source.cells(row)] for row in range(len(source))],
+        [[_text(cell) for cell in source.cells(row)] for row in range(len(source))],
         [column.align == "right" for column in source.columns],
     )
 
 
+def _text(cell: Cell) -> str:
+    """A sign that stands alone is heard as what its colour says."""
+    is_sign = len(cell.text) == 1 and not cell.text.isalnum()
+    return _TONES.get(cell.tone, "") if is_sign and is_heard() else cell.text
+
+
 def grid(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool] = ()) -> list[str]:
-    """Aligned lines, the titles first in capitals; a column that is empty in every row is left out."""
+    """Aligned lines, the titles first in capitals; a column that is empty in every row is left out. To be
+    heard: a line a row, each value behind its title."""
+    if is_heard():
+        named = (
+            [f"{title} {words}" for title, text in zip(titles, row, strict=True) if (words := _words(text))]
+            for row in rows
+        )
+        return ["; ".join(map(str.strip, row)) for row in named] or ["none"]
     is_right = [*right, *([False] * (len(titles) - len(right)))]
     cells = [[title.upper() for title in titles], *([_one_line(text) for text in row] for row in rows)]
     kept = [at for at in range(len(titles)) if not rows or any(row[at] for row in cells[1:])]
@@ -71,8 +104,9 @@ def tree_text(tree: Any, output: str) -> str:
 
 def put(lines: Iterable[str]) -> None:
     """Lines to standard output."""
+    is_spoken = is_heard()
     for line in lines:
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(f"{heard(line) if is_spoken else line}\n")
 
 
 def note(lines: Iterable[str]) -> None:

@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import os
-import sys
 
 from cockpit import gc_tuning
 from cockpit.attach import AttachOptions
@@ -19,13 +18,13 @@ from cockpit.commands.settings import (
 from cockpit.errors import BadInput
 from cockpit.kube.logins import Logins, ask_first
 from cockpit.local_state.paths import state_folder
-from cockpit.standard_streams import draw_on_terminal
-from cockpit.terminal import own_terminal, screen_fault
+from cockpit.standard_streams import draw_on_terminal, is_plain
+from cockpit.terminal import is_terminal, own_terminal, screen_fault
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the screens and stay until they are left; a terminal that shows none gets the overview once."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (is_terminal() or is_plain()):
         raise BadInput("the screens need a terminal; for text output use cockpit get overview")
     settings = settings_in_force()
     contexts = contexts_given(options) or (

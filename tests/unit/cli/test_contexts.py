@@ -1,7 +1,6 @@
 """Several clusters in one command: rows of all, each with its cluster; what is named acts in one of them."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -241,8 +240,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return 0
 
     monkeypatch.setenv("TERM", "xterm-256color")
-    terminal = SimpleNamespace(isatty=lambda: True)
-    monkeypatch.setattr("cockpit.commands.screens.sys", SimpleNamespace(stdin=terminal, stdout=terminal))
+    monkeypatch.setattr("cockpit.commands.screens.is_terminal", lambda: True)
     monkeypatch.setattr("cockpit.app.run", run_app)
     monkeypatch.setattr("cockpit.commands.screens._logged_in", lambda _chosen: None)
     return found
