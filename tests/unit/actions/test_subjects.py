@@ -44,75 +44,62 @@ def roles(kind: str, field: str, api: str, name: str) -> Tree:
     return made(api, kind, name, spec={field: {"Worker": {"replicas": 1, "template": TEMPLATE}}})
 
 
-@pytest.fixture(scope="module")
-def view() -> ClusterView:
+def job_objects() -> dict[str, list[Tree]]:
+    """A job of each kind, and what its controller made of it."""
     serve = made("apps/v1", "Deployment", "serve", spec={"replicas": 1, "template": TEMPLATE})
-    replicas = made("apps/v1", "ReplicaSet", "serve-5d", owner=serve)
-    mpi = made(
-        "kubeflow.org/v2beta1",
-        "MPIJob",
-        "ring",
-        spec={"mpiReplicaSpecs": {"Worker": {"replicas": 1, "template": TEMPLATE}}},
-    )
-    cron = made(
-        "batch/v1",
-        "CronJob",
-        "nightly",
-        spec={"schedule": "0 1 * * *", "jobTemplate": {"spec": {"template": TEMPLATE}}},
-    )
+    chat = made("apps/v1", "StatefulSet", "chat", spec={"replicas": 1, "template": TEMPLATE})
+    mpi = roles("MPIJob", "mpiReplicaSpecs", "kubeflow.org/v2beta1", "ring")
+    nightly = {"schedule": "0 1 * * *", "jobTemplate": {"spec": {"template": TEMPLATE}}}
+    cron = made("batch/v1", "CronJob", "nightly", spec=nightly)
     night = made("batch/v1", "Job", "nightly-1", owner=cron, spec={"parallelism": 1, "template": TEMPLATE})
     alone = made("batch/v1", "Job", "sweep", spec={"parallelism": 1, "template": TEMPLATE})
     ray = {"headGroupSpec": {"template": TEMPLATE}}
     rayjob = made("ray.io/v1", "RayJob", "tune", spec={"rayClusterSpec": ray})
-    cluster = made("ray.io/v1", "RayCluster", "tune-x1", owner=rayjob, spec=ray)
-    jobset = made(
-        "jobset.x-k8s.io/v1alpha2",
-        "JobSet",
-        "set",
-        spec={"replicatedJobs": [{"name": "w", "replicas": 1, "template": {"spec": {"template": TEMPLATE}}}]},
-    )
-    lws = made(
-        "leaderworkerset.x-k8s.io/v1",
-        "LeaderWorkerSet",
-        "llama",
-        spec={"replicas": 1, "leaderWorkerTemplate": {"size": 2, "workerTemplate": TEMPLATE}},
-    )
-    daemons = made("apps/v1", "DaemonSet", "warm", spec={"template": TEMPLATE})
-    volume = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
-    machine = made("karpenter.sh/v1", "NodeClaim", "spot-1", space="", status={"nodeName": "gpu-1"})
-    objects: dict[str, list[Tree]] = {
-        "namespaces": [made("v1", "Namespace", SPACE, space="")],
-        "nodes": [made("v1", "Node", "gpu-1", space="", status={"capacity": {"nvidia.com/gpu": "8"}})],
-        "pods": [
-            pod("serve-5d-a", replicas),
-            pod("ring-worker-0", mpi, volumes=volume),
-            pod("nightly-1-a", night),
-            pod("tune-x1-head", cluster),
-            pod("warm-a", daemons),
-            pod("loose"),
-        ],
+    role = {"name": "w", "replicas": 1, "template": {"spec": {"template": TEMPLATE}}}
+    group = {"replicas": 1, "leaderWorkerTemplate": {"size": 2, "workerTemplate": TEMPLATE}}
+    lws = made("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "llama", spec=group)
+    return {
         "deployments.apps": [serve],
-        "replicasets.apps": [replicas],
-        "statefulsets.apps": [
-            made("apps/v1", "StatefulSet", "chat", spec={"replicas": 1, "template": TEMPLATE})
-        ],
-        "daemonsets.apps": [daemons],
+        "replicasets.apps": [made("apps/v1", "ReplicaSet", "serve-5d", owner=serve)],
+        "statefulsets.apps": [chat],
+        "daemonsets.apps": [made("apps/v1", "DaemonSet", "warm", spec={"template": TEMPLATE})],
         "mpijobs.kubeflow.org": [mpi],
         "pytorchjobs.kubeflow.org": [roles("PyTorchJob", "pytorchReplicaSpecs", "kubeflow.org/v1", "bert")],
         "cronjobs.batch": [cron],
         "jobs.batch": [night, alone],
         "rayjobs.ray.io": [rayjob],
-        "rayclusters.ray.io": [cluster],
-        "jobsets.jobset.x-k8s.io": [jobset],
+        "rayclusters.ray.io": [made("ray.io/v1", "RayCluster", "tune-x1", owner=rayjob, spec=ray)],
+        "jobsets.jobset.x-k8s.io": [
+            made("jobset.x-k8s.io/v1alpha2", "JobSet", "set", spec={"replicatedJobs": [role]})
+        ],
         "leaderworkersets.leaderworkerset.x-k8s.io": [lws],
         "workloads.kueue.x-k8s.io": [made("kueue.x-k8s.io/v1beta2", "Workload", "mpijob-ring-1", owner=mpi)],
-        "localqueues.kueue.x-k8s.io": [
-            made("kueue.x-k8s.io/v1beta2", "LocalQueue", "main", spec={"clusterQueue": "main"})
+    }
+
+
+@pytest.fixture(scope="module")
+def view() -> ClusterView:
+    jobs = job_objects()
+    owner = {tree["metadata"]["name"]: tree for trees in jobs.values() for tree in trees}
+    volume = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    queue = made("kueue.x-k8s.io/v1beta2", "LocalQueue", "main", spec={"clusterQueue": "main"})
+    machine = made("karpenter.sh/v1", "NodeClaim", "spot-1", space="", status={"nodeName": "gpu-1"})
+    spot = made("karpenter.sh/v1", "NodePool", "spot", space="", spec={"template": {}})
+    objects: dict[str, list[Tree]] = {
+        "namespaces": [made("v1", "Namespace", SPACE, space="")],
+        "nodes": [made("v1", "Node", "gpu-1", space="", status={"capacity": {"nvidia.com/gpu": "8"}})],
+        "pods": [
+            pod("serve-5d-a", owner["serve-5d"]),
+            pod("ring-worker-0", owner["ring"], volumes=volume),
+            pod("nightly-1-a", owner["nightly-1"]),
+            pod("tune-x1-head", owner["tune-x1"]),
+            pod("warm-a", owner["warm"]),
+            pod("loose"),
         ],
+        **jobs,
+        "localqueues.kueue.x-k8s.io": [queue],
         "clusterqueues.kueue.x-k8s.io": [made("kueue.x-k8s.io/v1beta2", "ClusterQueue", "main", space="")],
-        "nodepools.karpenter.sh": [
-            made("karpenter.sh/v1", "NodePool", "spot", space="", spec={"template": {}})
-        ],
+        "nodepools.karpenter.sh": [spot],
         "nodeclaims.karpenter.sh": [machine],
     }
     file = CaseFile(
