@@ -98,7 +98,7 @@ async def _run(
         view = await ApiServer(live.attachment).ask_verdict(subject, found, {}, folders)
         verdict = advised(explain(subject, view), view)
         if options.output == "table":
-            put(lines(verdict, view))
+            put((*lines(verdict, view), *_more(verdict)))
         else:
             tree = _tree(verdict, live.attachment, view.now_seconds)
             put(document_lines(WhyDocument, tree, options.output))
@@ -106,6 +106,11 @@ async def _run(
             notes = (*notes, await write_report(options.report, verdict, live.attachment, view))
     note(notes)
     return NEEDS_A_HUMAN if verdict.is_trouble else 0
+
+
+def _more(verdict: Finding) -> tuple[str, ...]:
+    """Where the catalogue tells of the cause."""
+    return ("", f"More: cockpit why --explain {verdict.cause}") if verdict.cause in by_cause() else ()
 
 
 async def _look(
