@@ -7,17 +7,17 @@ with its reason: none of it is guessed. Where work ends a person confirms it by 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final, cast
 
 import msgspec
 
 from cockpit.actions.execute.bulk_plan import BulkPlan, Item
 from cockpit.actions.planning import Planning, workload_path
-from cockpit.actions.progress_lost import STEPS_LOST
 from cockpit.actions.read import read_tree
 from cockpit.actions.record_run import MAPS
 from cockpit.actions.surroundings import Needs, ask_surroundings, needs_of
-from cockpit.errors import BadInput, Refused
+from cockpit.errors import BadInput, CockpitError, Refused
 from cockpit.fit.demand import directed, parts_of_workload
 from cockpit.fit.pod_sets import pods_asked
 from cockpit.fit.scheduling_context import Surroundings
@@ -30,14 +30,21 @@ from cockpit.gangs.engine import Engine, Foretells
 from cockpit.gangs.manifests import ApiKind, mapping
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook, QuotaStart, Tree
 from cockpit.gangs.sentence import counted, listed
+from cockpit.jobs.members import in_order
 from cockpit.jobs.planned import planned_gang
+from cockpit.jobs.progress import Patterns
+from cockpit.jobs.run_log import container_of, patterns_for
+from cockpit.jobs.template import Library, load_library
+from cockpit.jobs.training.run import TrainingRun
 from cockpit.k8s.gpu_resources import gpus_asked
+from cockpit.kube.log_fan_in import read_once
 from cockpit.kube.objects import list_trees
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Phase
 from cockpit.model.contender import Contender, PreemptedJob, Preemptions
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobState
+from cockpit.model.log import LogSource
 from cockpit.model.plan import Plan
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
@@ -410,3 +417,61 @@ def _foreign(one: Contender) -> str:
 
 def _needs(parts: Sequence[Part]) -> Needs:
     return needs_of(parts)._replace(priorities=True)
+
+
+MOST_JOBS: Final = 8
+"""Logs that are read for one plan: of the jobs that hold most GPUs."""
+TAIL_LINES: Final = 2_000
+LOG_BYTES: Final = 256 << 10
+PATIENCE_SECONDS: Final = 4.0
+"""All logs together: what has not come by then is not known."""
+
+
+class StepsLost:
+    """By job and moment of asking, so that the plan that is sent does not read the logs again."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, float], int | None] = {}
+
+    async def of(
+        self,
+        session: ApiSession,
+        jobs: Sequence[tuple[Job, tuple[Pod, ...]]],
+        folders: tuple[Path, ...],
+        at_seconds: float,
+    ) -> dict[str, int | None]:
+        """Steps since the last checkpoint by the key of the job; None where the log does not tell. Raises
+        nothing."""
+        largest = sorted(jobs, key=lambda pair: (-pair[0].gpus_allocated, pair[0].key))[:MOST_JOBS]
+        asked = [pair for pair in largest if (pair[0].uid, at_seconds) not in self._kept]
+        if asked:
+            if len(self._kept) > 16 * MOST_JOBS:
+                self._kept.clear()
+            library = await asyncio.to_thread(load_library, folders)
+            tasks = [asyncio.ensure_future(_steps_lost(session, *pair, library)) for pair in asked]
+            await asyncio.wait(tasks, timeout=PATIENCE_SECONDS)
+            for (job, _), task in zip(asked, tasks, strict=True):
+                task.cancel()
+                is_known = task.done() and not task.cancelled() and task.exception() is None
+                self._kept[job.uid, at_seconds] = task.result() if is_known else None
+        return {job.key: self._kept.get((job.uid, at_seconds)) for job, _ in largest}
+
+
+async def _steps_lost(session: ApiSession, job: Job, pods: tuple[Pod, ...], library: Library) -> int | None:
+    running = [pod for pod in in_order(pods) if pod.phase == "Running"]
+    if not running:
+        return None
+    pod = running[0]  # a launcher, else the first rank
+    run = TrainingRun(Patterns(patterns_for(job.kind, job.api_version, library.templates.values())))
+    source = LogSource(pod.uid, pod.namespace, pod.name, pod.name, container_of(pod), pod.rank)
+    try:
+        run.take(await read_once(session, source, tail_lines=TAIL_LINES, limit_bytes=LOG_BYTES))
+    except CockpitError:
+        return None
+    step, kept = run.progress.step, run.checkpoints.step
+    if step is None or kept is None:
+        return None
+    return max(0, step - kept)
+
+
+STEPS_LOST: Final = StepsLost()

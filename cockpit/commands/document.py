@@ -48,6 +48,20 @@ class ClusterDocument(OutputDocument, kw_only=True):
     at_seconds: float
 
 
+def new_document(
+    name: str, about: str, fields: Sequence[tuple[str, Any]], base: type[OutputDocument] = ClusterDocument
+) -> type[OutputDocument]:
+    """A document that is `base` with these fields; `about` is its description in the schema."""
+    made: Any = msgspec.defstruct(name, fields, bases=(base,), kw_only=True, namespace={"__doc__": about})
+    document: type[OutputDocument] = made
+    return document
+
+
+def fields_of(record: type) -> list[tuple[str, Any]]:
+    """Name and type of each field of a record."""
+    return [(field.name, field.type) for field in msgspec.structs.fields(record)]
+
+
 @cache
 def of_clusters(document: type[OutputDocument]) -> type[OutputDocument]:
     """What `--contexts` makes of a document: the rows of several clusters, each with its `cluster`."""
@@ -60,7 +74,7 @@ def of_clusters(document: type[OutputDocument]) -> type[OutputDocument]:
         kw_only=True,
         namespace={"__doc__": f"{row.__doc__} `cluster` is its context."},
     )
-    by_name = {field.name: field.type for field in msgspec.structs.fields(document)}
+    by_name = dict(fields_of(document))
     fields: list[tuple[str, Any]] = [
         ("kind", by_name["kind"]),
         ("contexts", list[str]),
@@ -69,18 +83,13 @@ def of_clusters(document: type[OutputDocument]) -> type[OutputDocument]:
     ]
     if "telemetry" in by_name:
         fields.append(("telemetry", dict[str, Telemetry]))
-    made: Any = msgspec.defstruct(
+    return new_document(
         f"{document.__name__}OfClusters",
+        f"{document.__doc__} Of the clusters in `contexts`, which answered; `unanswered` says"
+        " why others did not. GPU metrics are by context.",
         [*fields, ("items", list[item])],  # type: ignore[valid-type]
-        bases=(OutputDocument,),
-        kw_only=True,
-        namespace={
-            "__doc__": f"{document.__doc__} Of the clusters in `contexts`, which answered; `unanswered` says"
-            " why others did not. GPU metrics are by context."
-        },
+        OutputDocument,
     )
-    several: type[OutputDocument] = made
-    return several
 
 
 def document_lines(document: type[OutputDocument], tree: Mapping[str, Any], output: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
-from cockpit.commands import engines, overview, pools_told
+from cockpit.commands import engines, overview
 from cockpit.commands.attached import CLAIM_KINDS, Live, attached
 from cockpit.commands.document import document_lines
 from cockpit.commands.get_documents import OF_KIND
@@ -24,12 +24,15 @@ from cockpit.model.listing import listing
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
+from cockpit.pools.demand import NO_DEMAND, demand_by_pool
 from cockpit.pools.index import pools_of
+from cockpit.pools.price import pool_hourly
 from cockpit.pools.truth import gpus_allocated
 from cockpit.triage.on_demand import MOST_LOGS, TOLD_BY_LOG
 from cockpit.views import duty, events, gpus, jobs, nodes, pods, pools, queues
 from cockpit.views.lazy_table import ListRows
 from cockpit.views.node_cards import cards_of
+from cockpit.views.pools import PoolsBeside
 from cockpit.views.view_state import ViewState
 
 _JOBS: Final = (
@@ -188,7 +191,7 @@ def overview_json(tree: dict[str, Any], attachment: Attachment) -> dict[str, Any
 def items_of(kind: str, rows: Sequence[Any], attachment: Attachment) -> list[Any]:
     """The rows of a kind as JSON has them."""
     items = [item(row, attachment) for row in rows]
-    return pools_told.with_demand_and_cost(items, attachment) if kind == "pools" else items
+    return with_demand_and_cost(items, attachment) if kind == "pools" else items
 
 
 def refuse_view(source: Any, state: ViewState) -> None:
@@ -226,7 +229,7 @@ LISTS: Final[dict[str, Callable[[Attachment, float], ListRows[Any]]]] = {
     "jobs": lambda one, now: jobs.listed(one.jobs.jobs.values(), one.store, now, explain=one.verdicts.of),
     "nodes": lambda one, now: nodes.listed(one.store, now),
     "queues": lambda one, now: queues.listed(one.store),
-    "pools": lambda one, now: pools.listed(pools_of(one.store), pools_told.beside(one)),
+    "pools": lambda one, now: pools.listed(pools_of(one.store), pools_beside(one)),
 }
 """Lists that several clusters share: all rows of one cluster now, in epoch seconds."""
 
@@ -273,3 +276,32 @@ def item(row: Any, attachment: Attachment) -> Any:
     if isinstance(row, Pod):
         return {**plain(row), "gpus": None if row.has_unknown_gpus else row.gpus}
     return plain(row)
+
+
+def pools_beside(attachment: Attachment) -> PoolsBeside:
+    """As the screen shows it."""
+    demand = demand_by_pool(attachment.store, pools_of(attachment.store))
+    return PoolsBeside(attachment.trends, demand, settings_in_force().prices)
+
+
+def with_demand_and_cost(items: Sequence[dict[str, Any]], attachment: Attachment) -> list[dict[str, Any]]:
+    """`demand` counts pods that wait for a node; `only_here` are those that no other pool could take.
+    `hourly_cost` is null where the prices do not name the machine."""
+    pools = {item.name: item for item in pools_of(attachment.store)}
+    found, prices = demand_by_pool(attachment.store, tuple(pools.values())), settings_in_force().prices
+    told = []
+    for item in items:
+        waits = None if found is None else found.get(item["name"], NO_DEMAND)
+        demand = (
+            None
+            if waits is None
+            else {
+                "only_here_gpus": waits.gpus,
+                "only_here_pods": len(waits.only),
+                "shared_gpus": sum(pod.gpus for pod in waits.shared),
+                "shared_pods": len(waits.shared),
+            }
+        )
+        cost = pool_hourly(pools[item["name"]], prices)
+        told.append({**item, "demand": demand, "hourly_cost": cost, "currency": prices.currency})
+    return told

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 
-from cockpit.commands.document import ClusterDocument, OutputDocument, Telemetry
+from cockpit.commands.document import ClusterDocument, OutputDocument, Telemetry, new_document
 from cockpit.commands.triage_document import FindingItem
 from cockpit.model.event import Event
 from cockpit.model.gang import ClusterQueue, LocalQueue
@@ -73,59 +73,6 @@ class PoolItem(Pool, frozen=True, gc=False, kw_only=True):
     demand: DemandItem | None
     hourly_cost: float | None
     currency: str
-
-
-class NodesDocument(ClusterDocument, kw_only=True):
-    """`cockpit get nodes`."""
-
-    kind: Literal["nodes"]
-    telemetry: Telemetry
-    items: list[NodeItem]
-
-
-class GpusDocument(ClusterDocument, kw_only=True):
-    """`cockpit get gpus`."""
-
-    kind: Literal["gpus"]
-    telemetry: Telemetry
-    items: list[GpuItem]
-
-
-class PodsDocument(ClusterDocument, kw_only=True):
-    """`cockpit get pods`."""
-
-    kind: Literal["pods"]
-    items: list[PodItem]
-
-
-class JobsDocument(ClusterDocument, kw_only=True):
-    """`cockpit get jobs`."""
-
-    kind: Literal["jobs"]
-    telemetry: Telemetry
-    items: list[JobItem]
-
-
-class QueuesDocument(ClusterDocument, kw_only=True):
-    """`cockpit get queues`."""
-
-    kind: Literal["queues"]
-    items: list[QueueItem]
-
-
-class PoolsDocument(ClusterDocument, kw_only=True):
-    """`cockpit get pools`."""
-
-    kind: Literal["pools"]
-    telemetry: Telemetry
-    items: list[PoolItem]
-
-
-class EventsDocument(ClusterDocument, kw_only=True):
-    """`cockpit get events`."""
-
-    kind: Literal["events"]
-    items: list[Event]
 
 
 class WatchEvent(ClusterDocument, kw_only=True):
@@ -231,38 +178,28 @@ class _TopDocument(ClusterDocument, kw_only=True):
     fleet: TopFleet | None
 
 
-class TopNodesDocument(_TopDocument, kw_only=True):
-    """`cockpit top node`."""
-
-    kind: Literal["node"]
-    items: list[NodeItem]
-
-
-class TopJobsDocument(_TopDocument, kw_only=True):
-    """`cockpit top job`."""
-
-    kind: Literal["job"]
-    items: list[JobItem]
+def _list(kind: str, item: type, *, has_telemetry: bool = True) -> type[OutputDocument]:
+    telemetry = [("telemetry", Telemetry)] if has_telemetry else []
+    fields = [("kind", Literal[kind]), *telemetry, ("items", list[item])]  # type: ignore[valid-type]
+    return new_document(f"{kind.capitalize()}Document", f"`cockpit get {kind}`.", fields)
 
 
-class TopGpusDocument(_TopDocument, kw_only=True):
-    """`cockpit top gpu`."""
-
-    kind: Literal["gpu"]
-    items: list[GpuItem]
+def _top(kind: str, item: type) -> type[OutputDocument]:
+    fields = [("kind", Literal[kind]), ("items", list[item])]  # type: ignore[valid-type]
+    return new_document(f"Top{kind.capitalize()}sDocument", f"`cockpit top {kind}`.", fields, _TopDocument)
 
 
 OF_KIND: Final[dict[str, type[OutputDocument]]] = {
-    "nodes": NodesDocument,
-    "gpus": GpusDocument,
-    "pods": PodsDocument,
-    "jobs": JobsDocument,
-    "queues": QueuesDocument,
-    "pools": PoolsDocument,
-    "events": EventsDocument,
+    "nodes": _list("nodes", NodeItem),
+    "gpus": _list("gpus", GpuItem),
+    "pods": _list("pods", PodItem, has_telemetry=False),
+    "jobs": _list("jobs", JobItem),
+    "queues": _list("queues", QueueItem, has_telemetry=False),
+    "pools": _list("pools", PoolItem),
+    "events": _list("events", Event, has_telemetry=False),
     "overview": OverviewDocument,
-    "node": TopNodesDocument,
-    "job": TopJobsDocument,
-    "gpu": TopGpusDocument,
+    "node": _top("node", NodeItem),
+    "job": _top("job", JobItem),
+    "gpu": _top("gpu", GpuItem),
 }
 """By the word of the command line."""

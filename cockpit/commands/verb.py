@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from cockpit.actions.drain.run import DrainRun, DrainStatus
 from cockpit.actions.execute.run_verb import Intent, picking_line
 from cockpit.actions.planning import FreshPlanning, Planning, PoolTerms
 from cockpit.actions.target_kinds import KINDS, TargetKind
@@ -16,20 +17,20 @@ from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import WEIGHED_KINDS, Live, attached
 from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
-from cockpit.commands.drain import follow
 from cockpit.commands.each_cluster import Noted, act_in, ask_each, only_context
 from cockpit.commands.output import note, put
 from cockpit.commands.patience import within
 from cockpit.commands.pool_wait import LONGEST_SECONDS, until_there
 from cockpit.commands.settings import (
     attach_options,
+    audit_log,
     contexts_given,
     each_attach_options,
     known_of_pools,
     settings_in_force,
 )
 from cockpit.commands.submitting import served_lookup
-from cockpit.errors import BadInput, NoConnection
+from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.model.job import Job
 from cockpit.model.plan import DrainOrder
 from cockpit.views import jobs as view
@@ -189,3 +190,41 @@ def _shown(jobs: Any, text: str, attachment: Attachment, clock: Clock) -> list[J
     if table.problem:
         raise BadInput(f"--filter: {table.problem}")
     return [table.row(at).job for at in range(len(table))]
+
+
+async def follow(orders: Sequence[DrainOrder], live: Live, clock: Clock) -> int:
+    """Each to its end; 0 where all are drained. Raises Refused with the first that is not. Left by ctrl+c
+    they stay cordoned, and it is told how to go on."""
+    session = live.attachment.session
+    if session is None:
+        raise NoConnection(live.attachment.sentence or "the connection was lost")
+    runs = [
+        DrainRun(
+            item, session=session, store=live.attachment.store, audit=audit_log(), clock=clock, told=_told
+        )
+        for item in orders
+    ]
+    try:
+        ended = await asyncio.gather(*(run.go() for run in runs))
+    except asyncio.CancelledError:
+        note(left_lines(runs))
+        raise
+    for item in ended:
+        if item.is_done:
+            put([item.sentence])
+    if failed := [item.sentence for item in ended if not item.is_done]:
+        raise Refused("; ".join(failed))
+    return 0
+
+
+def left_lines(runs: Sequence[DrainRun]) -> list[str]:
+    """What is left behind by who leaves before the end."""
+    return [
+        f"node {run.order.node} stays cordoned, {run.status.sentence}: to go on run cockpit node drain"
+        f" {run.order.node}, to call it off cockpit node stop-drain {run.order.node}"
+        for run in runs
+    ]
+
+
+def _told(status: DrainStatus) -> None:
+    put([f"{status.node}: {status.sentence}"])

@@ -1,10 +1,10 @@
 """What `cockpit why` prints for programs."""
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
-from cockpit.commands.document import ClusterDocument, OutputDocument
+from cockpit.commands.document import OutputDocument, fields_of, new_document
 from cockpit.commands.output import plain
 from cockpit.commands.triage_document import SubjectItem
 from cockpit.model.finding import Change, Evidence, Expected, Finding, Permanence
@@ -67,28 +67,11 @@ class VerdictItem(msgspec.Struct, kw_only=True):
     gpus: int
 
 
-class WhyDocument(ClusterDocument, kw_only=True):
-    """`cockpit why`: a `VerdictItem` about the subject that was named."""
-
-    kind: Literal["why"]
-    is_trouble: bool
-    subject: SubjectItem
-    cause: str
-    sentence: str
-    sureness: Sureness
-    facts: dict[str, str]
-    evidence: list[Evidence]
-    funnel: FunnelItem | None
-    since_seconds: float | None
-    root: SubjectItem | None
-    permanence: Permanence | None
-    unknown: str
-    then: list[VerdictItem]
-    also: list[str]
-    changes: list[ChangeItem]
-    expected: Expected | None
-    state: str
-    gpus: int
+WhyDocument: Final = new_document(
+    "WhyDocument",
+    "`cockpit why`: a `VerdictItem` about the subject that was named.",
+    [("kind", Literal["why"]), ("is_trouble", bool), *fields_of(VerdictItem)],
+)
 
 
 class TextItem(msgspec.Struct):

@@ -25,11 +25,6 @@ ABSENT_CELLS = {
     Absent.IMPLAUSIBLE: Cell("impl.", "warn"),
 }
 
-LEGEND = (
-    "n/c not collected · stale too old to show · impl. implausible: no GPU can have it · "
-    "denied no right to read · ? not known yet"
-)
-
 DUTY_IDLE_RATIO = 0.05
 """An allocated card below this share of time is idle (own choice, the reference's idle rule 5.4)."""
 

@@ -61,7 +61,7 @@ class BulkPlan:
     items: tuple[Item, ...]
     face: Plan
     left_out: tuple[str, ...] = ()
-    faced: "Faced | None" = None
+    faced: Callable[[Sequence[Item], Sequence[str]], Plan] | None = None
 
     def without(self, refused: Mapping[int, str]) -> "BulkPlan":
         """The same without some of its items, by their place: why they are left out is told."""
@@ -70,9 +70,6 @@ class BulkPlan:
         if not refused or not items or self.faced is None:
             return self
         return replace(self, items=items, left_out=left_out, face=self.faced(items, left_out))
-
-
-Faced = Callable[[Sequence[Item], Sequence[str]], Plan]
 
 
 async def make_bulk_plan(

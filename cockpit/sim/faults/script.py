@@ -1,8 +1,9 @@
 """Faults as data: which requests, when, how often, and what happens to them; seeded, by a passed clock."""
 
 import asyncio
+import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from random import Random
 from typing import Any
@@ -10,14 +11,18 @@ from typing import Any
 import msgspec
 
 from cockpit.clock import Clock
-from cockpit.sim.faults import kinds, mutations
-from cockpit.sim.faults.exchange import Fault, SeenRequest
+from cockpit.sim.faults import kinds
+from cockpit.sim.faults.exchange import Exchange, Fault, SeenRequest
+from cockpit.sim.faults.kinds import JSON, status_object
 from cockpit.sim.faults.reading import FaultRule, read_rules
 from cockpit.sim.faults.target import FaultTarget, target_of
 
 __all__ = ["FaultRule", "Fired", "Script", "read_rules"]
 
 _KEPT = 10_000
+
+
+GONE = "too old resource version: 1 (2)"
 
 
 class Fired(msgspec.Struct, frozen=True):
@@ -98,10 +103,10 @@ class Script:
                 return kinds.delay(given["seconds"], self._pause)
             case "cut":
                 if "after_events" in given:
-                    return mutations.cut_events(given["after_events"], orderly=given.get("orderly", False))
+                    return cut_events(given["after_events"], orderly=given.get("orderly", False))
                 return kinds.cut(given.get("after_bytes", 0), orderly=given.get("orderly", False))
             case "gone":
-                return mutations.gone(given.get("after_events", 0))
+                return gone(given.get("after_events", 0))
         return _PLAIN[rule.fault]
 
 
@@ -116,7 +121,7 @@ _WORDS = {
     403: ("Forbidden", "forbidden: injected"),
     404: ("NotFound", "the server could not find the requested resource"),
     409: ("Conflict", "Operation cannot be fulfilled: injected"),
-    410: ("Expired", mutations.GONE),
+    410: ("Expired", GONE),
     429: ("TooManyRequests", "Too many requests, please try again later."),
     500: ("InternalError", "Internal error occurred: etcdserver: leader changed"),
     503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
@@ -135,3 +140,67 @@ def _matches(rule: FaultRule, seen: SeenRequest, target: FaultTarget) -> bool:
         "name": target.name,
     }
     return all(any(fnmatchcase(held[word], pattern) for pattern in patterns) for word, patterns in rule.match)
+
+
+class _Enough(ConnectionAbortedError):
+    """The part of a stream that is let through has been sent."""
+
+
+async def _by_line(exchange: Exchange, take: Callable[[int, bytes], Awaitable[None]]) -> None:
+    """The server's answer in JSON, line by line with its number from 0; a rest without an end goes last."""
+    exchange.headers["Accept"] = JSON
+    rest = b""
+    number = 0
+
+    async def each(piece: bytes) -> None:
+        nonlocal rest, number
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            await take(number, line)
+            number += 1
+
+    await exchange.forward(each)
+    if rest:
+        await take(number, rest)
+
+
+def cut_events(after_events: int, *, orderly: bool = False) -> Fault:
+    """The first `after_events` of a watch, then the connection drops (`orderly`: it ends as if whole)."""
+
+    async def fault(exchange: Exchange) -> None:
+        async def take(number: int, line: bytes) -> None:
+            if number < after_events:
+                await exchange.write(line + b"\n")
+            if number + 1 >= after_events:
+                raise _Enough
+
+        try:
+            await _by_line(exchange, take)
+        except _Enough:
+            if not orderly:
+                exchange.abort()
+
+    return fault
+
+
+def gone(after_events: int = 0) -> Fault:
+    """A watch that ends as after a compaction of the history: an ERROR event 410, after some events."""
+    error = {"type": "ERROR", "object": status_object(410, "Expired", GONE)}
+    last = json.dumps(error).encode() + b"\n"
+
+    async def fault(exchange: Exchange) -> None:
+        if not after_events:
+            await exchange.answer(200, JSON, last)
+            return
+
+        async def take(number: int, line: bytes) -> None:
+            await exchange.write(line + b"\n")
+            if number + 1 >= after_events:
+                raise _Enough
+
+        try:
+            await _by_line(exchange, take)
+        except _Enough:
+            await exchange.write(last)
+
+    return fault

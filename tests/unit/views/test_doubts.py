@@ -51,7 +51,6 @@ def test_where_all_are_implausible_the_sum_says_so() -> None:
 
 def test_it_has_a_word_and_a_glyph_of_its_own() -> None:
     assert fmt.duty_cell(Absent.IMPLAUSIBLE).text == "impl."
-    assert "implausible" in fmt.LEGEND
     assert fmt.bar(Absent.IMPLAUSIBLE) == heat_glyph(IMPLAUSIBLE_LEVEL) == "!"
     assert worst_level([3, IMPLAUSIBLE_LEVEL, STALE_LEVEL]) == IMPLAUSIBLE_LEVEL
     made = store_with([card(0, duty=Absent.IMPLAUSIBLE)])

@@ -83,7 +83,7 @@ async def _container(run: PodRun, one: ContainerRun, told: Tree, runtime: Runtim
         else:
             one.last = lost
         return
-    start = Start(run.pod, one.spec, one.restarts, one.container_id, {}, {}, one.behaviour, run.address, "")
+    start = Start(run.pod, one.spec, one.restarts, one.container_id, {}, {}, one.behaviour, run.address)
     one.running = await runtime.start(start, one.started_at, lambda: None)
     one.logs = [one.running.log]
     one.stage, one.until = Stage.RUNNING, FOREVER

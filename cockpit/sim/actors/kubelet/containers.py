@@ -159,9 +159,7 @@ class ContainerSteps:
         one.restarts, one.container_id, one.started_at = attempt, container_id, now
         one.reason = one.message = one.kill_message = ""
         one.is_stopping = False
-        start = Start(
-            run.pod, one.spec, attempt, container_id, given, devices, one.behaviour, run.address, self._host
-        )
+        start = Start(run.pod, one.spec, attempt, container_id, given, devices, one.behaviour, run.address)
         try:
             one.running = await place.runtime.start(start, now, place.wake)
         except StartFailed as failure:

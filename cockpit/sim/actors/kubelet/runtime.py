@@ -124,7 +124,6 @@ class Start(msgspec.Struct, frozen=True):
     devices: Mapping[str, Sequence[str]]
     behaviour: Behaviour
     pod_address: str
-    host_address: str
 
 
 class PortConnection(Protocol):

@@ -112,9 +112,6 @@ def _same_but_images(spec: Tree, old: Tree) -> bool:
     return True
 
 
-_PHASES = ("Failed", "Pending", "Running", "Succeeded", "Unknown")
-
-
 def check_status(pod: Tree, old: Tree | None) -> Iterator[Cause]:
     """The class of service stands; the server takes what a kubelet says of a pod's phase."""
     held = ((old or {}).get("status") or {}).get("qosClass")

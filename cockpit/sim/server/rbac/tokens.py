@@ -69,13 +69,6 @@ class Tokens:
         """The token is refused from now on."""
         self._entries.pop(token, None)
 
-    def expire(self, user_name: str, at: float) -> int:
-        """Every token of a user runs out at `at` (seconds since the epoch). Answers how many there are."""
-        found = [text for text, entry in self._entries.items() if entry.user.name == user_name]
-        for text in found:
-            self._entries[text] = _Entry(self._entries[text].user, at)
-        return len(found)
-
     def user_of(self, token: str) -> User | None:
         """The user, or None when the token is unknown or has run out."""
         entry = self._entries.get(token)

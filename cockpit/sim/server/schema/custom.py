@@ -35,11 +35,8 @@ class CustomVersion(msgspec.Struct, frozen=True, eq=False):
     shape: SchemaShape
     is_served: bool = True
     is_stored: bool = False
-    is_deprecated: bool = False
-    deprecation: str = ""
     has_status: bool = False
     scale: ScalePaths | None = None
-    printer_columns: tuple[Tree, ...] = ()
 
 
 class CustomKind(msgspec.Struct, frozen=True, eq=False):
@@ -159,11 +156,8 @@ def version_of(version: Tree) -> CustomVersion:
         custom_shape(schema),
         is_served=bool(version.get("served")),
         is_stored=bool(version.get("storage")),
-        is_deprecated=bool(version.get("deprecated")),
-        deprecation=version.get("deprecationWarning") or "",
         has_status=subresources.get("status") is not None,
         scale=_scale(subresources.get("scale")),
-        printer_columns=tuple(version.get("additionalPrinterColumns") or ()),
     )
 
 

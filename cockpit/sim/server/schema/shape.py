@@ -25,7 +25,6 @@ class SchemaShape(msgspec.Struct, frozen=True, eq=False):
     keys: tuple[str, ...] = ()
     atomic: bool = False
     open: bool = False
-    nullable: bool = False
     description: str = ""
 
     def below(self, key: str) -> "SchemaShape":

@@ -60,9 +60,6 @@ def test_tokens_stand_for_their_users_until_they_run_out() -> None:
     clock.advance(1.0)
     assert tokens.user_of(short) is None
     assert tokens.user_of(given["nobody"]) == PEOPLE["nobody"]
-    assert tokens.expire("nobody", clock.now() + 5) == 2
-    clock.advance(5.0)
-    assert tokens.user_of(given["nobody"]) is None
 
 
 def test_tokens_come_from_the_random_that_is_passed_and_no_token_is_anonymous() -> None:

@@ -6,17 +6,19 @@ Not modelled: Volcano PodGroups (the real operator's business on a real control 
 from base64 import b64encode
 from collections.abc import Iterable
 from random import Random
+from typing import Any
 
+from cockpit.k8s.quantity import Quantity, quantity
 from cockpit.kube.resource import JOBS, MPIJOBS, PODS, SERVICES, Resource
 from cockpit.sim.actors.controllers.children import Children
 from cockpit.sim.actors.controllers.controller import Controller
 from cockpit.sim.actors.controllers.job.round import is_finished as is_job_finished
 from cockpit.sim.actors.controllers.mpijob import objects
-from cockpit.sim.actors.controllers.mpijob.pod_group import pod_group
 from cockpit.sim.actors.controllers.mpijob.spec import MANAGER, MpiSpec, read_spec, validation_message
 from cockpit.sim.actors.controllers.mpijob.status import MpiStatus, is_finished, shortened
 from cockpit.sim.actors.controllers.trees import (
     controller_of,
+    controller_reference,
     is_deleting,
     is_ready,
     key_of,
@@ -248,3 +250,39 @@ class MpiJobs(Controller):
             await self.warning(job, "ErrResourceExists", message)
             raise PortError(409, "AlreadyExists", message)
         return held
+
+
+def pod_group(job: Tree, spec: MpiSpec) -> Tree:
+    """All workers and the launcher, unless the scheduling policy says otherwise."""
+    policy: dict[str, Any] = spec.run_policy.get("schedulingPolicy") or {}
+    members = int(policy.get("minAvailable", spec.workers + 1))
+    group: Tree = {"minMember": members, "scheduleTimeoutSeconds": policy.get("scheduleTimeoutSeconds", 0)}
+    resources = policy.get("minResources") or _resources(spec, members)
+    if resources:
+        group["minResources"] = resources
+    return {
+        "apiVersion": POD_GROUPS.api_version,
+        "kind": POD_GROUPS.kind,
+        "metadata": {
+            "name": job["metadata"]["name"],
+            "namespace": job["metadata"]["namespace"],
+            "ownerReferences": [controller_reference(job)],
+        },
+        "spec": group,
+    }
+
+
+def _resources(spec: MpiSpec, members: int) -> dict[str, str]:
+    """What launcher and as many workers as are needed ask for; requests before limits."""
+    total: dict[str, Quantity] = {}
+    workers = min(spec.workers, max(0, members - 1)) if members else 0
+    for replicas, count in ((spec.launcher, 1 if members else 0), (spec.worker, workers)):
+        if replicas is None or not count:
+            continue
+        for container in replicas["template"]["spec"]["containers"]:
+            held: dict[str, Any] = container.get("resources") or {}
+            asked = {**(held.get("limits") or {}), **(held.get("requests") or {})}
+            for name, text in asked.items():
+                one = quantity(text)
+                total[name] = total.get(name, Quantity()) + Quantity(one.amount * count, one.form)
+    return {name: str(amount) for name, amount in sorted(total.items())}
