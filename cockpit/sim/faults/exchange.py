@@ -1,7 +1,7 @@
 """One request under a fault: what was asked, and the answer as the fault lets it through."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -103,17 +103,3 @@ class Exchange:
 
 
 Fault = Callable[[Exchange], Awaitable[None]]
-
-
-@dataclass
-class InjectedFault:
-    """`fault` happens to the next `times` requests that `matches` (None: to all of them, for ever)."""
-
-    fault: Fault
-    matches: Callable[[SeenRequest], bool]
-    times: int | None = None
-    used: int = field(default=0)
-
-    def takes(self, seen: SeenRequest) -> bool:
-        """Whether the fault happens to this request, too."""
-        return (self.times is None or self.used < self.times) and self.matches(seen)

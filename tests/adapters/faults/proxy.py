@@ -21,7 +21,6 @@ from cockpit.sim.faults.exchange import (
     Each,
     Exchange,
     Fault,
-    InjectedFault,
     OriginAnswer,
     SeenRequest,
     is_socket,
@@ -29,6 +28,20 @@ from cockpit.sim.faults.exchange import (
 from tests.adapters.faults.sockets import pass_socket
 
 _PIECE_BYTES = 64 * 1024
+
+
+@dataclass
+class InjectedFault:
+    """`fault` happens to the next `times` requests that `matches` (None: to all of them, for ever)."""
+
+    fault: Fault
+    matches: Callable[[SeenRequest], bool]
+    times: int | None = None
+    used: int = field(default=0)
+
+    def takes(self, seen: SeenRequest) -> bool:
+        """Whether the fault happens to this request, too."""
+        return (self.times is None or self.used < self.times) and self.matches(seen)
 
 
 @dataclass
@@ -73,9 +86,9 @@ class ProxiedExchange(Exchange):
 class FaultProxy:
     """`async with FaultProxy(url, ca_file) as proxy`: the server as seen through `proxy.url`.
 
-    Rules come by `plan`, or from a script: `choose` (a `Script.choose`) is asked where no rule takes a
-    request. Without `upstream_ca` the authorities that the machine trusts are asked. `users` names the user
-    behind each bearer token, for scripts that speak of users. `port` 0 takes any that is free.
+    Rules come by `plan`, or from a script by `choose` (a `Script.choose`), which is asked where no rule takes
+    a request. Without `upstream_ca` the authorities that the machine trusts are asked. `users` names the user
+    behind each bearer token, for scripts that speak of users.
     """
 
     def __init__(
@@ -85,9 +98,7 @@ class FaultProxy:
         *,
         clock: Clock | None = None,
         certificate: tuple[Path, Path] | None = None,
-        choose: Callable[[SeenRequest], Fault | None] | None = None,
         users: Mapping[str, str] | None = None,
-        port: int = 0,
     ) -> None:
         self.upstream_url = upstream_url.rstrip("/")
         # True is the machine's own authorities, which aiohttp has loaded once.
@@ -99,9 +110,8 @@ class FaultProxy:
         self.clock: Clock = clock or SystemClock()
         self.url = ""
         self._certificate = certificate
-        self._choose = choose
+        self.choose: Callable[[SeenRequest], Fault | None] | None = None
         self._users = dict(users or {})
-        self._port = port
         self._runner: web.ServerRunner | None = None
         self._session: aiohttp.ClientSession | None = None
         self._arrived = asyncio.Event()
@@ -126,7 +136,7 @@ class FaultProxy:
         if self._certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*map(str, self._certificate))
-        site = web.TCPSite(self._runner, "127.0.0.1", self._port, ssl_context=context)
+        site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context)
         await site.start()
         port = self._runner.addresses[0][1]
         self.url = f"{'https' if context else 'http'}://127.0.0.1:{port}"
@@ -171,7 +181,7 @@ class FaultProxy:
     def heal(self) -> None:
         """Forgets every rule and the script; streams under a fault stay as they are until cut."""
         self.rules.clear()
-        self._choose = None
+        self.choose = None
 
     def cut_all(self) -> None:
         """Drops every connection that is in the middle of an answer."""
@@ -236,4 +246,4 @@ class FaultProxy:
         if rule is not None:
             rule.used += 1
             return rule.fault
-        return self._choose(seen) if self._choose is not None else None
+        return self.choose(seen) if self.choose is not None else None

@@ -114,7 +114,7 @@ async def way(request: pytest.FixtureRequest) -> AsyncIterator[Way]:
 
     def put(script: Script) -> None:
         if request.param == "proxy":
-            proxy._choose = script.choose
+            proxy.choose = script.choose
         else:
             layer.choose = script.choose
 
