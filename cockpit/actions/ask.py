@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import msgspec
 
 from cockpit.actions.demand_reads import read_standing
-from cockpit.actions.limit import size_of
 from cockpit.actions.planner import Planner, of_flag
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_lease import take
@@ -39,8 +38,9 @@ from cockpit.pools.capacity import (
 )
 from cockpit.pools.demand import lasting_taints
 from cockpit.pools.index import gpus_per_node, pool_named, pool_object
+from cockpit.pools.match import labels_of_its_own
 from cockpit.pools.owner import MakesMachines, Ownership
-from cockpit.pools.plan import MOST_ADDED, gain_lines, nodes_named, read_replicas
+from cockpit.pools.plan import MOST_ADDED, above_maximum, gain_lines, nodes_named, read_replicas, size_of
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.truth import gpus_allocated
 
@@ -128,14 +128,8 @@ def _serves(planning: Planning, api_version: str, kind: str) -> bool:
 def _refuse(pool: Pool, owner: PoolObject | None, nodes: int, gpus: int | None, says: Ownership) -> None:
     if not 1 <= nodes <= MOST_ADDED:
         raise BadInput(f"pool {pool.name}: {nodes} nodes cannot be asked for: give 1 to 1000")
-    size = size_of(pool)
-    if pool.maximum is not None and size + nodes > pool.maximum:
-        way = f"raise it first (M, cockpit pool limit {pool.name} --max COUNT)"
-        if says.may_limit.may is False:
-            way = f"it cannot be raised from here: {says.may_limit.why_not}"
-        raise BadInput(
-            f"pool {pool.name}: {size} + {nodes} nodes are above its maximum of {pool.maximum}: {way}"
-        )
+    if too_many := above_maximum(pool, nodes, says):
+        raise BadInput(f"pool {pool.name}: {too_many}")
     if gpus == 0:
         raise BadInput(f"pool {pool.name} has no GPUs: its nodes come by pods that need them")
     maker = _maker(owner)
@@ -159,7 +153,7 @@ def _maker(owner: PoolObject | None) -> MakesMachines | None:
 def _wish(planning: Planning, pool: Pool, store: StoreReader, terms: AskTerms) -> CapacityWish:
     """Pods that only new nodes of the pool have room for, and one for each free node."""
     owner, nodes, gpus = pool_object(store, pool), nodes_named(store, pool), gpus_per_node(pool, store)
-    selector = registry.selector(owner, nodes)
+    selector = registry.selector(owner, nodes) or labels_of_its_own(pool.name, nodes, store)
     if not selector:
         raise BadInput(f"pool {pool.name}: no label tells its nodes from others, so nothing can ask for them")
     free = sum(

@@ -18,7 +18,7 @@ from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import gpus_per_node, pool_object
-from cockpit.pools.plan import LARGEST_REPLICAS, nodes_named, read_replicas
+from cockpit.pools.plan import LARGEST_REPLICAS, nodes_named, read_replicas, size_of
 
 
 def plan_limit(pool: Pool, maximum: int, store: StoreReader, *, context: str = "") -> Plan:
@@ -80,11 +80,6 @@ def _refuse(pool: Pool, maximum: int) -> None:
         raise BadInput(f"pool {pool.name}: a maximum of {maximum} is below what it has, {stands}: {first}")
     if maximum == pool.maximum:
         raise Unchanged(f"the maximum of pool {pool.name} is already {maximum}; nothing was changed")
-
-
-def size_of(pool: Pool) -> int:
-    """Nodes that stand or were asked for."""
-    return max(pool.nodes_now, pool.target or 0)
 
 
 async def limit_as_now(planning: Planning, name: str, maximum: int) -> Plan:

@@ -30,7 +30,7 @@ from cockpit.pools import registry
 from cockpit.pools.forecast import cost_line, forecast, time_line
 from cockpit.pools.index import gpus_per_node, pool_again, pool_object
 from cockpit.pools.next_nodes import nodes_to_come
-from cockpit.pools.plan import MOST_ADDED, nodes_named, plan_scale, read_replicas
+from cockpit.pools.plan import MOST_ADDED, above_maximum, nodes_named, plan_scale, read_replicas
 from cockpit.pools.shrink import shrink_of
 from cockpit.triage.starters import Starters, spaces_with_claims, starters
 
@@ -62,9 +62,12 @@ def plan_pool_scale(
 def _instead(pool: Pool, owner: PoolObject | None, replicas: int, store: StoreReader, context: str) -> str:
     """Why a pool that grows by demand has no number to set, and the command that does what was meant."""
     more, way = replicas - pool.nodes_now, ""
-    if 0 < more <= MOST_ADDED:
+    says = registry.ownership(owner, nodes_named(store, pool), store)
+    if more > 0 and (too_many := above_maximum(pool, more, says)):
+        way = f"; {too_many}"
+    elif 0 < more <= MOST_ADDED:
         way = f"; ask for {counted(more, 'more node')}: {ask_line(pool, more, (), context)}"
-    elif more < 0 and registry.ownership(owner, nodes_named(store, pool), store).may_remove.may is True:
+    elif more < 0 and says.may_remove.may is True:
         words = ("cockpit", "pool", "reclaim", pool.name)
         way = f"; give idle nodes back: {words_line(words, context)}"
     return f"pool {pool.name} cannot be resized from here: {pool.why_not}{way}"

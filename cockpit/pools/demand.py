@@ -159,7 +159,8 @@ def _machines(
     owner, gpus = pool_object(store, pool), gpus_per_node(pool, store)
     if owner is None:
         return ()
-    own, names = registry.selector(owner, ()), registry.template(owner).names
+    own, told = registry.selector(owner, ()), registry.template(owner)
+    taints = tuple((one.key, one.value, one.effect) for one in told.taints if one.effect in HARD)
     carried = {
         **{one.key: one.values[0] for one in owner.requirements if _is_fixed(one)},
         **dict(owner.template_labels),
@@ -167,8 +168,8 @@ def _machines(
     }
     labels = tuple(pair for pair in carried.items() if pair[0] in keys)
     if gpus:
-        return (_Machine("", gpus, None, None, (), labels),)
-    return (_Machine("", 0, None, None, (), labels, own, names),) if own or names else ()
+        return (_Machine("", gpus, None, None, taints, labels, names=told.names),)
+    return (_Machine("", 0, None, None, taints, labels, own, told.names),) if own or told.names else ()
 
 
 def _is_fixed(one: PoolRequirement) -> bool:
@@ -198,17 +199,19 @@ def _may(ask: _Ask, wishes: PodWishes, machines: Iterable[_Machine]) -> bool:
         return False
     terms = None if wishes.node_terms is None else NodeTerms(wishes.node_terms)
     for one in machines:
-        if (one.own or one.names) and not one.gpus:
-            if _names(wishes, one):
-                return True
+        if any(not is_tolerated(Taint(*taint), wishes.tolerations) for taint in one.taints):
             continue
-        if ask.gpus > one.gpus or (one.resource and ask.resource and one.resource != ask.resource):
+        if (one.own or one.names) and _names(wishes, one) and (not one.gpus or ask.gpus <= one.gpus):
+            return True
+        if (
+            not one.gpus
+            or ask.gpus > one.gpus
+            or (one.resource and ask.resource and one.resource != ask.resource)
+        ):
             continue
         if one.cpu_millicores is not None and ask.cpu_millicores > one.cpu_millicores:
             continue
         if one.memory_bytes is not None and ask.memory_bytes > one.memory_bytes:
-            continue
-        if any(not is_tolerated(Taint(*taint), wishes.tolerations) for taint in one.taints):
             continue
         if is_chosen(selector, terms, "", dict(one.labels)):
             return True

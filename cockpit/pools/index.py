@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from cockpit.errors import BadInput, NotFound
 from cockpit.model.node import Node
-from cockpit.model.pool import MachineKind, Pool, PoolObject
+from cockpit.model.pool import MachineKind, MachineStage, Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.nearest import nearest_words
@@ -13,8 +13,9 @@ from cockpit.pools import registry
 from cockpit.pools.match import Group, pool_groups
 from cockpit.pools.owner import Ownership
 from cockpit.pools.price import is_spot
+from cockpit.pools.promise import gpus_promised
 from cockpit.pools.stage import NodeStage, node_stage, ready_since
-from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of
+from cockpit.pools.truth import gpus_allocated, has_lost_its_node, is_use_known, nodes_of
 
 __all__ = [
     "NodeStage",
@@ -89,10 +90,11 @@ def pool_again(store: StoreReader, pool: Pool) -> Pool:
 def gpus_per_node(pool: Pool, store: StoreReader) -> int | None:
     """GPUs that one more node of this pool would bring; None when nothing tells."""
     members = frozenset(pool.node_names)
-    counts: Counter[int] = Counter()
+    counts: Counter[int | None] = Counter()
     for node in nodes_of(store):
         if node.name in members:
-            counts[node.gpu_capacity or node.gpus_expected or 0] += 1
+            promise = gpus_promised(node, store)
+            counts[0 if promise is None else promise.gpus or None] += 1
     if counts:
         return counts.most_common(1)[0][0]
     owner = pool_object(store, pool)
@@ -109,8 +111,8 @@ def _row(group: Group, store: StoreReader) -> Pool:
     stages = [node_stage(node, store) for node in nodes]
     allocated = [gpus_allocated(store, node.name) for node in nodes]
     target = owner.replicas if owner else None
-    if target is None and says.coming:
-        target = len(nodes) + says.coming
+    if target is None and says.coming is not None:
+        target = max(0, len(nodes) + says.coming)
     present = sum(stage != NodeStage.LEAVING for stage in stages)
     coming = sum(
         stage in NodeStage.COMING and not _is_settled(node.has_gpus, stage)
@@ -131,7 +133,7 @@ def _row(group: Group, store: StoreReader) -> Pool:
         kinds=kinds,
         nodes_now=len(nodes),
         nodes_ready=sum(node.ready == "True" for node in nodes),
-        nodes_joining=max(coming, (target - present + coming) if target is not None else coming),
+        nodes_joining=coming + max(0, _without_node(group, target, present, store)),
         target=target,
         minimum=says.minimum,
         maximum=says.maximum,
@@ -158,6 +160,26 @@ def _row(group: Group, store: StoreReader) -> Pool:
         ),
         is_use_known=is_use_known(store),
         node_names=tuple(node.name for node in nodes),
+    )
+
+
+def _without_node(group: Group, target: int | None, present: int, store: StoreReader) -> int:
+    """Machines that are on their way and no nodes yet: those that are wanted, else those that there are."""
+    if group.owner is None:
+        return 0 if target is None else target - present
+    if target is not None and target <= present:
+        return 0
+    machines = registry.machines(group.owner, group.nodes, store)
+    if target is not None:
+        return target - present - sum(has_lost_its_node(one, store) for one in machines)
+    names = {one.name for one in group.nodes}
+    ids = {one.provider_id for one in group.nodes if one.provider_id}
+    return sum(
+        one.deleting_seconds is None
+        and one.stage not in (MachineStage.FAILED, MachineStage.INITIALIZED)
+        and not {one.node, one.name} & names
+        and one.provider_id not in ids
+        for one in machines
     )
 
 

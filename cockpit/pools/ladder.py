@@ -173,7 +173,7 @@ def growth(
     nodes = _nodes(pool, store)
     pairs = _pairs(_machines(found, nodes, store), nodes)
     staying = [one for one in pairs if not _is_leaving(one, store)]
-    unseen = max(0, (pool.target or 0) - len(staying))
+    unseen = max(0, (pool.target or 0) - sum(not _is_deleted(one) for one in pairs))
     members = _latest(staying, store, now_seconds)
     asked_seconds = None if asked is None else asked.at_seconds
     own = _since(asked_seconds, staying, members, now_seconds)
@@ -184,7 +184,7 @@ def growth(
     wanted = len(members) + unseen
     if not wanted:
         return None
-    steps = _steps(nodes)
+    steps = _steps(nodes, store)
     limits = {**_LIMITS, **_limits(found, nodes, store)}
     climb = _Climb(steps, asked_seconds, limits, usually, seen, store)
     machines = tuple(climb.machine(*one) for one in members)
@@ -238,11 +238,17 @@ def _name(pair: _Pair) -> str:
     return node.name if node is not None else machine.name if machine is not None else ""
 
 
+def _is_deleted(pair: _Pair) -> bool:
+    """Whether another one comes in its place, where the pool's number stays as it is."""
+    return any(one is not None and one.deleting_seconds is not None for one in pair)
+
+
 def _is_leaving(pair: _Pair, store: StoreReader) -> bool:
+    """Whether it is no part of a growth: it is deleted, or about to be, or its node was."""
     machine, node = pair
-    if machine is not None and machine.deleting_seconds is not None:
+    if _is_deleted(pair) or (machine is not None and has_lost_its_node(machine, store)):
         return True
-    return node is not None and node_stage(node, store) in (NodeStage.LEAVING, NodeStage.DRAINING)
+    return node is not None and node_stage(node, store) == NodeStage.DRAINING
 
 
 def _is_coming(pair: _Pair, store: StoreReader, now_seconds: float) -> bool:
@@ -297,10 +303,12 @@ def _latest(staying: Sequence[_Pair], store: StoreReader, now_seconds: float) ->
 # ---- how far each has come
 
 
-def _steps(nodes: Sequence[Node]) -> tuple[Rung, ...]:
-    """Without the one of GPUs where every node that is ready has none."""
+def _steps(nodes: Sequence[Node], store: StoreReader) -> tuple[Rung, ...]:
+    """Without the one of GPUs where every node that is ready has none, and none are promised of it."""
     settled = [one for one in nodes if one.ready == "True"]
-    has_none = bool(settled) and not any(one.has_gpus for one in nodes)
+    has_none = bool(settled) and not any(
+        one.has_gpus or node_stage(one, store) == NodeStage.NOT_ADVERTISED for one in nodes
+    )
     return tuple(one for one in RUNGS if one is not Rung.GPUS_UP or not has_none)
 
 
@@ -340,13 +348,8 @@ class _Climb:
             uid=machine.uid if machine is not None else "",
             stamps=stamps,
             hang=self.hang(stamps),
-            failure=self._failure(machine),
+            failure=machine.failure if machine is not None else "",
         )
-
-    def _failure(self, machine: Machine | None) -> str:
-        if machine is None or machine.failure or not has_lost_its_node(machine, self._store):
-            return machine.failure if machine is not None else ""
-        return f"its node {machine.node} was deleted"
 
     def hang(self, stamps: tuple[Stamp, ...]) -> Hang | None:
         """The first step that is not reached, counted from the last that is dated. Being used is nobody's

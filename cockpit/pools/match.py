@@ -1,14 +1,18 @@
 """Which node belongs to which pool: the owner's own mark first, then template labels, then the pool label."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Final
 from weakref import WeakKeyDictionary
 
 import msgspec
 
+from cockpit.k8s.labels import HOSTNAME
+from cockpit.model.listing import listing
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
-from cockpit.model.record import Kind
+from cockpit.model.record import Kind, Labels
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.node_labels import unlabelled
@@ -114,6 +118,24 @@ def _names(owners: Sequence[PoolObject], labelled: Iterable[str]) -> dict[str, s
         one.uid: next((way for way in some if taken[way] == 1), some[-1])
         for one, some in zip(owners, ways, strict=True)
     }
+
+
+_BY_POOL: Final = re.compile(r"pool|group", re.IGNORECASE)
+
+
+def labels_of_its_own(name: str, nodes: Sequence[Node], store: StoreReader) -> Labels:
+    """Labels that all nodes of the pool carry and no other node does: those with its name, else those that
+    speak of a pool or a group; () where none does, or not every node is seen."""
+    if not nodes or not listing(store, Kind.NODE).has_all:
+        return ()
+    shared = frozenset.intersection(*(frozenset(one.labels) for one in nodes))
+    members = frozenset(one.uid for one in nodes)
+    for other in store.records(Kind.NODE).values():
+        if other.uid not in members:
+            shared = shared.difference(other.labels)
+    shared = frozenset(pair for pair in shared if pair[0] != HOSTNAME)
+    named = [pair for pair in shared if pair[1] == name]
+    return tuple(sorted(named or (pair for pair in shared if _BY_POOL.search(pair[0]))))
 
 
 def owner_of(node: Node, objects: Sequence[PoolObject], owners: Sequence[PoolObject]) -> PoolObject | None:

@@ -112,7 +112,8 @@ def _values(told: NodeTemplate, key: str, asked: Sequence[str]) -> list[str]:
     """Values of a label that the owner may choose, those asked for first."""
     rules = [one for one in told.requirements if one.key == key]
     if not rules:
-        return [*asked] if key in _OPEN_KEYS or key.startswith(told.open_prefixes) else []
+        is_open = key in _OPEN_KEYS or key.startswith(told.open_prefixes)
+        return [value for value in asked if is_open or value in told.names]
     listed = [value for one in rules if one.operator == "In" for value in one.values]
     tests = [requirement_test(one.key, one.operator, one.values) for one in rules]
     return [value for value in dict.fromkeys((*asked, *listed)) if all(test({key: value}) for test in tests)]
@@ -131,8 +132,8 @@ def _asked(shape: Shape) -> dict[str, list[str]]:
 
 def _is_named(told: NodeTemplate, shape: Shape) -> bool:
     """Whether the shape selects the pool by a label that not every node has, or by its name."""
-    if told.names:
-        return any(value in told.names for values in _asked(shape).values() for value in values)
-    known = dict(told.labels)
-    keys = {*known, *(one.key for one in told.requirements)} - _OPEN_KEYS
-    return any(key in keys for key in _asked(shape))
+    asked = _asked(shape)
+    if any(value in told.names for values in asked.values() for value in values):
+        return True
+    keys = {*dict(told.labels), *(one.key for one in told.requirements)} - _OPEN_KEYS
+    return any(key in keys for key in asked)

@@ -70,14 +70,15 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     `may_resize`: set the number of nodes; `may_limit`: change the maximum; `may_demand`: have nodes come by
     asking for capacity; `may_remove`: have nodes of our choice go. `handle` is what would let this be done
     from here where it can't be, "" otherwise. `read_seconds` is when it was read where it is not watched.
-    `coming` is how many nodes it waits for, beyond those that an object of the pool asks for.
+    `coming` is how many nodes it waits for, below 0 those that it takes away; None where it does not say, or
+    an object of the pool has the number.
     `fault` is what is wrong with the bounds, of which none is then told, "" where nothing is.
     """
 
     owner: str  # name of the PoolOwner that decides the size
     minimum: int | None = None
     maximum: int | None = None
-    coming: int = 0
+    coming: int | None = None
     may_resize: Capability = NO_HANDLE
     may_limit: Capability = NO_HANDLE
     may_demand: Capability = NO_HANDLE

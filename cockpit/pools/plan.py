@@ -10,6 +10,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import gpus_per_node
 from cockpit.pools.node_patches import own_cordon_call, taint_call
+from cockpit.pools.owner import Ownership
 from cockpit.pools.shrink import (
     SETTLE_SECONDS,
     Shrinking,
@@ -120,6 +121,22 @@ def _refuse_below_busy(pool: Pool, replicas: int, store: StoreReader) -> None:
         )
 
 
+def size_of(pool: Pool) -> int:
+    """Nodes that stand or were asked for."""
+    return max(pool.nodes_now, pool.target or 0)
+
+
+def above_maximum(pool: Pool, more: int, says: Ownership) -> str:
+    """Why so many more nodes are too many, and what is to be done about it; "" where they are not."""
+    size = size_of(pool)
+    if pool.maximum is None or size + more <= pool.maximum:
+        return ""
+    way = f"raise it first (M, cockpit pool limit {pool.name} --max COUNT)"
+    if says.may_limit.may is False:
+        way = f"it cannot be raised from here: {says.may_limit.why_not}"
+    return f"{size} + {more} nodes are above its maximum of {pool.maximum}: {way}"
+
+
 def nodes_named(store: StoreReader, pool: Pool) -> list[Node]:
     """The nodes of the pool."""
     names = frozenset(pool.node_names)
@@ -154,7 +171,7 @@ def _shrink(now: int, replicas: int, found: Shrinking) -> tuple[tuple[str, ...],
     less, there = now - replicas, len(found.empty) + len(found.busy) + len(found.kept)
     gone = f"{found.going} of {there} present will be removed, {len(found.empty)} empty"
     if not found.going:
-        gone = f"not there yet, {there} present stay"
+        gone = f"not in the cluster, {there} present stay"
     lines, expects = list[str](), [f"- {less} node{'s' * (less != 1)}: {gone}"]
     if found.victims and found.calls:
         lines.append(f"chosen, all empty: {_names(found.victims)}")

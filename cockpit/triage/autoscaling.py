@@ -40,7 +40,7 @@ from cockpit.triage.funnel import Sifted, amount
 from cockpit.triage.judgement import of_event
 from cockpit.triage.node_walk import WAITS, coming_until, judge
 from cockpit.triage.pool_walk import evidence_of
-from cockpit.triage.room import amount_words
+from cockpit.triage.room import SMALLER, amount_words
 
 NEWS_SECONDS: Final = 900.0
 """A word that a node is on its way is old after so long: machines that do not join by then are given up."""
@@ -51,7 +51,7 @@ _SAYING = frozenset(
 _IN_SHORT: Final[dict[str, str]] = {
     Cause.POOL_AT_MAXIMUM: "; the autoscaler adds no node",
     Cause.NODE_COMING: "; a node is on its way",
-    Cause.NO_MACHINE: "; the autoscaler cannot add a node",
+    Cause.NO_MACHINE: "; no machine comes",
 }
 _ANY = 1 << 30
 """GPUs of a node for which nothing tells how many it has."""
@@ -144,7 +144,8 @@ def _by_pools(pod: Pod, found: Finding, context: Context) -> Finding:
     if lasts(found) is Permanence.PASSES or any(one.nodes for one in pools):
         return found
     if PoolGrowth.GROWS not in states and states != {PoolGrowth.FULL}:
-        acts = replace(found, permanence=Permanence.ACTS)
+        facts = (*found.facts, ("remedy", f"Add a node to {whose}."))
+        acts = replace(found, permanence=Permanence.ACTS, facts=facts)
         return followed(acts, "; {whose}, at 0 nodes, would take it", whose=whose)
     waits = 0.0 if pod.created_seconds is None else now - pod.created_seconds
     cause, more = Cause.NODE_COMING, {}
@@ -193,7 +194,8 @@ def _but_for(pod: Pod, found: Finding, context: Context) -> Finding | None:
             return _instead(found, tell(Cause.TAINT, names, says="at 0 nodes", root=root))
         asked_words = amount_words(shape.gpu_resource, shape.gpus)
         small = {"asked": asked_words, "whose": _named([pool]), "each": told.gpus or 0}
-        made = tell(Cause.GPUS_SHORT, small, says="at 0 nodes", root=root)
+        remedy = (("remedy", SMALLER),)
+        made = tell(Cause.GPUS_SHORT, small, says="at 0 nodes", root=root, facts=remedy)
         return _instead(found, made, (Cause.TAINT,) if taints else ())
     return None
 
@@ -210,7 +212,9 @@ def _not_grown(found: Finding, pools: Sequence[Prospect], whose: str) -> Finding
     elif len(kinds) == 1 and kinds != {FailureClass.OTHER.value}:
         names, words = {"whose": whose, "why": kinds.pop()}, f"{words}: {{why}}"
     said = (evidence_of(failure, name) for failure, name in failures)
-    return _with(found, Cause.NO_MACHINE, words, names, *said)
+    made = _with(found, Cause.NO_MACHINE, words, names, *said)
+    remedies = {failure.remedy for failure, _ in failures}
+    return replace(made, facts=(*made.facts, ("remedy", remedies.pop()))) if len(remedies) == 1 else made
 
 
 def _kept_back(pool: Prospect, kept: Sequence[GroupRefusal]) -> PoolGrowth | None:

@@ -18,11 +18,12 @@ from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.pools.demand import NO_DEMAND, PoolDemand, demand_by_pool
 from cockpit.pools.failures import failures_of
-from cockpit.pools.index import pools_of
+from cockpit.pools.index import gpus_per_node, pools_of
 from cockpit.pools.owner import FailureClass, PoolFailure
 from cockpit.pools.stage import nodes_coming
 from cockpit.triage.context import ClusterView
 from cockpit.triage.judgement import finished, not_found, nothing_seen
+from cockpit.triage.node_signs import LEFT
 from cockpit.triage.node_walk import NODE_LISTS, by_node, of_node
 
 _FULL, _FAILED = Cause.POOL_AT_MAXIMUM, Cause.NO_MACHINE
@@ -40,20 +41,29 @@ def of_pool(subject: Subject, view: ClusterView) -> Finding:
     failures = [one for one in failures_of(pool, view.store, view.now_seconds) if not one.is_part]
     if failures and failures[0].kind is FailureClass.NO_GPUS and (dark := _dark_node(pool, view)) is not None:
         return by_node(dark, subject, gpus=pool.gpus_total)  # what of the GPU stack says why
-    if failures and (by_pool is None or demand.only or demand.shared or pool.nodes_joining):
+    is_waited_for = by_pool is None or demand.only or demand.shared or pool.nodes_joining
+    if failures and (is_waited_for or failures[0].kind is FailureClass.NODE_DELETED):
         return _failed(failures[0], pool, subject)
-    if pool.maximum is not None and pool.nodes_now >= pool.maximum and (demand.only or demand.shared):
+    if pool.maximum is not None and pool.nodes_now >= pool.maximum and _asks_for_more(pool, demand, view):
         said = Evidence(f"pool {pool.name}", "size", f"{pool.nodes_now} of at most {pool.maximum}")
         names: dict[str, object] = {"pool": pool.name, "now": pool.nodes_now, "maximum": pool.maximum}
         return finished(tell(_FULL, names, said, says="size"), subject, gpus=pool.gpus_total)
     for name in pool.node_names:
         verdict = of_node(Subject("node", "", name), view)
-        if verdict.is_trouble:
+        if verdict.is_trouble or verdict.fact("sign") == LEFT:
             return by_node(verdict, subject, gpus=pool.gpus_total)
     sentence = _standing(pool, demand, view.now_seconds) or nothing_seen(view.store, NODE_LISTS)
     if failures:
         sentence = say("no pod waits for it; it did not grow: {why}", why=failures[0].sentence)
     return Finding(subject=subject, sentence=sentence, sureness=Sureness.SAID)
+
+
+def _asks_for_more(pool: Pool, demand: PoolDemand, view: ClusterView) -> bool:
+    """Whether more GPUs are waited for than its nodes that came just now will show."""
+    waited_for = sum(one.gpus for one in (*demand.only, *demand.shared))
+    is_going = pool.target is not None and pool.target < pool.nodes_now
+    coming = 0 if is_going else nodes_coming(pool, view.now_seconds)
+    return waited_for > coming * (gpus_per_node(pool, view.store) or 0)
 
 
 def _dark_node(pool: Pool, view: ClusterView) -> Finding | None:

@@ -22,6 +22,7 @@ from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted, amount
 from cockpit.triage.node_walk import PRESSURE
 from cockpit.triage.room import (
+    SMALLER,
     amount_words,
     of_company,
     of_gpus,
@@ -132,7 +133,7 @@ def _never(sifted: Sifted) -> Finding | None:
     if not largest or largest >= each:
         return None
     names = {"asked": amount_words(resource, each), "largest": largest}
-    return tell(Cause.GPUS_SHORT, names, says="too large")
+    return tell(Cause.GPUS_SHORT, names, says="too large", facts=(("remedy", SMALLER),))
 
 
 def _besides(told: frozenset[str], sifted: Sifted) -> frozenset[str]:

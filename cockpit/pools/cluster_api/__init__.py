@@ -143,8 +143,10 @@ class ClusterApi(MarksNodes, PromisesNodes, RollsOut, SetsSize, RemovesNodes, Ma
 
     def template(self, found: PoolObject) -> NodeTemplate:
         """What an autoscaler is told of a pool at zero, beside what its Machines pass on."""
-        told = plain_template(found, self.selector(found, ()))
+        carried = self.selector(found, ())
+        told = plain_template(found, carried)
         return told._replace(
+            names=() if carried else (found.name,),  # what its machines' bootstrap gives them is not told
             taints=(*told.taints, *_taints_hinted(label(found.annotations, TAINTS_HINT))),
             gpus=_whole(found.annotations, GPUS_HINT),
             resource=label(found.annotations, GPU_TYPE_HINT) or told.resource,

@@ -20,6 +20,7 @@ from cockpit.model.watched import Watched
 from cockpit.pools.capacity import DemandWay
 from cockpit.pools.cluster_autoscaler.groups import (
     STATUS_OBJECT,
+    coming_of,
     group_of_node,
     groups_of,
     may_grow,
@@ -36,7 +37,7 @@ from cockpit.pools.cluster_autoscaler.removal import (
     keepers_of,
     removal_of,
 )
-from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, Said, meaning, refusals_of, said_by
+from cockpit.pools.cluster_autoscaler.texts import FAILURES, GREW, KEPT, Said, meaning, refusals_of, said_by
 from cockpit.pools.failure_classes import classed
 from cockpit.pools.keepers import Budgets, Keeper, KeeperKind
 from cockpit.pools.owner import (
@@ -133,8 +134,10 @@ class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
     ) -> Ownership:
         """A pool in its status is its own while it writes it, whoever holds the object."""
         status = status_of(truth)
-        if status is None or not status.is_working:
+        if status is None:
             return says
+        if not status.is_working:
+            return _while_stopped(says, status) if says.owner == self.traits.name else says
         groups = groups_of(status, found, nodes)
         if not groups:
             return says
@@ -150,7 +153,7 @@ class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
             owner=self.traits.name,
             minimum=says.minimum if low is None else low,
             maximum=says.maximum if high is None else high,
-            coming=sum(max(0, (one.target or 0) - (one.registered or 0)) for one in groups),
+            coming=coming_of(groups),
             may_resize=no,
             may_demand=through("pending pods"),
             read_seconds=status.read_seconds,
@@ -241,7 +244,18 @@ def status_of(truth: StoreReader) -> AutoscalerStatus | None:
     return next(iter(truth.records(Kind.AUTOSCALER).values()), None)
 
 
+_STOPPED = "the cluster autoscaler does not work: it has not written its status for 3 min or more"
 _UNREAD = (Phase.ABSENT, Phase.DENIED, Phase.NOT_LOGGED_IN)
+
+
+def _while_stopped(says: Ownership, status: AutoscalerStatus) -> Ownership:
+    """Of a pool whose object leaves the size to it: nothing that is asked is answered."""
+    no = refused(f"{_STOPPED}: {_look(status)}; before that nothing follows the demand of pods")
+    return msgspec.structs.replace(says, may_resize=no, may_demand=no)
+
+
+def _look(status: AutoscalerStatus) -> str:
+    return f"look at its pod and its log in {status.namespace}"
 
 
 def _unread(truth: StoreReader) -> tuple[OwnerWords, ...]:
@@ -291,8 +305,8 @@ def _of_status(status: AutoscalerStatus) -> Iterable[PoolFailure]:
     if not status.is_working and status.written_seconds is not None:
         yield PoolFailure(
             kind=FailureClass.NO_AUTOSCALER,
-            sentence="the cluster autoscaler does not work: it has not written its status for 3 min or more",
-            remedy=f"look at its pod and its log in {status.namespace}",
+            sentence=_STOPPED,
+            remedy=_look(status),
             source=f"ConfigMap {status.key}",
             since_seconds=status.written_seconds,
         )
@@ -315,10 +329,11 @@ def _of_group(group: ScaledGroup) -> Iterable[PoolFailure]:
 
 
 def _of_events(group: str, events: Iterable[Event]) -> Iterable[PoolFailure]:
-    """`group` "": those that concern the whole cluster."""
-    for event in events:
-        said = said_by(event) if event.reason in FAILURES else None
-        if said is None or said.group != group:
+    """`group` "": those that concern the whole cluster. What a later growth of the group healed is none."""
+    own = [(said, one) for one in events if (said := said_by(one)) is not None and said.group == group]
+    grew = max((one.last_seconds or 0.0 for said, one in own if said.reason == GREW), default=0.0)
+    for said, event in own:
+        if event.reason not in FAILURES or (event.last_seconds or 0.0) < grew:
             continue
         means = meaning(said)
         yield PoolFailure(

@@ -54,6 +54,14 @@ def sum_of(numbers: Iterable[int | None]) -> int | None:
     return None if not known or None in known else sum(one or 0 for one in known)
 
 
+def coming_of(groups: Iterable[ScaledGroup]) -> int | None:
+    """How many nodes are to come, below 0 to go: both numbers are of one moment, of nodes that it counted."""
+    return sum_of(
+        None if one.target is None or one.registered is None else one.target - one.registered
+        for one in groups
+    )
+
+
 def _pools(groups: Iterable[ScaledGroup]) -> set[str]:
     return {_pool_of(one) for one in groups}
 

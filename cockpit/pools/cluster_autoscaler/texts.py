@@ -28,7 +28,8 @@ _PATTERNS = {
 }
 _READ = {reason: re.compile(pattern, re.DOTALL) for reason, pattern in _PATTERNS.items()}
 _OF_NODES = ("ScaleDownEmpty", "ScaleDown", "ScaleDownFailed")
-FAILURES = tuple(reason for reason in _PATTERNS if reason not in ("ScaledUpGroup", *_OF_NODES))
+GREW = "ScaledUpGroup"
+FAILURES = tuple(reason for reason in _PATTERNS if reason not in (GREW, *_OF_NODES))
 """Those of a scale-up."""
 KEPT = tuple(_PATTERNS)
 

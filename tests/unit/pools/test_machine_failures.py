@@ -171,7 +171,8 @@ def test_a_machine_whose_node_was_deleted_is_told_and_goes_first() -> None:
     assert found.sentence == "node c was deleted, and its Machine m-c is still there"
     ladder = growth(pool, store, BORN + 120)
     assert ladder is not None
-    assert [one.failure for one in ladder.machines if one.failure] == ["its node c was deleted"]
+    assert [one.name for one in ladder.machines] == ["m-a", "m-b"], "what lost its node does not grow"
+    assert pool.nodes_joining == 0
     (owner,) = store.records(Kind.POOL).values()
     shrunk = shrink_of(pool, owner, 2, store, BORN + 120)
     assert (shrunk.going, [one.target for one in shrunk.calls]) == (0, ["machine capi/m-c"])
