@@ -62,6 +62,9 @@ LOAD_LINES = 36
 """From this height on the last hour stands below what needs a human."""
 _LEAST_SHARE = 0.4
 """What needs a human gets this share of the height at least, and whatever the rest leaves."""
+_PANEL_SHARE, _LEAST_PANEL_ROWS = 0.2, 3
+"""Pools and queues get at most this share of the height in rows, however many they are, and fewer where what
+needs a human would have less than that beside its detail."""
 _EMPTY_LINES = 6
 _CHROME_LINES = 3
 """Header, tabs, keys. Without a detail the sentence under the cursor has a line too."""
@@ -165,8 +168,7 @@ class NowScreen(SharedPlace):
         room = height - _CHROME_LINES - (not self.side.is_shown) - panel_lines - frame
         wish = max(3, min(needs, int(height * _LEAST_SHARE)))
         if self.has_class("below"):
-            brief = frame + (_NARROW_BRIEF_LINES if self.has_class("small") else _BRIEF_LINES)
-            least = _DETAIL_LINES if height >= BELOW_LINES else brief
+            least = self._least_detail()
             needs = max(3 + frame, min(needs, room - _MAP_LINES - least))
             wish = min(wish, needs) + least
         elif self.side.is_shown:
@@ -178,6 +180,21 @@ class NowScreen(SharedPlace):
             self._lines = lines
             fleet.styles.height, self.query_one("#needs").styles.height = lines
         self._draw_load(width, room - map_lines - wish - frame)
+
+    def _most_panel_rows(self) -> int:
+        """How many pools and queues are shown."""
+        height, frame = self.size.height, 2
+        share = int(height * _PANEL_SHARE)
+        needs = min(1 + len(self._rows), share) + frame
+        detail = self._least_detail() if self.has_class("below") else 0
+        left = height - _CHROME_LINES - needs - detail - _MAP_LINES - frame - 2 - frame
+        return max(_LEAST_PANEL_ROWS, min(share, left))
+
+    def _least_detail(self) -> int:
+        if self.size.height >= BELOW_LINES:
+            return _DETAIL_LINES
+        is_small = self.has_class("small")
+        return (1 if is_small else 2) + (_NARROW_BRIEF_LINES if is_small else _BRIEF_LINES)
 
     def _draw_load(self, width: int, free_lines: int) -> None:
         """The last hour of what was asked for and used, where there is room and everything was listed."""
@@ -261,17 +278,20 @@ class NowScreen(SharedPlace):
             "queues": {each.context: view.queue_lines(each.cluster.store) for each in self.clusters},
         }
         shown = {each.context: self._shown(each.cluster) for each in self.clusters}
-        rows = 0
+        rows, most_rows = 0, self._most_panel_rows()
         for name, of in lists.items():
             table = self.query_one(f"#{name}", ResourceTable)
             table.set_placeholder(self._why_no(name))
-            self.query_one(f"#{name}-panel", Panel).set_title(name.capitalize())
+            table.styles.max_height = 1 + most_rows
             if self.is_several:
                 table.set_source(cluster_table(of, ViewState(), now_seconds, namespaces=shown))
             else:
                 own = next(iter(of.values()))
                 table.set_source(own.table(ViewState(namespaces=self.state.namespaces), now_seconds))
-            rows = max(rows, len(table.source))
+            count = len(table.source)
+            figure = f"{most_rows} of {count:,}" if count > most_rows else ""
+            self.query_one(f"#{name}-panel", Panel).set_title(name.capitalize(), figure)
+            rows = max(rows, min(count, most_rows))
         return 1 + rows
 
     def _why_no(self, what: str) -> str:

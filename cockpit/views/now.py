@@ -260,6 +260,12 @@ def _pool_words(pool: Pool) -> str:
     return " · ".join(words)
 
 
+def _pool_place(pool: Pool) -> float:
+    """Pools that grow first, then those with GPUs."""
+    has_gpus = pool.gpus_total or any(kind.gpu_model for kind in pool.kinds)
+    return -1.0 if pool.nodes_joining else 0.0 if has_gpus else 1.0
+
+
 _POOL_PANEL: tuple[Field[Pool], ...] = (
     Field(Column("name", "Pool", 10, grow=1, most=40), lambda r, _: Cell(r.name, "strong")),
     Field(Column("now", "Nodes", 9, "right"), lambda r, _: Cell(size_text(r))),
@@ -295,7 +301,7 @@ POOL_PANEL: View[Pool] = View(
     fields=_POOL_PANEL,
     key=lambda pool: pool.owner_uid or pool.name,
     name=lambda pool: pool.name,
-    order=lambda pool, _: 0.0 if pool.gpus_total or any(kind.gpu_model for kind in pool.kinds) else 1.0,
+    order=lambda pool, _: _pool_place(pool),
 )
 QUEUE_PANEL: View[queues.QueueRow] = View(
     fields=_QUEUE_PANEL,
@@ -307,7 +313,8 @@ QUEUE_PANEL: View[queues.QueueRow] = View(
 
 
 def pool_lines(pools: Sequence[Pool], trends: TrendReader | None = None) -> ListRows[Pool]:
-    """A short line a pool, those with GPUs first; with `trends` also how busy they were lately."""
+    """A short line a pool, growing ones first, then those with GPUs; with `trends` also how
+    busy they were lately."""
     if trends is None:
         return ListRows(POOL_PANEL, pools)
 

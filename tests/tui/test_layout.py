@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from cockpit_widgets import KeyFooter
+from cockpit_widgets import KeyFooter, ResourceTable
 from cockpit_widgets.glyphs import BARRED_GLYPH
+from cockpit_widgets.panel import Panel
 from cockpit_widgets.tab_line import CURRENT_GLYPH
 from cockpit_widgets.types import Cell
 from textual.pilot import Pilot
@@ -256,3 +257,32 @@ async def test_wide_characters_keep_the_columns() -> None:
         await go(app, pilot, Stop("pods", "7"))
         check_place(app, "pods")
         assert "节点-七" in looking.text(app)
+
+
+class ManyPools(Estate):
+    """Sixty pools of one node more than an estate has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for number in range(60):
+            self._pool(f"extra-{number:02d}", 1, 8, "NVIDIA-L40S", 48, "l40s.large")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 45), (200, 60)])
+@pytest.mark.parametrize("is_folded", [False, True])
+async def test_what_needs_a_human_has_its_lines_beside_sixty_pools(
+    size: tuple[int, int], is_folded: bool
+) -> None:
+    app = ScriptedApp(ManyPools())
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        if is_folded:
+            await pilot.press("backslash")
+            await settle(pilot)
+        table = app.screen.query_one("#attention", ResourceTable)
+        wanted = min(len(table.source), int(size[1] * (0.35 if is_folded else 0.15)))
+        assert len(looking.table_lines(app, table)) >= wanted
+        for panel in app.screen.query(Panel):
+            assert panel.region.bottom < size[1], f"{panel.id} lies below the screen"
+        if size[1] >= 40:
+            assert re.search(r" \d+ of 63 ", "\n".join(looking.lines(app))), "what is not shown is counted"
