@@ -6,7 +6,7 @@ wordings move between releases, so they are data: tolerant patterns, tried in or
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
@@ -131,9 +131,30 @@ class CauseSentence(NamedTuple):
     permanence: Permanence | None = None  # None: as its cause does
 
 
+class RemedyWay(NamedTuple):
+    """A part of what helps. `kinds` of offers carry it out; without any nothing that is tried tells whether
+    it does."""
+
+    words: str
+    kinds: tuple[str, ...] = ()
+
+
+class CauseRemedy(NamedTuple):
+    """What helps against a cause: the whole sentence, and its parts where offers tell which of them do."""
+
+    sentence: str
+    ways: tuple[RemedyWay, ...] = ()
+
+    def beside(self, kinds: frozenset[str]) -> str:
+        """The sentence beside offers of these kinds, which were tried: it promises nothing that none of them
+        does. Without any offer it is what helps in general."""
+        kept = [one for one in self.ways if not one.kinds or not kinds.isdisjoint(one.kinds)]
+        return _sentence(kept) if kinds and kept else self.sentence
+
+
 class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
     """One cause. `says` are the sentences that are told of it, by what tells them apart; "" is the only one
-    of its kind. `where` names the fields that show it; `remedy` is a sentence. `yields_to` are causes, or
+    of its kind. `where` names the fields that show it; `remedy` is what helps. `yields_to` are causes, or
     all of a gate that are not general themselves, beside which it is only what follows from them. `is_story`:
     it is what several objects do to each other, so that the own cause of one of them is told before. Of
     `roots` the first whose fact is known names the object that all subjects share of which it is told;
@@ -145,7 +166,7 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
     gate: Gate | None
     where: str
     meaning: str
-    remedy: str
+    remedy: CauseRemedy
     mender: Mender
     permanence: Permanence
     source: str
@@ -176,6 +197,7 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "roots": lambda facts: tuple(RootFact(*one[:2], *map(RootPlace, one[2:])) for one in facts),
     "rests_on": lambda lists: tuple(ListOf(kind.removeprefix("all "), "all " in kind) for kind in lists),
     "traits": lambda names: frozenset(map(Trait, names)),
+    "remedy": lambda told: _remedy(told),
     "says": lambda said: {key: _said(*one) for key, *one in _each(said)},
 }
 """How a column of a file is read, where it is not as it stands there."""
@@ -183,6 +205,22 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 def _each(said: str | list[list[str]]) -> list[list[str]]:
     return [["", said]] if isinstance(said, str) else said
+
+
+def _remedy(told: str | list[str | list[str]]) -> CauseRemedy:
+    if isinstance(told, str):
+        return CauseRemedy(told)
+    each = [[one] if isinstance(one, str) else one for one in told]
+    ways = tuple(RemedyWay(words, tuple(kinds)) for words, *kinds in each)
+    return CauseRemedy(_sentence(ways), ways)
+
+
+def _sentence(ways: Sequence[RemedyWay]) -> str:
+    """`Wait, ask for less, or add nodes.`"""
+    words = [one.words for one in ways]
+    comma = "," if len(words) > 2 else ""
+    text = " or ".join(([", ".join(words[:-1]) + comma] if words[1:] else []) + words[-1:])
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _said(words: str, *marks: str) -> CauseSentence:
@@ -227,8 +265,10 @@ def _row(cause: Cause, gate: Gate, columns: Mapping[str, Any]) -> CatalogueRow:
     return CatalogueRow(cause=cause, gate=gate, wordings=wordings, **others)
 
 
-_NOTHING: Final[dict[str, Any]] = dict.fromkeys(("cause", "where", "meaning", "remedy", "source"), "")
-_UNKNOWN: Final = CatalogueRow(**_NOTHING, gate=None, mender=Mender.ADMIN, permanence=Permanence.PASSES)
+_NOTHING: Final[dict[str, Any]] = dict.fromkeys(("cause", "where", "meaning", "source"), "")
+_UNKNOWN: Final = CatalogueRow(
+    **_NOTHING, remedy=CauseRemedy(""), gate=None, mender=Mender.ADMIN, permanence=Permanence.PASSES
+)
 
 
 class Understood(NamedTuple):

@@ -20,6 +20,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def times(number: int) -> str:
+    """How often: "once", "3 times"."""
+    return "once" if number == 1 else f"{number} times"
+
+
 def freed(gpus: int) -> str:
     """ "1 GPU becomes free", "3 GPUs become free"."""
     return f"{counted(gpus, 'GPU')} {'becomes' if gpus == 1 else 'become'} free"

@@ -60,7 +60,7 @@ _REASONS = {
     "RunContainerError": WaitingReason(
         "container cannot start", Severity.STUCK, "Check its command, mounts and devices."
     ),
-    CRASHING: WaitingReason("keeps crashing", Severity.STUCK, "Read the logs of its last run."),
+    CRASHING: WaitingReason("crashed", Severity.STUCK, "Read the logs of its last run."),
     "ContainerCreating": WaitingReason("container is being created", Severity.PROGRESS),
     "PodInitializing": WaitingReason("init containers are running", Severity.PROGRESS),
 }

@@ -88,8 +88,9 @@ class Change(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The smallest change of its kind that unblocks the subject: an offer.
 
     `kind`: fewer_gpus, other_pool, other_queue, wait_for, suspend, kill, raise_maximum, tolerate, fix_claim,
-    delete_worker, uncordon_node, create, ... `verb` is the id in the registry of verbs, "" where none exists
-    yet; `command` the argv of cockpit or kubectl, of several with words of BETWEEN_COMMANDS between them.
+    delete_worker, uncordon_node, create, wait_nodes, ... `verb` is the id in the registry of verbs, "" where
+    none exists yet; `command` the argv of cockpit or kubectl, of several with words of BETWEEN_COMMANDS
+    between them.
     `is_checked`: on the changed view nothing blocks the subject any more: it starts. `leaves` is what then
     blocks it next, "" where it starts or where that is not known. `unknown` names the lists that it rests on
     and that are not complete (`nodes are stale`): it is not checked then. `steps` are the single changes of

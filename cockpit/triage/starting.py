@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from cockpit.catalogue import Cause, TextPlace, Trait, is_a, understand
 from cockpit.gangs.draft import draft, followed, not_understood, tell
+from cockpit.gangs.sentence import times
 from cockpit.jobs.members import end_words
 from cockpit.k8s.evictions import EVICTED_BY, PREEMPTED_BY
 from cockpit.k8s.gpu_resources import resource_word
@@ -152,10 +153,10 @@ def crashing(pod: Pod, line: str, store: StoreReader) -> Finding:
     backs_off = (one.first_seconds for one in store.events_of(pod.uid) if one.reason == "BackOff")
     began = next(backs_off, pod.started_seconds)
     said = of_pod(pod, "lastState.terminated", f"{end_words(pod)}, {pod.restarts} restarts", began)
-    times = f"crashed {pod.restarts} times" if pod.restarts else "keeps crashing"
-    if (came := of_restarts(pod)) is not None:
-        times = f"crashed {came.words}"
-    return _of_end(pod, line, said, f"{times}: {end_words(pod)}")
+    came = of_restarts(pod)
+    # without a restart the kubelet waits after its first crash
+    often = times(max(1, pod.restarts)) if came is None else came.words
+    return _of_end(pod, line, said, f"crashed {often}: {end_words(pod)}")
 
 
 def ended(pod: Pod, line: str) -> Finding:

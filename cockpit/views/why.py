@@ -93,7 +93,9 @@ def _head(verdict: Finding, now_seconds: float) -> list[str]:
     row = by_cause().get(verdict.cause)
     if row is not None:
         text.append(ToneLine(f"{row.meaning[:1].upper()}{row.meaning[1:]}.", "dim"))
-        text.append(ToneLine(remedy_line(verdict.fact("remedy") or row.remedy, row.mender), "dim"))
+        kinds = frozenset(kind for one in verdict.changes for kind in one.kind.split())
+        helps = verdict.fact("remedy") or row.remedy.beside(kinds)
+        text.append(ToneLine(remedy_line(helps, row.mender), "dim"))
     elif (sign := SIGN_REMEDIES.get(verdict.fact("sign"))) is not None:
         text.append(ToneLine(remedy_line(*sign), "dim"))
     if verdict.root is not None and verdict.root.kind in _EXPLAINED:

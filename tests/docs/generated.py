@@ -97,7 +97,7 @@ def _cause(row: CatalogueRow) -> Iterator[str]:
     yield from ("", f"### {row.cause}", "", _sentence(row.meaning), "")
     sentences = [said.words for said in row.says.values()] + [_of_nodes(wording) for wording in row.wordings]
     yield from (f"- It reads: {_code(words)}" for words in dict.fromkeys(sentences) if words)
-    yield f"- What helps ({row.mender.value}): {_plain(row.remedy)}"
+    yield f"- What helps ({row.mender.value}): {_plain(row.remedy.sentence)}"
     yield f"- It {LASTS[row.permanence]}."
     yield f"- Seen in: {_plain(row.where)}."
     yield f"- Source: {_plain(row.source)}"

@@ -14,7 +14,7 @@ from cockpit.gangs.kueue import texts, unreleased
 from cockpit.gangs.kueue.line import place_of
 from cockpit.gangs.kueue.standing import cluster_queue_name, gang_state
 from cockpit.gangs.kueue.waiting import why_queued
-from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
+from cockpit.gangs.sentence import SENTENCE_LIMIT, one_line, times
 from cockpit.gangs.standing import NOT_HELD, GangStanding, GangState
 from cockpit.model.finding import Evidence, Finding, Permanence
 from cockpit.model.gang import AdmissionCheck, Workload
@@ -227,8 +227,7 @@ def _with_past(workload: Workload, why: Finding, store: StoreReader) -> Finding:
         return why
     if why.cause == past.cause == Cause.EVICTED_IN_A_LOOP and workload.requeue_count:
         tries = (("tries", str(workload.requeue_count)),)
-        times = counted(workload.requeue_count, "time")
-        sentence = f"put back {times}: its pods were not ready in time"
+        sentence = f"put back {times(workload.requeue_count)}: its pods were not ready in time"
         return replace(why, sentence=sentence, words="", facts=tries)
     if (
         past.cause == Cause.LOST_WITH_NODE and not why.cause

@@ -36,6 +36,7 @@ from cockpit.triage.changes.offer import (
     FREE,
     MONEY,
     OWN_LINE,
+    TIME,
     ChangeOffer,
     ChangeOffers,
     Desk,
@@ -171,13 +172,30 @@ def more_nodes(desk: Desk) -> ChangeOffers:
         words = f"{counted(count, 'more node')} like {short(way.detail)}"
         change: Change | None = Change(kind="more_nodes", words=words, target=node(way.detail))
         if pool is not None and is_pool:
-            change = _by_itself(desk, pool, count) or _of_pool(desk, pool, count)
+            change = (
+                _on_its_way(desk, pool, count) or _by_itself(desk, pool, count) or _of_pool(desk, pool, count)
+            )
         if change is not None:
             yield _with_nodes(desk, change, nodes)
 
 
+def _on_its_way(desk: Desk, pool: Pool, count: int) -> Change | None:
+    """What the pool was asked for before and has yet to bring: only time is missing. None where that is
+    fewer, or where something keeps them from coming."""
+    known = next(
+        (one for one in prospects(desk.view.store, desk.view.now_seconds) if one.name == pool.name), None
+    )
+    is_stuck = known is not None and (known.failure is not None or known.growth is PoolGrowth.DARK)
+    if is_stuck or pool.nodes_joining < count:
+        return None
+    coming = counted(pool.nodes_joining, "node")
+    words = f"wait for pool {short(pool.name)}: {coming} on the way, {pool.nodes_ready} ready"
+    return Change(kind="wait_nodes", words=words, target=Subject("pool", "", pool.name))
+
+
 def _with_nodes(desk: Desk, change: Change, nodes: Sequence[Node]) -> ChangeOffer:
-    cost = MONEY + _A_NODE * len(nodes) + (0 if change.command else 1)
+    begun = TIME if change.kind == "wait_nodes" else MONEY
+    cost = begun + _A_NODE * len(nodes) + (0 if change.command else 1)
     records = tuple((Kind.NODE, one) for one in nodes)
     return ChangeOffer(cost, change, replace(desk.base, records=records))
 
@@ -205,7 +223,8 @@ def _of_empty_pools(desk: Desk, pools: Sequence[Pool]) -> ChangeOffers:
         if pool.node_names or owner is None or not each or not asked or max(asked) > each:
             continue
         count = nodes_for(asked, each)
-        change = _by_itself(desk, pool, count) or _of_pool(desk, pool, count)
+        change = _on_its_way(desk, pool, count) or _by_itself(desk, pool, count)
+        change = change or _of_pool(desk, pool, count)
         change = change or _asked_for(desk, pool, owner, count, each)
         nodes = nodes_to_come(store, pool, owner, count, each)
         if change is not None and nodes:
@@ -227,8 +246,11 @@ def nodes_for(asked: Sequence[int], each: int) -> int:
 
 def _of_pool(desk: Desk, pool: Pool, count: int) -> Change | None:
     """None where an autoscaler owns the size and may still grow the pool: nothing has to be changed for
-    that."""
+    that. Of the nodes those that are on their way were asked for before."""
     size = pool.nodes_now if pool.target is None else pool.target
+    count -= pool.nodes_joining
+    if count <= 0:
+        return None
     wanted = size + count
     target = Subject("pool", "", pool.name)
     owner = pool_object(desk.view.store, pool)

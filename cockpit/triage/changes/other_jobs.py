@@ -116,27 +116,49 @@ class _Rooms:
 def _about(desk: Desk, holders: tuple[_Holder, ...]) -> ChangeOffers:
     if not holders:
         return
-    jobs = [one.job for one in holders]
-    uids = frozenset(pod.uid for one in jobs for pod in desk.view.jobs.members(one.key))
-    then: dict[str, Any] = {"without": uids, "records": _without_quota(desk, jobs)}
-    keys = tuple(f"{one.namespace}/{one.name}" for one in jobs)
-    names = " and ".join(short(key) for key in keys)
-    gpus = sum(one.gpus for one in holders)
-    held = f" ({counted(gpus, 'GPU')})" if gpus else ""
-    target = Subject("job", jobs[0].namespace, jobs[0].name)
-    if all(one.state == JobState.RUNNING for one in jobs):  # a half-placed gang waits itself
-        cost = TIME + 10 * len(jobs) + min(gpus, 90)
-        yield made(desk, cost, "wait_for", f"wait for {names}{held}", target=target, **then)
-    if not all(_may_be_ended(desk, one) for one in holders):
-        return
-    idle = _idle_seconds(desk, holders)
-    if idle is not None:
-        held = f" ({counted(gpus, 'GPU')} idle for {idle / 60:.0f} min)"
-    cost = (OTHERS if idle is None else TIME - 10) + gpus
+    uids = frozenset(pod.uid for one in holders for pod in desk.view.jobs.members(one.job.key))
+    then: dict[str, Any] = {"without": uids, "records": _without_quota(desk, [one.job for one in holders])}
+    staying = [one for one in holders if not _is_going(one)]
+    if not staying or all(one.job.state == JobState.RUNNING for one in holders):
+        # a half-placed gang waits itself
+        cost = TIME + 10 * len(holders) + min(sum(one.gpus for one in holders), 90)
+        until = "" if staying else "the end of "
+        words = f"wait for {until}{_named(holders)}{_held(holders)}"
+        yield made(desk, cost, "wait_for", words, target=_target(holders), **then)
+    if not staying or not all(_may_be_ended(desk, one) for one in staying):
+        return  # nobody has to end what ends
+    idle = _idle_seconds(desk, staying)
+    held = _held(staying, "" if idle is None else f" idle for {idle / 60:.0f} min")
+    cost = (OTHERS if idle is None else TIME - 10) + sum(one.gpus for one in staying)
+    jobs = [one.job for one in staying]
     can_suspend = all(one.workload_uid or suspend_field(one.api_version, one.kind) for one in jobs)
     kind, more = ("suspend", 0) if can_suspend else ("kill", OTHERS)
-    words = f"{kind} {names}{held}"
-    yield made(desk, cost + more, kind, words, keys, verb=f"job.{kind}", target=target, **then)
+    ends = [one for one in holders if one not in staying]
+    words = f"{kind} {_named(staying)}{held}" + (f", beside the end of {_named(ends)}" if ends else "")
+    keys = tuple(_key(one) for one in staying)
+    yield made(desk, cost + more, kind, words, keys, verb=f"job.{kind}", target=_target(staying), **then)
+
+
+def _key(holder: _Holder) -> str:
+    return f"{holder.job.namespace}/{holder.job.name}"
+
+
+def _named(holders: Iterable[_Holder]) -> str:
+    return " and ".join(short(_key(one)) for one in holders)
+
+
+def _held(holders: Iterable[_Holder], more: str = "") -> str:
+    gpus = sum(one.gpus for one in holders)
+    return f" ({counted(gpus, 'GPU')}{more})" if gpus else more and f" ({more.strip()})"
+
+
+def _target(holders: Sequence[_Holder]) -> Subject:
+    return Subject("job", holders[0].job.namespace, holders[0].job.name)
+
+
+def _is_going(holder: _Holder) -> bool:
+    """Whether all that it holds was asked to end: it was suspended or killed a moment ago."""
+    return bool(holder.pods) and all(pod.deleting_seconds is not None for pod in holder.pods)
 
 
 def _may_be_ended(desk: Desk, holder: _Holder) -> bool:

@@ -133,12 +133,13 @@ _MOST_FIRST: Final = 2
 _ALIKE: Final = {
     **dict.fromkeys(("kill", "suspend"), "end"),
     **dict.fromkeys(("drop_selector", "other_pool"), "place"),
-    **dict.fromkeys(("more_nodes", "scale_pool", "ask_nodes", "grows", "raise_maximum"), "nodes"),
+    **dict.fromkeys(("wait_nodes", "more_nodes", "scale_pool"), "nodes"),
+    **dict.fromkeys(("ask_nodes", "grows", "raise_maximum"), "nodes"),
 }
 """Kinds of which the smallest makes the others superfluous; every other kind stands for itself."""
 _ABOUT_ROOM: Final = frozenset(
     (
-        *("wait_for", "suspend", "kill", "more_nodes", "scale_pool", "ask_nodes", "grows"),
+        *("wait_for", "suspend", "kill", "wait_nodes", "more_nodes", "scale_pool", "ask_nodes", "grows"),
         *("raise_maximum", "fewer_gpus", "fewer_members", "force_delete", "repair_node"),
     )
 )
@@ -411,7 +412,11 @@ def failed_worker(subject: Subject, view: ClusterView) -> tuple[Change, ...]:
     job = job_of(subject, view) if subject.kind in ("job", "gang") else None
     if job is None or job.kind not in _KEEPS_FAILED or job.state in JobState.ENDED:
         return ()
-    failed = [pod for pod in view.jobs.members(job.key) if pod.phase == "Failed" and pod.role == "worker"]
+    failed = [
+        pod
+        for pod in view.jobs.members(job.key)
+        if pod.phase == "Failed" and pod.role == "worker" and pod.deleting_seconds is None
+    ]
     parts: list[Part] = []
     for pod in failed:
         tree = view.tree("Pod", pod.namespace, pod.name)

@@ -181,7 +181,7 @@ def test_every_cause_is_explained_by_its_row(capsys: Capture, cause: Cause) -> N
     assert (tree["cause"], tree["gate"], tree["mender"]) == (cause, row.gate, row.mender)
     assert len(tree["texts"]) == len(row.wordings)
     assert bool(tree["roots"]) == bool(by_cause()[cause].roots)
-    for said in (cause, row.meaning, row.remedy, row.mender, row.gate, row.source, row.where):
+    for said in (cause, row.meaning, row.remedy.sentence, row.mender, row.gate, row.source, row.where):
         assert str(said) in out
     assert all(one.regex in out for one in row.wordings)
     assert all(str(one) in out for one in row.yields_to)

@@ -243,7 +243,7 @@ def test_an_invalid_mpijob_shows_its_event(cluster: Cluster) -> None:
     ("reason", "fields", "words"),
     [
         ("ImagePullBackOff", {"image": "hub/x:1"}, "worker-0: image x:1 cannot be pulled"),
-        ("CrashLoopBackOff", {"exit_code": 139}, "worker-0: keeps crashing: exit 139"),
+        ("CrashLoopBackOff", {"exit_code": 139}, "worker-0: crashed once: exit 139"),
         (
             "CreateContainerConfigError",
             {"waiting_message": 'secret "s" not found'},

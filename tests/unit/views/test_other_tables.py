@@ -70,7 +70,7 @@ def test_a_pod() -> None:
         (pod("x", phase="Pending"), "starting"),
         (pod("x", phase="Pending", waiting_reason="ContainerCreating"), "starting"),
         (pod("x", phase="Pending", waiting_reason="ImagePullBackOff"), "cannot pull its image"),
-        (pod("x", waiting_reason="CrashLoopBackOff", is_ready=False), "keeps crashing"),
+        (pod("x", waiting_reason="CrashLoopBackOff", is_ready=False), "crashed"),
         (pod("x", is_ready=False), "running, not ready"),
         (pod("x", phase="Failed", terminated_reason="OOMKilled"), "failed: out of memory"),
         (pod("x", phase="Failed", terminated_reason="Error", exit_code=137), "failed: exit code 137"),
