@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 from cockpit.fit.scheduling_context import (
     Budget,
     Surroundings,
+    attach_limits_of,
     budget_of,
     claim_of,
     storage_class_of,
@@ -18,6 +19,7 @@ from cockpit.model.session import Reader
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", namespaced=True)
 VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
+CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", "CSINode", namespaced=False)
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", namespaced=True)
 PRIORITIES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
 
@@ -48,6 +50,7 @@ async def ask_surroundings(session: Reader, needs: Needs) -> Surroundings:
     claims = await _list(session, CLAIMS, claim_of, needs.claims_in) if needs.claims_in else None
     volumes = await _list(session, VOLUMES, volume_of) if claims is not None else None
     classes = await _list(session, CLASSES, storage_class_of) if claims is not None else None
+    limits = await _list(session, CSI_NODES, attach_limits_of) if claims is not None else None
     budgets: tuple[Budget, ...] | None = None
     ranks: list[_Rank] | None = None
     if needs.priorities:
@@ -64,6 +67,7 @@ async def ask_surroundings(session: Reader, needs: Needs) -> Surroundings:
         claims=None if claims is None else {one.name: one for one in claims},
         volumes=None if volumes is None else {one.name: one for one in volumes},
         classes=None if classes is None else {one.name: one for one in classes},
+        attach_limits=None if limits is None else dict(limits),
         budgets=budgets,
         namespaces=None if spaces is None else dict(spaces),
         priorities=None if ranks is None else {one.name: one.value for one in _with_default(ranks)},

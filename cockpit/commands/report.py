@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from cockpit.actions.surroundings import BUDGETS, CLAIMS, CLASSES, PRIORITIES, VOLUMES
+from cockpit.actions.surroundings import BUDGETS, CLAIMS, CLASSES, CSI_NODES, PRIORITIES, VOLUMES
 from cockpit.actions.verdict_reads import ACCOUNTS, MAPS, QUOTAS
 from cockpit.attach import Attachment, watched_kinds
 from cockpit.errors import Refused
@@ -32,7 +32,7 @@ _ITS_OWN: Final = (
     Resource("apps", "v1", "statefulsets", "StatefulSet", namespaced=True),
 )
 """Read in the namespace of the subject alone."""
-_AROUND: Final = (VOLUMES, CLASSES, PRIORITIES)
+_AROUND: Final = (VOLUMES, CLASSES, CSI_NODES, PRIORITIES)
 
 Tree = dict[str, Any]
 

@@ -26,8 +26,8 @@ def held_by(pod: Pod) -> dict[str, int]:
 
 
 def shape_of_pod(pod: Pod) -> Shape:
-    """What the pod asks of a node. Devices by claim and its topology spread are left out: only the scheduler
-    places those."""
+    """What the pod asks of a node. Devices by claim are left out, of its topology spread all but the labels:
+    only the scheduler places those."""
     own = pod.gpus - pod.gpus_claimed
     asked = _asked(pod.traits, own, pod.gpu_resource, pod.cpu_millicores, pod.memory_bytes)
     return replace(
@@ -115,6 +115,7 @@ def _shape(namespace: str, traits: Traits, requests: Amounts) -> Shape:
         node_selector=wishes.node_selector,
         node_terms=wishes.node_terms,
         tolerations=wishes.tolerations,
+        spread_keys=tuple(dict.fromkeys(one.key for one in wishes.spreads)),
         near=wishes.near,
         keeps_away=traits.keeps_away,
         host_ports=traits.host_ports,

@@ -1,9 +1,9 @@
 """What each node by itself says to one kind of member: how many it takes, and everything that is in the way.
 
 The scheduler's filters that look at one node: NodeUnschedulable, NodeName, TaintToleration, NodeAffinity,
-NodePorts, NodeResourcesFit, VolumeRestrictions, VolumeBinding, VolumeZone, and the sides of InterPodAffinity
-that existing pods decide (kube-scheduler 1.36). All obstacles are kept, not the first alone: from them
-follows which single change would help.
+NodePorts, NodeResourcesFit, NodeVolumeLimits, VolumeRestrictions, VolumeBinding, VolumeZone, and the sides
+of InterPodAffinity that existing pods decide (kube-scheduler 1.36). All obstacles are kept, not the first
+alone: from them follows which single change would help.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _KNOWN_TAINTS = {_NOT_READY.key: "not ready", _UNREACHABLE.key: "not ready", _UN
 class Block(NamedTuple):
     """One thing that keeps every such member off a node.
 
-    kind: leaving, not ready, cordoned, taint, name, selector, affinity, port, volume, pod_affinity,
+    kind: leaving, not ready, cordoned, taint, name, selector, affinity, port, volume, attach, pod_affinity,
     pod_anti_affinity, unwelcome, unlabelled.
     """
 
@@ -61,6 +61,7 @@ _WORDS = {
     "affinity": "outside the required node affinity",
     "port": "with host port {} taken",
     "volume": "where {}",
+    "attach": "with as many volumes of {} as they may have",
     "pod_affinity": "without the pods it must be near",
     "pod_anti_affinity": "beside pods it keeps away from",
     "unwelcome": "beside pods that keep it away",
@@ -174,8 +175,8 @@ def _checks(snapshot: ClusterSnapshot, shape: Shape) -> list[Check]:
     if shape.claims and snapshot.around.claims is not None:
         needs = VolumeNeeds(snapshot, shape)
         checks.append(lambda node: (Block("volume", item) for item in needs.obstacles(node)))
-    if shape.spreads:
-        keys = tuple(item.key for item in shape.spreads)
+        checks.append(lambda node: (Block("attach", item) for item in needs.beyond_limits(node)))
+    if keys := tuple(dict.fromkeys((*shape.spread_keys, *(item.key for item in shape.spreads)))):
         checks.append(
             lambda node: [Block("unlabelled", key) for key in keys if key not in snapshot.labels(node.name)]
         )

@@ -157,7 +157,9 @@ def _without(shape: Shape, block: Block) -> Shape:
         )
     if kind == "pod_affinity":
         return change(shape, near=())
-    return change(shape, spreads=tuple(item for item in shape.spreads if item.key != detail))
+    keys = tuple(key for key in shape.spread_keys if key != detail)
+    spreads = tuple(item for item in shape.spreads if item.key != detail)
+    return change(shape, spreads=spreads, spread_keys=keys)
 
 
 def _smaller_members(

@@ -50,6 +50,7 @@ class Volume(msgspec.Struct, frozen=True):
     labels: Labels = ()
     is_free: bool = False
     reserved_for: str = ""  # `namespace/name` of the claim that it is kept for
+    driver: str = ""  # the CSI driver that attaches it, "" for none
 
 
 class StorageClass(msgspec.Struct, frozen=True):
@@ -81,6 +82,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     budgets: tuple[Budget, ...] | None = None
     namespaces: Mapping[str, Mapping[str, str]] | None = None
     priorities: Mapping[str, int] | None = None  # by PriorityClass; "" is the cluster's default
+    attach_limits: Mapping[str, Mapping[str, int]] | None = None  # of a node, by CSI driver
     never_preempting: frozenset[str] = frozenset()  # PriorityClasses whose pods never preempt; "" as above
 
 
@@ -123,7 +125,16 @@ def volume_of(tree: Tree) -> Volume:
         labels=tuple(sorted(labels.items())),
         is_free=(tree.get("status") or {}).get("phase") == "Available" and not meta.get("deletionTimestamp"),
         reserved_for=f"{held.get('namespace')}/{held.get('name')}" if held else "",
+        driver=(spec.get("csi") or {}).get("driver") or "",
     )
+
+
+def attach_limits_of(tree: Tree) -> tuple[str, Mapping[str, int]]:
+    """Of a CSINode: the node, and how many volumes of a driver it may have; a driver without a number has no
+    limit."""
+    drivers = (tree.get("spec") or {}).get("drivers") or ()
+    counts = {one["name"]: (one.get("allocatable") or {}).get("count") for one in drivers}
+    return tree["metadata"]["name"], {name: int(count) for name, count in counts.items() if count is not None}
 
 
 def storage_class_of(tree: Tree) -> StorageClass:

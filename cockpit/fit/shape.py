@@ -39,6 +39,7 @@ class Shape(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     node_terms: tuple[NodeTerm, ...] | None = None  # any of them; None where nothing is required
     tolerations: tuple[Toleration, ...] = ()
     spreads: tuple[Spread, ...] = ()
+    spread_keys: tuple[str, ...] = ()  # of spreads that are known by their label alone
     near: tuple[PodTerm, ...] = ()  # required affinity
     keeps_away: tuple[PodTerm, ...] = ()  # required anti-affinity
     host_ports: tuple[HostPort, ...] = ()

@@ -124,6 +124,14 @@ class ClusterSnapshot:
                 found.setdefault(node, []).extend(shape.host_ports)
         return found
 
+    def claims_used(self) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+        """Namespace, node and claims of every pod that is on a node and not finished, and of members put
+        there."""
+        for pod in self.store.records(Kind.POD).values():
+            if pod.traits.claims and pod.node and pod.phase not in _FINISHED:
+                yield pod.namespace, pod.node, pod.traits.claims
+        yield from ((shape.namespace, node, shape.claims) for shape, node, _ in self.put)
+
     def claim_users(self, namespace: str, claim: str) -> int:
         """Pods that use a claim now, leaving ones too."""
         users = sum(

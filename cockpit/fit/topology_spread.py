@@ -101,6 +101,11 @@ class SpreadCount:
             if minds:
                 self.counts[snapshot.labels(item.node)[spread.key]] += item.members
 
+    def is_full(self, value: str) -> bool:
+        """Whether one more there is too many, as things are."""
+        least = 0 if self.has_few_domains else min(self.counts.values(), default=0)
+        return self.counts.get(value, 0) + self.counts_itself - least > self.max_skew
+
     def add_domain(self, value: str) -> None:
         """A node that is not there yet brings its domain along."""
         self.counts.setdefault(value, 0)

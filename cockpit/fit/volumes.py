@@ -1,11 +1,12 @@
 """What the claims of a member ask of a node: VolumeRestrictions, VolumeBinding and VolumeZone.
 
-Not looked at, because the objects are read by nobody here: attach limits of nodes (CSINode) and storage
-capacities (CSIStorageCapacity). A claim that several members share and that has no volume yet binds with the
-first member; the others then follow it, which is not foreseen here.
+Also NodeVolumeLimits, for volumes that have their claim. Not looked at, because the objects are read by
+nobody here: storage capacities (CSIStorageCapacity). A claim that several members share and that has no
+volume yet binds with the first member; the others then follow it, which is not foreseen here.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from cockpit.fit.scheduling_context import ZONE_LABELS, Claim, StorageClass, Volume
 from cockpit.fit.shape import Shape
@@ -73,6 +74,28 @@ class VolumeNeeds:
                 yield f"claim {claim.name} lies in {', '.join(value for _, value in volume.zones)}"
         if self._waiting and not self._finds(node, labels):
             yield f"claim {self._waiting[0].name} finds no volume there"
+
+    def beyond_limits(self, node: Node) -> Iterator[str]:
+        """Drivers of which the node has as many volumes attached as it may: one more is too many."""
+        limits = (self._snapshot.around.attach_limits or {}).get(node.name)
+        if not limits:
+            return
+        attached = self._attached.get(node.name, set())
+        own = {volume.name: volume.driver for _, volume in self._bound if volume.name not in attached}
+        for driver in sorted({*own.values()} & limits.keys()):
+            held = sum(1 for name in attached if self._volumes[name].driver == driver)
+            if held + sum(1 for one in own.values() if one == driver) > limits[driver]:
+                yield driver
+
+    @cached_property
+    def _attached(self) -> Mapping[str, set[str]]:
+        """Volumes that pods use, by node."""
+        of_claim = {one.reserved_for: one.name for one in self._volumes.values() if one.driver}
+        found: dict[str, set[str]] = {}
+        for space, node, claims in self._snapshot.claims_used():
+            names = {name for claim in claims if (name := of_claim.get(f"{space}/{claim}"))}
+            found.setdefault(node, set()).update(names)
+        return found
 
     def _finds(self, node: Node, labels: Mapping[str, str]) -> bool:
         taken: set[str] = set()

@@ -16,7 +16,7 @@ from cockpit.model.record import Kind
 from cockpit.model.scheduling import Toleration
 from cockpit.model.sureness import Sureness
 from cockpit.pools.prospects import serving
-from cockpit.triage import shortage
+from cockpit.triage import claims, shortage
 from cockpit.triage.context import Context
 from cockpit.triage.funnel import Sifted, amount
 
@@ -91,20 +91,21 @@ def mended_by(sifted: Sifted, found: Finding) -> Shape | None:
             changed = _without_selector(sifted)
         case Cause.TAINT:
             changed = _tolerating(sifted)
-        case Cause.CLAIM_MISSING | Cause.CLAIM_UNBOUND | Cause.VOLUME_ELSEWHERE | Cause.VOLUME_NOT_ATTACHABLE:
+        case Cause.CLAIM_MISSING:
+            changed = claims.without(shape, [found])
+        case Cause.CLAIM_UNBOUND | Cause.VOLUME_ELSEWHERE | Cause.VOLUME_NOT_ATTACHABLE:
             changed = replace(shape, claims=())
         case Cause.HOST_PORT:
             changed = replace(shape, host_ports=())
         case Cause.POD_AFFINITY:
             changed = replace(shape, near=(), keeps_away=())
         case Cause.TOPOLOGY_SPREAD:
-            changed = replace(shape, spreads=())
+            changed = replace(shape, spreads=(), spread_keys=())
         case Cause.RESOURCE_NOT_OFFERED | Cause.OTHER_GPU_UNIT:
             kept = tuple(pair for pair in shape.requests if pair[0] != found.fact("resource"))
             changed = replace(shape, requests=kept)
         case Cause.OTHER_RESOURCE_SHORT:
-            kept = tuple(pair for pair in shape.requests if pair[0] == sifted.resource)
-            changed = replace(shape, requests=kept)
+            changed = _with_what_nobody_offers(sifted)
         case Cause.GPUS_SHORT if found.permanence is not None:
             changed = _on_the_largest(sifted)
         case _:
@@ -122,6 +123,16 @@ def _without_selector(sifted: Sifted) -> Shape:
     if shape.node_name or shape.node_terms is not None:
         return replace(shape, node_name="", node_terms=None)
     return replace(shape, node_selector=())
+
+
+def _with_what_nobody_offers(sifted: Sifted) -> Shape:
+    """Without what nodes offer too little of."""
+    nodes = [look.look.node for look in sifted.looks.values()]
+
+    def stays(resource: str) -> bool:
+        return resource == sifted.resource or not any(amount(node, resource) for node in nodes)
+
+    return replace(sifted.shape, requests=tuple(one for one in sifted.shape.requests if stays(one[0])))
 
 
 def _tolerating(sifted: Sifted) -> Shape:

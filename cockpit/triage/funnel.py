@@ -1,13 +1,14 @@
 """How many nodes pass each filter of one pod, and what the nodes have that pass all but room."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cockpit.fit.node_filters import Block, NodeFit, fit_nodes, minds_its_node_alone
 from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
+from cockpit.fit.topology_spread import SpreadCount
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.model.finding import FilterStep, Funnel
 from cockpit.model.node import Node
@@ -28,15 +29,21 @@ _OF_A_KIND = {
     "pod_affinity": "company",
     "pod_anti_affinity": "company",
     "unwelcome": "company",
+    "attach": "attach",
     "unlabelled": "spread",
+    "skewed": "spread",
 }
-_ORDER = ("selector", "offers", "ready", "cordoned", "taints", "volume", "ports", "company", "spread")
+_ORDER = (
+    *("selector", "offers", "ready", "cordoned", "taints"),
+    *("volume", "attach", "ports", "company", "spread"),
+)
 _WORDS = {
     "selector": "node selector and affinity",
     "ready": "ready, no pressure",
     "cordoned": "not cordoned",
     "taints": "taints tolerated",
     "volume": "reach its volumes",
+    "attach": "may attach its volumes",
     "ports": "host ports free",
     "company": "pod affinity",
     "spread": "topology spread",
@@ -167,6 +174,8 @@ def _looks(
     """A look at each node by name, in the order of the names."""
     kept = _unmoved(snapshot, shape, before)
     fresh = fit_nodes(snapshot, shape, 1, snapshot.nodes.keys() - kept.keys() if kept else None)
+    if shape.spreads:
+        fresh = list(_with_skew(fresh, snapshot, shape))
     resource, groups = shape.gpu_resource, _room_steps(asked, shape.gpu_resource)
     names = tuple(asked)
     drops: dict[tuple[tuple[Block, ...], bool], tuple[str, frozenset[str]]] = {}  # nodes are in a few states
@@ -189,6 +198,16 @@ def _looks(
     if snapshot.nodes.keys() == before.looks.keys():
         return {**before.looks, **made}  # in the same order
     return dict(sorted({**kept, **made}.items()))
+
+
+def _with_skew(looks: Sequence[NodeFit], snapshot: ClusterSnapshot, shape: Shape) -> Iterator[NodeFit]:
+    """The same, with what the pods that are there leave of its topology spread: a pod more may be too many in
+    the domain of a node, as long as no other domain gets one."""
+    counts = [SpreadCount(snapshot, shape, one) for one in shape.spreads]
+    for look in looks:
+        labels = snapshot.labels(look.node.name)
+        full = (one.key for one in counts if one.key in labels and one.is_full(labels[one.key]))
+        yield look._replace(blocks=(*look.blocks, *(Block("skewed", key) for key in full)))
 
 
 def _unmoved(snapshot: ClusterSnapshot, shape: Shape, before: Sifted | None) -> dict[str, Looked]:

@@ -213,9 +213,13 @@ def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Co
         return [claims.devices(pod, context, said, cause), *_of_nodes(shape_of_pod(pod), context)]
     sifted = context.sifted(shape_of_pod(pod))
     named = told & {Cause.TOPOLOGY_SPREAD, Cause.VOLUME_NOT_ATTACHABLE}
-    if only in named or (named and sifted.stopped in ("", "gpus", "offers", "volume")):
+    if only in named or (named and sifted.stopped in ("", "gpus", "offers", "volume", "attach", "spread")):
         cause = Cause.TOPOLOGY_SPREAD if Cause.TOPOLOGY_SPREAD in told else Cause.VOLUME_NOT_ATTACHABLE
-        return [_named(pod, cause, word, sifted, context), *_without_claims(pod, context)]
+        found = _named(pod, cause, word, sifted, context)
+        mended = filters.mended_by(sifted, found) or sifted.shape
+        shapes = (sifted.shape, mended)  # a volume may lie elsewhere, too, and goes with its claim
+        besides = (one for shape in shapes for one in _of_nodes(shape, context))
+        return [found, *(one for one in besides if one.cause != cause)]
     if Cause.VOLUME_ELSEWHERE in told:
         return [claims.elsewhere(pod, context, said, sifted), *_without_claims(pod, context)]
     found = shortage.verdict(pod, sifted, context, word)

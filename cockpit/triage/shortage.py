@@ -39,6 +39,7 @@ _CAUSES = {
     "cordoned": Cause.CORDONED,
     "taints": Cause.TAINT,
     "volume": Cause.VOLUME_ELSEWHERE,
+    "attach": Cause.VOLUME_NOT_ATTACHABLE,
     "ports": Cause.HOST_PORT,
     "company": Cause.POD_AFFINITY,
     "spread": Cause.TOPOLOGY_SPREAD,
@@ -153,7 +154,7 @@ def _agrees(computed: str, told: frozenset[str], sifted: Sifted) -> bool:
     it."""
     if computed in told or not told:
         return True
-    if computed in (Cause.SELECTOR, Cause.RESOURCE_NOT_OFFERED) and _is_unheard(computed, told, sifted):
+    if computed in _BEFORE and computed != Cause.GPUS_SHORT and _is_unheard(computed, told, sifted):
         return True
     if computed == Cause.RESOURCE_NOT_OFFERED:
         return Cause.GPUS_SHORT in told
@@ -162,9 +163,16 @@ def _agrees(computed: str, told: frozenset[str], sifted: Sifted) -> bool:
 
 
 _STATES = frozenset({"ready", "cordoned", "taints"})
+_TO_ROOM = _STATES | {"selector", "ports"}
+_TO_VOLUMES = _TO_ROOM | {"offers", "pods", "cpu_memory", "gpus"}
 _BEFORE: Mapping[str, frozenset[str]] = {
     Cause.SELECTOR: _STATES,
-    **dict.fromkeys((Cause.RESOURCE_NOT_OFFERED, Cause.GPUS_SHORT), _STATES | {"selector", "ports"}),
+    Cause.HOST_PORT: _STATES | {"selector"},
+    **dict.fromkeys((Cause.RESOURCE_NOT_OFFERED, Cause.GPUS_SHORT), _TO_ROOM),
+    Cause.VOLUME_NOT_ATTACHABLE: _TO_VOLUMES,
+    Cause.VOLUME_ELSEWHERE: _TO_VOLUMES | {"attach"},
+    Cause.TOPOLOGY_SPREAD: _TO_VOLUMES | {"attach", "volume"},
+    Cause.POD_AFFINITY: _TO_VOLUMES | {"attach", "volume", "spread"},
 }
 """Filters that the scheduler passes a node through before the one of that cause."""
 
@@ -187,7 +195,10 @@ def further(sifted: Sifted, cause: str) -> list[str]:
     return list(dict.fromkeys(_CAUSES[one] for one in _FURTHER if one in steps and _CAUSES[one] != cause))
 
 
-_FURTHER = ("ready", "cordoned", "taints", "ports", "company", "cpu_memory", "gpus")
+_FURTHER = (
+    *("ready", "cordoned", "taints", "volume", "attach", "ports", "company", "spread"),
+    *("pods", "cpu_memory", "gpus"),
+)
 
 
 def computed(sifted: Sifted, context: Context) -> Finding | None:
@@ -345,6 +356,23 @@ def _of_volume(sifted: Sifted, context: Context) -> Finding:
     return tell(Cause.VOLUME_ELSEWHERE, names, says="by its filter")
 
 
+def _of_attach(sifted: Sifted, context: Context) -> Finding:
+    looks = sifted.dropped["attach"]
+    drivers = sorted({block.detail for look in looks for block in look.blocks if block.kind == "attach"})
+    names = {"claim": ", ".join(sifted.shape.claims), "driver": ", ".join(drivers)}
+    names["nodes"] = counted(len(looks), "node")
+    return tell(Cause.VOLUME_NOT_ATTACHABLE, names, says="limit")
+
+
+def _of_spread(sifted: Sifted, context: Context) -> Finding:
+    looks = sifted.dropped["spread"]
+    blocks = [block for look in looks for block in look.blocks if block.kind in ("skewed", "unlabelled")]
+    is_skew = any(block.kind == "skewed" for block in blocks)
+    names = {"count": len(looks), "nodes": counted(len(looks), "node"), "key": blocks[0].detail}
+    names["lack"] = "lacks" if len(looks) == 1 else "lack"
+    return tell(Cause.TOPOLOGY_SPREAD, names, says="skew" if is_skew else "label")
+
+
 def _of_pods(sifted: Sifted, context: Context) -> Finding:
     nodes = [look.node for look in sifted.dropped["pods"]]
     limit = dict(nodes[0].allocatable).get("pods", 0)
@@ -365,7 +393,8 @@ _MADE: dict[str, Callable[[Sifted, Context], Finding]] = {
     Cause.POD_LIMIT: _of_pods,
     Cause.OTHER_RESOURCE_SHORT: of_others,
     Cause.GPUS_SHORT: of_gpus,
-    Cause.TOPOLOGY_SPREAD: of_company,
+    Cause.TOPOLOGY_SPREAD: _of_spread,
+    Cause.VOLUME_NOT_ATTACHABLE: _of_attach,
 }
 
 

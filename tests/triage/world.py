@@ -7,7 +7,13 @@ from typing import Any
 
 from cockpit.actions.verdict_reads import objects_for
 from cockpit.attach import watched_kinds
-from cockpit.fit.scheduling_context import Surroundings, claim_of, storage_class_of, volume_of
+from cockpit.fit.scheduling_context import (
+    Surroundings,
+    attach_limits_of,
+    claim_of,
+    storage_class_of,
+    volume_of,
+)
 from cockpit.jobs.index import JobIndex
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.decode import decoders
@@ -176,6 +182,7 @@ def _around(case: Case) -> Surroundings:
         claims={one.name: one for one in map(claim_of, of("persistentvolumeclaims", space))},
         volumes={one.name: one for one in map(volume_of, of("persistentvolumes"))},
         classes={one.name: one for one in classes},
+        attach_limits=dict(map(attach_limits_of, of("csinodes.storage.k8s.io"))),
         priorities={one["metadata"]["name"]: one["value"] for one in of("priorityclasses.scheduling.k8s.io")},
     )
 

@@ -23,6 +23,12 @@ CLASS = {
     "volumeBindingMode": "WaitForFirstConsumer",
     "allowedTopologies": [{"matchLabelExpressions": [{"key": "zone", "values": ["x"]}]}],
 }
+CSI_NODE = {
+    "metadata": {"name": "n"},
+    "spec": {
+        "drivers": [{"name": "csi.example.com", "allocatable": {"count": 7}}, {"name": "nfs.example.com"}]
+    },
+}
 BUDGET = {
     "metadata": {"name": "keep", "namespace": "t"},
     "spec": {"selector": {"matchLabels": {"app": "a"}}},
@@ -32,6 +38,7 @@ ANSWERS: dict[str, list[dict[str, Any]]] = {
     "/api/v1/namespaces/t/persistentvolumeclaims": [CLAIM],
     "/api/v1/persistentvolumes": [VOLUME],
     "/apis/storage.k8s.io/v1/storageclasses": [CLASS],
+    "/apis/storage.k8s.io/v1/csinodes": [CSI_NODE],
     "/apis/policy/v1/poddisruptionbudgets": [BUDGET],
     "/apis/scheduling.k8s.io/v1/priorityclasses": [{"metadata": {"name": "high"}, "value": 1000}],
     "/api/v1/namespaces": [{"metadata": {"name": "t", "labels": {"team": "a"}}}],
@@ -100,6 +107,7 @@ async def test_everything_that_is_needed() -> None:
     assert around.classes == {
         "fast": StorageClass("fast", waits=True, provisions=True, topologies=topologies)
     }
+    assert around.attach_limits == {"n": {"csi.example.com": 7}}, "nfs has no limit"
     assert around.budgets == (Budget("t", "keep", (Requirement("app", "In", ("a",)),), 2),)
     assert around.priorities == {"high": 1000}
     assert around.namespaces == {"t": {"team": "a"}}
