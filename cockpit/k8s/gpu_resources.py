@@ -63,11 +63,16 @@ def _machines() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern), model) for pattern, model in TABLE["machines"].items())
 
 
+_SERVICE_PREFIX = "ml."
+"""Before the machine types of SageMaker HyperPod, which are those of EC2."""
+
+
 @lru_cache(maxsize=1024)
 def model_of_machine(type_: str) -> str:
     """The model that a machine type names, "" where it names none: `Standard_NC24ads_A100_v4` has an A100."""
+    name = type_.removeprefix(_SERVICE_PREFIX)
     for pattern, model in _machines():
-        match = pattern.fullmatch(type_)
+        match = pattern.fullmatch(name)
         if match is not None:
             return model.format(match[1].upper()) if "{}" in model else model
     return ""

@@ -46,11 +46,19 @@ SPOT = frozenset(
         ("oci.oraclecloud.com/oke-is-preemptible", "true"),
         ("nebius.com/preemptible", "true"),
         ("node.kubernetes.io/lifecycle", "spot"),
+        ("cloud.google.com/gke-provisioning", "spot"),
+        ("cloud.google.com/gke-provisioning", "preemptible"),
+        ("machine.openshift.io/interruptible-instance", ""),
+        ("node.alibabacloud.com/spot-strategy", "SpotWithPriceLimit"),
+        ("node.alibabacloud.com/spot-strategy", "SpotAsPriceGo"),
+        ("node-lifecycle", "spot"),
+        ("lifecycle", "Ec2Spot"),
     }
 )
 """Labels, with their value, of machines that the cloud may take back at any time. Sources:
 awslabs/eks-node-viewer pkg/model/node.go, cloud.google.com/kubernetes-engine/docs/concepts/spot-vms,
-learn.microsoft.com/azure/aks/spot-node-pool, docs.oracle.com/iaas/Content/ContEng preemptible capacity."""
+learn.microsoft.com/azure/aks/spot-node-pool, docs.oracle.com/iaas/Content/ContEng preemptible capacity,
+openshift machine-api-operator pkg/controller/machine, ACK release notes of January 2025, eksctl examples."""
 
 POOL_LABELS: tuple[str, ...] = (
     "karpenter.sh/nodepool",

@@ -14,6 +14,9 @@ from cockpit.sanitise import WORDS, clean
 CAPI_OWNER_NAME = "cluster.x-k8s.io/owner-name"
 CAPI_OWNER_KIND = "cluster.x-k8s.io/owner-kind"
 CAPI_MACHINE = "cluster.x-k8s.io/machine"
+OPENSHIFT_MACHINE = "machine.openshift.io/machine"
+"""`openshift-machine-api/NAME`: the name of its machine set and drawn letters (source: openshift
+machine-api-operator pkg/controller/nodelink)."""
 _DRAWN = re.compile(r"-(?:[bcdfghjklmnpqrstvwxz2456789]{5,10}|\d{8,10})$")
 """What a MachineDeployment appends to its name for each of its MachineSets, drawn from these characters;
 before that a hash (source: cluster-api internal/controllers/machinedeployment/machinedeployment_sync.go)."""
@@ -56,6 +59,7 @@ REPLICAS_LABEL = "nvidia.com/gpu.replicas"
 
 KEPT_ANNOTATIONS: tuple[str, ...] = (
     "cluster.x-k8s.io/",
+    OPENSHIFT_MACHINE,
     "gpu-cockpit/",
     "gpu-cockpit.",
     "karpenter.sh/do-not-disrupt",
@@ -105,6 +109,8 @@ def node_record(node: Any, reading: Reading) -> Node:
         pool, pool_label = noted[CAPI_OWNER_NAME], CAPI_OWNER_NAME
         if noted.get(CAPI_OWNER_KIND) == "MachineSet":
             pool = _DRAWN.sub("", pool)
+    if not pool and _DRAWN.search(machine := noted.get(OPENSHIFT_MACHINE, "")):
+        pool, pool_label = _DRAWN.sub("", machine.rpartition("/")[2]), OPENSHIFT_MACHINE
     memory = _count(found.get(MEMORY_LABEL, ""))
     model, model_label = _first(found, MODEL_LABELS)
     type_ = _first(found, TYPE_LABELS)[0]

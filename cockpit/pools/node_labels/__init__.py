@@ -28,6 +28,9 @@ _WHO = {
     "eks.amazonaws.com/nodegroup": "an EKS node group: resize it at AWS (aws eks update-nodegroup-config)",
     "cloud.google.com/gke-nodepool": "a GKE node pool: resize it at Google (gcloud container)",
     "kubernetes.azure.com/agentpool": "an AKS agent pool: resize it at Azure (az aks nodepool scale)",
+    "machine.openshift.io/machine": (
+        "an OpenShift machine set: resize it there (oc scale machineset -n openshift-machine-api)"
+    ),
     "agentpool": "an AKS agent pool: resize it at Azure (az aks nodepool scale)",
 }
 

@@ -95,7 +95,8 @@ def page_of_docs() -> str:
     ]
     nodes = [
         f"| {shape['cloud']} | {shape['model']} | {shape.get('pool', '')} "
-        f"| {', '.join(shape.get('offers', {}))} | {shape.get('gpus', '')} |"
+        f"| {', '.join(shape.get('offers', {}))} | {shape.get('gpus', '')} "
+        f"| {shape.get('zone', '')} | {'spot' if shape.get('spot') else ''} |"
         for shape in NODES
     ]
     head = ["vendor", "page", "card", *words]
@@ -119,8 +120,8 @@ def page_of_docs() -> str:
             "What is read of nodes in the shapes that clouds publish (`cockpit/k8s/accelerators.toml`): the",
             "model by label, else by the machine type where it names its cards.",
             "",
-            "| node | model | pool | offers | accelerators |",
-            "| --- | --- | --- | --- | --- |",
+            "| node | model | pool | offers | accelerators | zone | spot |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
             *nodes,
             "",
         ]
