@@ -1,9 +1,7 @@
 """A cluster that moves only when told, served over HTTPS, and a cockpit beside it that keeps its time."""
 
-import asyncio
 import random
-import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from cockpit.commands.attached import attached
 from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.scenarios.schema import Scenario
 from cockpit.sim.server.run import serving
+from tests.waiting import until
 
 START = 1_790_000_000.0
 PATIENCE_SECONDS = 60.0
@@ -72,14 +71,6 @@ async def ground(folder: Path, scenario: Scenario, speed: float) -> AsyncIterato
             await cluster.exporters.stop()
 
 
-async def until(what: str, holds: Callable[[], bool], seen: Callable[[], object] = lambda: "") -> None:
-    """Until it holds. Raises AssertionError with what was seen last."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {PATIENCE_SECONDS:g} s: {what}: {seen()}"
-        await asyncio.sleep(0.02)
-
-
 async def knows_all(app: CockpitApp, here: Ground, kinds: Collection[str]) -> None:
     """Until the app knows of the cluster what somebody who has just come reads."""
     store = app.attachment.store
@@ -88,6 +79,6 @@ async def knows_all(app: CockpitApp, here: Ground, kinds: Collection[str]) -> No
         await live.settle(wanted, PATIENCE_SECONDS)
         other = live.attachment.store
         await until(
-            "the app knows all",
             lambda: all(dict(store.records(one)) == dict(other.records(one)) for one in wanted),
+            "the app knows all",
         )

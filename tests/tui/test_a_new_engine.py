@@ -47,12 +47,13 @@ from tests.tui import looking
 from tests.tui.deck import settle
 from tests.tui.estate import Estate
 from tests.tui.offering import OfferingApp
-from tests.tui.test_form_choices import fill, opened, plan_of, row, until
+from tests.tui.test_form_choices import fill, opened, plan_of, row
 from tests.unit.jobs.builders import said_of
 from tests.unit.kube.builders import FakeServer, bookmark, event, gpu_container, meta, stream
 from tests.unit.kube.conftest import clock, no_ambient_configuration, server, session
 from tests.unit.kube.test_discovery import entry, group
 from tests.unit.kube.test_feed import Hearing, serve_core
+from tests.waiting import until
 
 __all__ = ["clock", "no_ambient_configuration", "server", "session"]
 
@@ -245,7 +246,7 @@ async def test_it_is_a_row_in_queues_and_a_choice_of_the_form(
         assert "tiny" in row(form, "engine").spec.choices
         await fill(pilot, form, namespace="team-a")
         form.set_value("engine", "tiny")
-        await until(pilot, "its lanes", lambda: "slow" in row(form, "queue").spec.choices)
+        await until(lambda: "slow" in row(form, "queue").spec.choices, "its lanes", pilot=pilot)
         assert isinstance(app.screen, SubmitScreen)
         assert "Tiny needs a lane" in app.screen._make()[1]
         form.set_value("queue", "slow")

@@ -20,7 +20,7 @@ from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 from tests.tui.fleet_estate import FleetApp, FleetEstate
 from tests.tui.pseudo_terminal import PseudoTerminal
-from tests.tui.test_why_page import until
+from tests.waiting import until
 
 SIZES = ((80, 24), (200, 60))
 
@@ -29,7 +29,9 @@ async def opened(app: ScriptedApp, pilot: Pilot[Any], *keys: str) -> FleetScreen
     for key in ("8", *keys):
         await pilot.press(key)
         await settle(pilot)
-    await until(pilot, lambda: isinstance(app.screen, FleetScreen) and "needed for" in looking.text(app))
+    await until(
+        lambda: isinstance(app.screen, FleetScreen) and "needed for" in looking.text(app), pilot=pilot
+    )
     assert isinstance(app.screen, FleetScreen)
     return app.screen
 
@@ -40,7 +42,7 @@ async def test_the_answers_the_cards_what_is_free_and_what_does_nothing(size: tu
     async with app.run_test(size=size) as pilot:
         await opened(app, pilot, "down")
         assert "36 GPU nodes, 28 needed for the current load: 8 to spare" in looking.text(app)
-        await until(pilot, lambda: "GPU-hours so far" in looking.text(app))
+        await until(lambda: "GPU-hours so far" in looking.text(app), pilot=pilot)
         drawn = looking.text(app)
         assert "11 allocated GPUs idle: at least 33.0 GPU-hours so far" in drawn
         assert "10 GPUs lost on 2 nodes" in drawn
@@ -57,7 +59,7 @@ async def test_it_is_in_the_palette() -> None:
         for key in ("2", "colon", *"gangs that fit", "enter"):
             await pilot.press(key)
             await settle(pilot)
-        await until(pilot, lambda: "needed for" in looking.text(app))
+        await until(lambda: "needed for" in looking.text(app), pilot=pilot)
 
 
 async def test_rows_lead_to_nodes_of_the_card_to_the_job_and_to_the_node() -> None:
@@ -67,15 +69,15 @@ async def test_rows_lead_to_nodes_of_the_card_to_the_job_and_to_the_node() -> No
         one = page.thing("job")
         assert one is not None and one.name == "notebook-3"
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, JobScreen))
+        await until(lambda: isinstance(app.screen, JobScreen), pilot=pilot)
         for key in ("escape", "down", "enter"):
             await pilot.press(key)
             await settle(pilot)
-        await until(pilot, lambda: isinstance(app.screen, NodeScreen))
+        await until(lambda: isinstance(app.screen, NodeScreen), pilot=pilot)
         for key in ("escape", "tab", "enter"):
             await pilot.press(key)
             await settle(pilot)
-        await until(pilot, lambda: isinstance(app.screen, NodesScreen))
+        await until(lambda: isinstance(app.screen, NodesScreen), pilot=pilot)
         await settle(pilot)
         assert app.state_of("nodes").filter == "model:A100-SXM4-40GB"
         assert len(app.screen.query_one("#table", ResourceTable).source) == 12
@@ -101,7 +103,7 @@ async def test_it_counts_when_something_moved_and_only_then(monkeypatch: pytest.
         store = app.attachment.store
         store.apply(Batch(kind=Kind.NODE, removed=("node-gpu-a100-00",)))
         page.show()
-        await until(pilot, lambda: "35 GPU nodes" in looking.text(app))
+        await until(lambda: "35 GPU nodes" in looking.text(app), pilot=pilot)
         assert len(counted) == 2
 
 
@@ -123,7 +125,7 @@ async def test_where_nodes_may_not_be_listed_it_says_so() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await pilot.press("8")
-        await until(pilot, lambda: "You cannot list nodes" in looking.text(app))
+        await until(lambda: "You cannot list nodes" in looking.text(app), pilot=pilot)
         assert " 0 GPU" not in looking.text(app), "what nobody may see is not none"
 
 

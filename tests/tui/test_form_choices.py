@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,28 +17,21 @@ from tests.tui import looking
 from tests.tui.deck import settle
 from tests.tui.estate import Estate
 from tests.tui.offering import OfferingApp
+from tests.waiting import until
 
-PATIENCE_SECONDS = 90.0
 SIZE = (200, 60)
-
-
-async def until(pilot: Pilot[int], what: str, holds: Callable[[], bool]) -> None:
-    try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not holds():
-                await pilot.pause(0.05)
-    except TimeoutError:
-        raise AssertionError(f"never: {what}\n{looking.text(pilot.app)}") from None
 
 
 async def opened(pilot: Pilot[int], app: OfferingApp) -> Form:
     """The form of a new job, once everything was asked for."""
     await settle(pilot)
     await pilot.press("2", "N")
-    await until(pilot, "the form", lambda: isinstance(app.screen, SubmitScreen))
+    await until(lambda: isinstance(app.screen, SubmitScreen), "the form", pilot=pilot)
     form = app.screen.query_one("#fields", Form)
-    await until(pilot, "flavors were asked for", lambda: any("resourceflavors" in one for one in app.asked))
-    await until(pilot, "offers are shown", lambda: "offer" not in {one.group for one in app.workers})
+    await until(
+        lambda: any("resourceflavors" in one for one in app.asked), "flavors were asked for", pilot=pilot
+    )
+    await until(lambda: "offer" not in {one.group for one in app.workers}, "offers are shown", pilot=pilot)
     await settle(pilot)
     return form
 
@@ -75,7 +67,7 @@ async def test_engine_and_queue_are_those_of_the_cluster_and_follow_the_person()
         assert body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "gpu-lq"
         # another engine is not left with a queue that nobody chose
         form.set_value("engine", "none")
-        await until(pilot, "no queue", lambda: form.values["queue"] == "")
+        await until(lambda: form.values["queue"] == "", "no queue", pilot=pilot)
         assert plan_of(app).shell.endswith("--engine none --context prod-eu --write")
         form.set_value("queue", "gpu-lq")
         await settle(pilot)
@@ -129,7 +121,7 @@ async def test_a_queue_that_is_named_while_the_cluster_answers_means_kueue(
         form = await opened(pilot, app)
         screen = screen_of(app)
         form.set_value("queue", "")
-        await until(pilot, "no engine", lambda: form.values["engine"] == "none")
+        await until(lambda: form.values["engine"] == "none", "no engine", pilot=pilot)
         screen.offered.auto = Auto()  # as before the namespace's queues were known
         change_field = Form.change_field
 
@@ -156,15 +148,17 @@ async def test_another_template_keeps_what_was_typed_and_nothing_else(typed: str
         first = screen_of(app)
         assert form.values["command"] and form.values["workers"] == "2"
         await pilot.press(*typed, "f2")
-        await until(pilot, "the templates", lambda: "type to search" in looking.text(app))
+        await until(lambda: "type to search" in looking.text(app), "the templates", pilot=pilot)
         await pilot.press(*"trainjob")
         await settle(pilot)
         await pilot.press("enter")
-        await until(pilot, "the other form", lambda: app.screen not in (first, *app.screen_stack[:-1]))
-        await until(pilot, "its fields", lambda: bool(app.screen.query("#fields")))
+        await until(lambda: app.screen not in (first, *app.screen_stack[:-1]), "the other form", pilot=pilot)
+        await until(lambda: bool(app.screen.query("#fields")), "its fields", pilot=pilot)
         other = app.screen.query_one("#fields", Form)
         template = screen_of(app).template
-        await until(pilot, "offers are shown", lambda: "offer" not in {one.group for one in app.workers})
+        await until(
+            lambda: "offer" not in {one.group for one in app.workers}, "offers are shown", pilot=pilot
+        )
         await settle(pilot)
         own = {one.name: one.default or "" for one in template.parameters}
         follows = {"name": typed, "namespace": form.values["namespace"], "engine": "kueue", "queue": "gpu-lq"}
@@ -178,7 +172,7 @@ async def test_choices_come_from_the_cluster_and_secrets_are_never_asked_for() -
     app = OfferingApp(Estate(), write=True)
     async with app.run_test(size=SIZE) as pilot:
         form = await opened(pilot, app)
-        await until(pilot, "classes", lambda: isinstance(row(form, "priority").editor, ChoiceField))
+        await until(lambda: isinstance(row(form, "priority").editor, ChoiceField), "classes", pilot=pilot)
         assert row(form, "priority").spec.choices == ("", "high", "low")
         assert row(form, "pod-priority").spec.choices == ("", "batch")
         assert row(form, "data").spec.help.startswith("bound: corpus, runs; as in corpus:/data; not bound")
@@ -191,7 +185,7 @@ async def test_denied_is_said_and_leaves_a_field_to_type_in() -> None:
     async with app.run_test(size=SIZE) as pilot:
         form = await opened(pilot, app)
         wanted = "denied: workloadpriorityclasses is forbidden to user ada; type the name"
-        await until(pilot, "denied", lambda: row(form, "priority").spec.help == wanted)
+        await until(lambda: row(form, "priority").spec.help == wanted, "denied", pilot=pilot)
         assert row(form, "priority").spec.kind == "text"
         assert row(form, "data").spec.help.startswith("denied: persistentvolumeclaims is forbidden")
         await fill(pilot, form, priority="high")
@@ -206,7 +200,7 @@ async def test_a_claim_in_another_zone_than_the_pinned_node_is_warned_of() -> No
         await fill(pilot, form, data="corpus:/data new:/n", node="gpu-h100-01", queue="")
         wanted = "claim corpus lies in eu-1a, the chosen nodes (gpu-h100-01) lie in eu-1b"
         seen = lambda: any(wanted in line for line in screen_of(app)._fit)  # noqa: E731
-        await until(pilot, "the conflict", seen)
+        await until(seen, "the conflict", pilot=pilot)
         assert any("the cluster has no new" in one for one in plan_of(app).warnings)
 
 
@@ -215,7 +209,7 @@ async def test_the_queues_place_tells_which_engines_are_there_and_at_work() -> N
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         await pilot.press("4")
-        await until(pilot, "engines", lambda: "not installed" in looking.text(app))
+        await until(lambda: "not installed" in looking.text(app), "engines", pilot=pilot)
         text = looking.text(app)
         assert "● runs: it wrote the status of" in text
         assert "? is installed; whether its controller runs is unknown" in text

@@ -12,10 +12,10 @@ from cockpit.screens.why import WhyScreen
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import NOW
-from tests.tui.test_why_page import until
 from tests.unit.cli import resting
 from tests.unit.cli.builders import ALL_KINDS, Cluster
 from tests.unit.cli.resting import DARK, IDLE, JOBS
+from tests.waiting import until
 
 SAID = "idle: 2 GPUs at 0% duty"
 
@@ -70,24 +70,24 @@ async def test_now_jobs_fleet_and_pool_call_only_the_idle_job_idle(
     app = RestingApp(write=True, state_folder=tmp_path)
     assert await app.api.read_idle_jobs(), "what was told once stays on Now for a minute"
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: "at 0% duty" in drawn(app))
+        await until(lambda: "at 0% duty" in drawn(app), pilot=pilot)
         named = [name for name in JOBS if lines_with(app, f"team-a/{name}")]
         assert named == [IDLE, DARK]
         assert "duty 0%" in lines_with(app, f"team-a/{DARK}")[0]
 
         await pilot.press("2")
-        await until(pilot, lambda: SAID in drawn(app))
+        await until(lambda: SAID in drawn(app), pilot=pilot)
         (row,) = lines_with(app, "idle: ")
         assert f"team-a/{IDLE}" in row or IDLE in row
 
         await pilot.press("8")
-        await until(pilot, lambda: "2 allocated GPUs idle: 2.0 GPU-hours so far" in drawn(app))
+        await until(lambda: "2 allocated GPUs idle: 2.0 GPU-hours so far" in drawn(app), pilot=pilot)
         assert "2 allocated GPUs at 0% duty: whether idle is not known" in drawn(app)
         assert f"team-a/{IDLE}" in lines_with(app, "2 idle ")[0]
         assert f"team-a/{DARK}" in lines_with(app, "2 at 0%")[0]
 
         await pilot.press("5", "R")
-        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
+        await until(lambda: isinstance(app.screen, ChoiceDialog), pilot=pilot)
         assert "1 idle job" in drawn(app)
 
 
@@ -98,5 +98,5 @@ async def test_the_page_why_reads_what_the_job_did_itself(name: str) -> None:
     async with app.run_test(size=(160, 45)) as pilot:
         await settle(pilot)
         await pilot.press("slash", *f"name:{name}", "enter", "w")
-        await until(pilot, lambda: f"why job team-a/{name}" in drawn(app) and is_read(app))
-        await until(pilot, lambda: (SAID in drawn(app)) == (name == IDLE))
+        await until(lambda: f"why job team-a/{name}" in drawn(app) and is_read(app), pilot=pilot)
+        await until(lambda: (SAID in drawn(app)) == (name == IDLE), pilot=pilot)

@@ -1,8 +1,7 @@
 """A night of many incidents, the cockpit opened fresh on it: each is a row of *Now*, and each row leads in at
 most three keys to the verb that acts on it, or to what helps and who can do it."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,11 @@ from tests.triage.night import Night
 from tests.triage.night_server import night_served
 from tests.triage.night_terminal import complaints_seen
 from tests.tui import looking
+from tests.waiting import until
 
 pytestmark = pytest.mark.waits
 
 SEED = 5
-PATIENCE_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +40,6 @@ async def opened(kubeconfig: Path) -> AsyncIterator[tuple[CockpitApp, Pilot[Any]
         yield app, pilot
 
 
-async def until(pilot: Pilot[Any], is_so: Callable[[], bool], what: Callable[[], str]) -> None:
-    """Until it is so; fails with what is seen then."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + PATIENCE_SECONDS
-    while not is_so():
-        assert loop.time() < deadline, what()
-        await pilot.pause()
-        await asyncio.sleep(0.02)
-
-
 async def all_told(app: CockpitApp, pilot: Pilot[Any], one: Night) -> tuple[Trouble, ...]:
     """The rows of *Now*, once each incident is one of them and nothing else is."""
     seen: list[Trouble] = []
@@ -60,7 +49,7 @@ async def all_told(app: CockpitApp, pilot: Pilot[Any], one: Night) -> tuple[Trou
         found = [row.found for row in seen]
         return not one.complaints_about(found)
 
-    await until(pilot, is_told, lambda: "\n".join(one.complaints_about([row.found for row in seen])))
+    await until(is_told, lambda: "\n".join(one.complaints_about([row.found for row in seen])), pilot=pilot)
     return tuple(seen)
 
 
@@ -79,10 +68,10 @@ async def leads(app: CockpitApp, pilot: Pilot[Any], row: Trouble) -> str:
     table = app.screen.query_one("#attention", ResourceTable)
     assert table.move_to(row.key)
     await pilot.press("w")
-    await until(pilot, lambda: isinstance(app.screen, WhyScreen), lambda: f"no page about {row.key}")
+    await until(lambda: isinstance(app.screen, WhyScreen), lambda: f"no page about {row.key}", pilot=pilot)
     why = app.screen
     assert isinstance(why, WhyScreen)
-    await until(pilot, lambda: why.is_read, lambda: looking.text(app))
+    await until(lambda: why.is_read, lambda: looking.text(app), pilot=pilot)
     text = looking.text(app)
     missing = ""
     if any(offer.verb for offer in why.offers[:2]):  # w, down, enter
@@ -92,7 +81,7 @@ async def leads(app: CockpitApp, pilot: Pilot[Any], row: Trouble) -> str:
     while not isinstance(app.screen, NowScreen):
         before = app.screen
         await pilot.press("escape")
-        await until(pilot, lambda: app.screen is not before, lambda: looking.text(app))  # noqa: B023
+        await until(lambda: app.screen is not before, lambda: looking.text(app), pilot=pilot)  # noqa: B023
     return missing
 
 
@@ -100,13 +89,13 @@ async def _carried(app: CockpitApp, pilot: Pilot[Any], why: WhyScreen) -> None:
     """`enter` on the first offer that has a verb opens its plan or its form."""
     offers = why.query_one("#offers", ResourceTable)
     first = next(place for place, offer in enumerate(why.offers) if offer.verb)
-    await until(pilot, lambda: why.focused is offers, lambda: looking.text(app))
+    await until(lambda: why.focused is offers, lambda: looking.text(app), pilot=pilot)
     await pilot.press(*["down"] * first, "enter")
 
     def said() -> str:
         return f"{[one.message for one in app._notifications]}\n{looking.text(app)}"
 
-    await until(pilot, lambda: app.screen is not why, said)
+    await until(lambda: app.screen is not why, said, pilot=pilot)
 
 
 def test_in_a_terminal_of_80x24_every_row_leads_to_what_names_cause_and_object() -> None:

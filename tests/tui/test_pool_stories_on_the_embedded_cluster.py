@@ -20,7 +20,8 @@ from cockpit.sim.scenarios.loading import parse
 from cockpit.views import format as fmt
 from tests.tui.folded import fold_details
 from tests.tui.looking import lines
-from tests.tui.stepped import START, Ground, OurClock, ground, knows_all, until
+from tests.tui.stepped import START, Ground, OurClock, ground, knows_all
+from tests.waiting import until
 
 SHIPPED = Path(__file__).resolve().parents[2] / "jobspecs" / "scenarios"
 KINDS = (Kind.NODE, Kind.POD, Kind.JOB, Kind.EVENT, Kind.POOL)
@@ -37,14 +38,14 @@ class Watched:
     async def to(self, seconds: float) -> None:
         """The cluster's time since its start; the app then knows all of it."""
         await self._here.cluster.engine.advance(seconds - self._here.seconds)
-        await until("the lists are in", lambda: self._app.attachment.is_settled(KINDS))
+        await until(lambda: self._app.attachment.is_settled(KINDS), "the lists are in")
         await knows_all(self._app, self._here, KINDS)
 
     async def seen(self, *keys: str, until_shown: str = "") -> str:
         await self._pilot.press(*keys)
         await self._pilot.pause()
         if until_shown:
-            await until(until_shown, lambda: until_shown in self.screen(), self.screen)
+            await until(lambda: until_shown in self.screen(), lambda: f"{until_shown}: {self.screen()}")
         return self.screen()
 
     def screen(self) -> str:
@@ -76,7 +77,7 @@ async def played(
         if grown is not None:
             former = CockpitApp(options, clock=OurClock(here.clock), rng=random.Random(1))
             async with former.run_test(size=(180, 60)):
-                await until("the lists are in", lambda: former.attachment.is_settled(KINDS))
+                await until(lambda: former.attachment.is_settled(KINDS), "the lists are in")
                 history = former.run_history()
                 assert history is not None and history.put_growth(grown)
         app = CockpitApp(options, clock=OurClock(here.clock), rng=random.Random(1))

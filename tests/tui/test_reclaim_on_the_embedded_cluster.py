@@ -16,7 +16,8 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import pool_named
 from cockpit.sim.scenarios.loading import parse
 from tests.tui import looking
-from tests.tui.stepped import Ground, OurClock, ground, until
+from tests.tui.stepped import Ground, OurClock, ground
+from tests.waiting import until
 
 KINDS = (Kind.NODE, Kind.POD, Kind.POOL, Kind.MACHINE)
 SCENARIO = """
@@ -60,8 +61,12 @@ class Reclaiming:
         await self._pilot.pause()
 
     async def yes(self) -> None:
-        await until("the plan is shown", lambda: isinstance(self._app.screen, ConfirmDialog), self.screen)
-        await until("it is tried", lambda: "the cluster would accept it" in self.screen(), self.screen)
+        await until(
+            lambda: isinstance(self._app.screen, ConfirmDialog), lambda: f"the plan is shown: {self.screen()}"
+        )
+        await until(
+            lambda: "the cluster would accept it" in self.screen(), lambda: f"it is tried: {self.screen()}"
+        )
         await self.press("y")
 
     def busy(self) -> set[str]:
@@ -74,7 +79,7 @@ class Reclaiming:
         return {one.name for one in self.store.records(Kind.NODE).values() if one.pool == "a100"}
 
     async def choose_all(self) -> None:
-        await until("a choice", lambda: isinstance(self._app.screen, ChoiceDialog), self.screen)
+        await until(lambda: isinstance(self._app.screen, ChoiceDialog), lambda: f"a choice: {self.screen()}")
         await self.press(*"empty now", "enter")
 
 
@@ -86,16 +91,16 @@ async def test_an_idle_node_is_cordoned_then_removed_and_the_busy_one_stays(tmp_
         async with app.run_test(size=(160, 45)) as pilot:
             one = Reclaiming(app, pilot, here)
             await one.to(40.5)
-            await until("the lists are in", lambda: app.attachment.is_settled(KINDS))
-            await until("a job runs", lambda: len(one.busy()) == 1 and len(one.nodes()) == 3)
+            await until(lambda: app.attachment.is_settled(KINDS), "the lists are in")
+            await until(lambda: len(one.busy()) == 1 and len(one.nodes()) == 3, "a job runs")
             await one.press("5")
-            await until("its row is there", lambda: "a100" in one.screen(), one.screen)
+            await until(lambda: "a100" in one.screen(), lambda: f"its row is there: {one.screen()}")
             (busy,) = one.busy()
 
             await one.press("R")
             await one.choose_all()
             await one.yes()
-            await until("one is cordoned", lambda: len(one.cordoned()) == 1, one.screen)
+            await until(lambda: len(one.cordoned()) == 1, lambda: f"one is cordoned: {one.screen()}")
             (idle,) = one.cordoned()
             assert idle != busy
             assert pool_named(one.store, "a100").target == 3, "nothing goes at once"
@@ -103,8 +108,11 @@ async def test_an_idle_node_is_cordoned_then_removed_and_the_busy_one_stays(tmp_
             await one.to(60.5)
             await one.press("R")
             await one.yes()
-            await until("the size is lower", lambda: pool_named(one.store, "a100").target == 2, one.screen)
+            await until(
+                lambda: pool_named(one.store, "a100").target == 2,
+                lambda: f"the size is lower: {one.screen()}",
+            )
             await one.to(240.5)
-            await until("its node is gone", lambda: idle not in one.nodes(), one.screen)
+            await until(lambda: idle not in one.nodes(), lambda: f"its node is gone: {one.screen()}")
             assert busy in one.nodes() and len(one.nodes()) == 2
             assert one.busy() == {busy}

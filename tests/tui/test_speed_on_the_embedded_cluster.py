@@ -8,7 +8,8 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.sim.scenarios.loading import parse
 from tests.tui.looking import lines
-from tests.tui.stepped import Ground, OurClock, ground, knows_all, until
+from tests.tui.stepped import Ground, OurClock, ground, knows_all
+from tests.waiting import until
 
 SPEEDS = (1.0, 60.0, 3_600.0)
 SIZE = (180, 40)
@@ -54,7 +55,7 @@ async def caught_up(app: CockpitApp, here: Ground) -> None:
             and all(card.duty_ratio is Absent.STALE for card in lost)
         )
 
-    await until("cards are sampled", sampled, lambda: (store.status(Kind.GPU), store.records(Kind.GPU)))
+    await until(sampled, lambda: f"cards are sampled: {store.status(Kind.GPU)} {store.records(Kind.GPU)}")
     # no round is under way while the cluster is moved
     app.attachment.step_away(is_away=True)
 
@@ -66,7 +67,7 @@ async def screens(app: CockpitApp, here: Ground) -> dict[str, list[str]]:
     async with app.run_test(size=SIZE) as pilot:
         for at, seconds in enumerate(CHECKS):
             await here.cluster.engine.advance(seconds)
-            await until("the lists are in", lambda: app.attachment.is_settled(KINDS))
+            await until(lambda: app.attachment.is_settled(KINDS), "the lists are in")
             await pilot.press(PLACES["nodes"])  # where numbers of cards are in sight they are asked for
             await caught_up(app, here)
             for place, key in PLACES.items():

@@ -9,7 +9,8 @@ import pytest
 from cockpit.kube.resource import MPIJOBS, PODS
 from cockpit.sim import training_env
 from cockpit.sim.actors.kubelet.local_images import HOROVOD
-from tests.unit.sim.training.trainer import Trainer, training, until
+from tests.unit.sim.training.trainer import Trainer, training
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.real,
@@ -44,32 +45,32 @@ async def test_a_job_learns_stops_with_a_checkpoint_goes_on_and_survives_a_worke
             "mpijob", name="learns", launcher="horovodrun", checkpoint="checkpoints:/checkpoints",
             command=f"{PROGRAM} --checkpoints /checkpoints/learns",
         )  # fmt: skip
-        await until("the loss falls", lambda: has_learned(trainer))
+        await until(lambda: has_learned(trainer), "the loss falls")
         assert trainer.says("[1]<stdout>:progress ") and trainer.says(" rank=1 size=2")
 
         await trainer.patch(MPIJOBS, "learns", {"spec": {"runPolicy": {"suspend": True}}})
-        await until("all pods are gone", lambda: not trainer.pods())
+        await until(lambda: not trainer.pods(), "all pods are gone")
         assert trainer.processes() == []
         kept = sorted((trainer.folder / "pods/.claims").glob("*/learns/checkpoint-*.pt"))
         step = int(kept[-1].stem.rpartition("-")[2])
         await trainer.patch(MPIJOBS, "learns", {"spec": {"runPolicy": {"suspend": False}}})
-        await until("it goes on", lambda: trainer.says(f"[0]<stdout>:resumed step={step} "))
-        await until("it goes on learning", lambda: any(one > step for one, _ in losses(trainer)))
+        await until(lambda: trainer.says(f"[0]<stdout>:resumed step={step} "), "it goes on")
+        await until(lambda: any(one > step for one, _ in losses(trainer)), "it goes on learning")
 
         await trainer.delete(PODS, "learns-worker-1")
-        await until("it is told", lambda: trainer.says("Process name: "))
+        await until(lambda: trainer.says("Process name: "), "it is told")
         await until(
-            "it is tried again",
             lambda: trainer.says("[0]<stdout>:resumed step=") and len(trainer.pods("worker")) == 2,
+            "it is tried again",
         )
 
         await trainer.delete(MPIJOBS, "learns")
-        await until("nothing of it runs", lambda: not trainer.processes())
+        await until(lambda: not trainer.processes(), "nothing of it runs")
 
         await trainer.submit(
             "mpijob", name="fails", launcher="horovodrun", retries="0", command=PROGRAM,
         )  # fmt: skip
-        await until("both ranks train", lambda: trainer.says("[1]<stdout>:progress ", "fails-launcher"))
+        await until(lambda: trainer.says("[1]<stdout>:progress ", "fails-launcher"), "both ranks train")
         await trainer.delete(PODS, "fails-worker-1")
         said = await trainer.failed("fails")
         assert "Process name: " in said and "Exit code: " in said
@@ -82,16 +83,16 @@ async def test_an_elastic_job_grows_from_two_ranks_to_four(tmp_path: Path) -> No
             "mpijob-elastic", name="grows", workers="2", min_workers="2", max_workers="4", command=PROGRAM
         )
         await until(
-            "two ranks train", lambda: trainer.says("[1]<stdout>:progress ") and trainer.says(" size=2")
+            lambda: trainer.says("[1]<stdout>:progress ") and trainer.says(" size=2"), "two ranks train"
         )
         await trainer.patch(MPIJOBS, "grows", {"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 4}}}})
         await until(
-            "it is resized", lambda: trainer.says("[0]<stdout>:resized ") and trainer.says(" size=4 ")
+            lambda: trainer.says("[0]<stdout>:resized ") and trainer.says(" size=4 "), "it is resized"
         )
-        await until("four ranks train", lambda: trainer.says("[3]<stdout>:progress "))
+        await until(lambda: trainer.says("[3]<stdout>:progress "), "four ranks train")
         await trainer.delete(PODS, "grows-worker-3")
-        await until("it shrinks", lambda: trainer.says(" size=3 before=4"))
-        await until("it grows again", lambda: trainer.says(" size=4 before=3"))
+        await until(lambda: trainer.says(" size=3 before=4"), "it shrinks")
+        await until(lambda: trainer.says(" size=4 before=3"), "it grows again")
         assert not trainer.condition("grows", "Failed")
         await trainer.delete(MPIJOBS, "grows")
-        await until("nothing of it runs", lambda: not trainer.processes())
+        await until(lambda: not trainer.processes(), "nothing of it runs")

@@ -9,7 +9,8 @@ import pytest
 
 from cockpit.kube.resource import JOBS, MPIJOBS
 from tests.tui.on_the_bed import Headless, headless_app
-from tests.unit.sim.training.trainer import TEAM, Trainer, is_sshd, training, until
+from tests.unit.sim.training.trainer import TEAM, Trainer, is_sshd, training
+from tests.waiting import until
 
 pytestmark = pytest.mark.waits
 SECONDS = 240.0
@@ -18,7 +19,7 @@ RUN = "horovodrun --gloo -np 2 --hostfile /etc/mpi/hostfile python /app/train.py
 
 async def said_on_page(screen: Headless, trainer: Trainer, name: str, *wanted: str) -> None:
     """The page of that job, opened from the list of jobs, until it says so; then back."""
-    await until("nothing of it runs", lambda: not trainer.processes("/app/"))
+    await until(lambda: not trainer.processes("/app/"), "nothing of it runs")
     await screen.press("2", "slash", *f"name:{name}", "enter")
     await screen.until_text(f"{TEAM}/{name}", seconds=SECONDS)
     await screen.press("enter")
@@ -29,7 +30,7 @@ async def said_on_page(screen: Headless, trainer: Trainer, name: str, *wanted: s
 async def test_the_page_says_what_ended_a_training(tmp_path: Path) -> None:
     async with training(tmp_path) as trainer:
         await trainer.delete(MPIJOBS, "cifar")
-        await until("room for others", lambda: not trainer.pods())
+        await until(lambda: not trainer.pods(), "room for others")
         app = headless_app(tmp_path / "kubeconfig")
         async with app.run_test(size=(160, 45)) as pilot:
             screen = Headless(app, pilot)
@@ -73,10 +74,10 @@ async def _wants_port(trainer: Trainer, port: int) -> None:
 async def test_the_page_names_the_worker_that_died(tmp_path: Path) -> None:
     async with training(tmp_path) as trainer:
         await trainer.delete(MPIJOBS, "cifar")
-        await until("room for others", lambda: not trainer.pods())
+        await until(lambda: not trainer.pods(), "room for others")
         await trainer.submit("mpijob", name="once", retries="0", launcher="command", command=RUN)
         ranks = [f"[{rank}]<stdout>:progress step=10 " for rank in (0, 1)]
-        await until("both ranks train", lambda: all(map(trainer.says, ranks)))
+        await until(lambda: all(map(trainer.says, ranks)), "both ranks train")
         app = headless_app(tmp_path / "kubeconfig")
         async with app.run_test(size=(160, 45)) as pilot:
             screen = Headless(app, pilot)
@@ -88,4 +89,4 @@ async def test_the_page_names_the_worker_that_died(tmp_path: Path) -> None:
             await trainer.failed("once")
             (dead,) = (name for name in trainer.pods("once-worker") if trainer.phase(name) == "Failed")
             await screen.until_text("× failed", f"137: {dead.removeprefix('once-')}", seconds=SECONDS)
-            await until("no process is left", lambda: not trainer.processes())
+            await until(lambda: not trainer.processes(), "no process is left")

@@ -1,7 +1,5 @@
 """`w` explains anything; what would start it stands there as rows that lead to the verb's plan."""
 
-import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,23 +18,16 @@ from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 from tests.tui.pools_estate import FailingEstate, PoolsApp
 from tests.tui.why_app import WhyApp, WhyEstate
+from tests.waiting import until
 
-PATIENCE_SECONDS = 30.0
 JOB = ("2", "slash", *"sweep-13", "enter", "w")
-
-
-async def until(pilot: Pilot[Any], is_so: Callable[[], bool]) -> None:
-    """Wait for what a worker brings."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not is_so():
-            await pilot.pause(0.01)
 
 
 async def opened(app: ScriptedApp, pilot: Pilot[Any], *keys: str) -> WhyScreen:
     for key in keys:
         await pilot.press(key)
         await settle(pilot)
-    await until(pilot, lambda: isinstance(app.screen, WhyScreen))
+    await until(lambda: isinstance(app.screen, WhyScreen), pilot=pilot)
     assert isinstance(app.screen, WhyScreen)
     return app.screen
 
@@ -44,7 +35,7 @@ async def opened(app: ScriptedApp, pilot: Pilot[Any], *keys: str) -> WhyScreen:
 async def at_offer(app: ScriptedApp, pilot: Pilot[Any], kind: str) -> WhyScreen:
     """The page of the waiting job with the cursor on that offer."""
     page = await opened(app, pilot, *JOB)
-    await until(pilot, lambda: page.offer is not None)
+    await until(lambda: page.offer is not None, pilot=pilot)
     for _ in range(MOST_OFFERS):
         if page.offer is not None and page.offer.kind == kind:
             return page
@@ -105,7 +96,7 @@ async def test_enter_on_an_offer_shows_the_plan_of_its_verb_and_sends_nothing() 
         page = await at_offer(app, pilot, "suspend")
         target = page.offer.target if page.offer is not None else None
         await pilot.press("enter")
-        await until(pilot, lambda: "The same from a shell" in looking.text(app))
+        await until(lambda: "The same from a shell" in looking.text(app), pilot=pilot)
         assert target is None or target.name in looking.text(app)
         assert app.sent == []
 
@@ -115,7 +106,7 @@ async def test_an_offer_of_a_smaller_job_opens_the_form_with_it() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await at_offer(app, pilot, "fewer_gpus")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, CloneScreen))
+        await until(lambda: isinstance(app.screen, CloneScreen), pilot=pilot)
         assert isinstance(app.screen, CloneScreen)
         assert app.screen._values["gpus"] == "3"
         assert app.sent == []
@@ -127,7 +118,7 @@ async def test_what_cannot_be_done_by_enter_is_said(kind: str, said: str) -> Non
     async with app.run_test(size=(120, 40)) as pilot:
         await at_offer(app, pilot, kind)
         await pilot.press("enter")
-        await until(pilot, lambda: any(said in one.message for one in app._notifications))
+        await until(lambda: any(said in one.message for one in app._notifications), pilot=pilot)
         assert isinstance(app.screen, WhyScreen)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.listener import LOOPBACK, MOST_CONNECTIONS, Listener
 from tests.reliability.figures import Tell
+from tests.waiting import until
 
 SECONDS = 60
 
@@ -57,12 +58,6 @@ async def listening(house: House) -> AsyncIterator[Listener]:
             yield listener
     finally:
         await listener.stop()
-
-
-async def until(check: Callable[[], bool]) -> None:
-    async with asyncio.timeout(SECONDS):
-        while not check():  # noqa: ASYNC110 - other tasks are watched from outside
-            await asyncio.sleep(0.01)
 
 
 async def test_bytes_go_both_ways_until_the_far_side_ends() -> None:

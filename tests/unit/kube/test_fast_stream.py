@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import gzip
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from cockpit.kube.fast_stream import BUFFER_BYTES, WAITING_BYTES
 from cockpit.kube.session import ApiSession, SessionOptions, open_session
 from tests.unit.kube.builders import FakeServer, kubeconfig, server_side, stream
 from tests.unit.kube.raw_http import END, HEAD, Wire, chunk
+from tests.waiting import until
 
 PODS = "/api/v1/pods"
 PATIENCE_SECONDS = 60.0
@@ -40,15 +41,6 @@ async def session(
     opened = await open_session(SessionOptions(kubeconfig=path, check=False), clock)
     yield opened
     await opened.close()
-
-
-async def until(is_so: Callable[[], bool], what: str) -> None:
-    try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not is_so():  # noqa: ASYNC110 - what is waited for has no event
-                await asyncio.sleep(0.01)
-    except TimeoutError:
-        pytest.fail(f"never: {what}")
 
 
 async def read_all(session: ApiSession, *, idle_seconds: float | None = PATIENCE_SECONDS) -> bytes:

@@ -4,12 +4,12 @@ import asyncio
 import errno
 import socket
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from cockpit.kube.transport import LUMP_BYTES, LUMP_FROM_BYTES, SocketBuffer
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is asked of the kernel")
 PATIENCE_SECONDS = 60.0
@@ -31,12 +31,6 @@ class Played(asyncio.BaseTransport):
         if not self._can:
             raise OSError(errno.EBADF, "closed")
         self.asked.append(value)
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not is_so():  # noqa: ASYNC110 - a timer of the loop is watched from outside
-            await asyncio.sleep(0.001)
 
 
 async def test_a_trickle_asks_for_nothing() -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from cockpit.notify.open_metrics import metrics_text, serve_metrics, write_metri
 from cockpit.notify.outbox import Outbox
 from cockpit.notify.receivers import CommandReceiver, HttpReceiver, NotDelivered
 from tests.unit.notify.webhook import Server
+from tests.waiting import until
 
 ITEM: dict[str, Any] = {
     "finding": "job-waits", "subject_key": "u1", "is_bad": False, "subject": 'team-a/"llm"',
@@ -175,15 +176,6 @@ def test_a_failure_names_no_address(answer: Any, server: Server, tmp_path: Path)
 
 
 # ---- delivery
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    """Give way to the thread that sends, until it is so."""
-    for _turn in range(20_000):
-        if is_so():
-            return
-        await asyncio.sleep(0.001)
-    raise AssertionError("it never came to be")
 
 
 async def test_a_failing_server_gets_each_change_once_and_the_watch_goes_on(

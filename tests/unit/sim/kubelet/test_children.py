@@ -10,7 +10,7 @@ import pytest
 
 from cockpit.sim.actors.kubelet import children
 from cockpit.sim.actors.kubelet.children import Child
-from tests.unit.sim.kubelet.test_process_runtime import until
+from tests.waiting import until
 
 
 async def test_the_pipes_of_a_launcher_that_is_late_are_closed(

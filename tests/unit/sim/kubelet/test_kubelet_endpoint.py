@@ -18,7 +18,8 @@ from cryptography.x509.oid import NameOID
 
 from cockpit.sim.actors.kubelet.endpoint import KubeletServer, server_context
 from tests.unit.sim.kubelet.small_cluster import SmallCluster
-from tests.unit.sim.kubelet.test_process_runtime import is_alive, live, until
+from tests.unit.sim.kubelet.test_process_runtime import is_alive, live
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

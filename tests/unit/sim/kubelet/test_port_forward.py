@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from cockpit.sim.actors.kubelet.forwarding import ports_of
 from tests.unit.sim.kubelet.small_cluster import SmallCluster
 from tests.unit.sim.kubelet.test_kubelet_endpoint import pair, served, text_of
-from tests.unit.sim.kubelet.test_process_runtime import live, until
+from tests.unit.sim.kubelet.test_process_runtime import live
+from tests.waiting import until
 
 __all__ = ["pair"]
 V4 = ("v4.channel.k8s.io",)
@@ -106,7 +107,7 @@ async def test_a_real_process_answers_byte_for_byte(tmp_path: Path, pair: tuple[
     async with live(tmp_path) as cluster, served(cluster, pair) as session:
         container = {"command": [sys.executable, "-c", _SERVER]}
         cluster.pod(container={**container, **PORTS})
-        await until(lambda: "port " in _output(cluster), 60.0)
+        await until(lambda: "port " in _output(cluster))
         port = int(_output(cluster).split()[1])
         # Only what a pod announces is dialled: this machine has other things that listen.
         assert b"connection refused" in (await talk(session, port))[1]

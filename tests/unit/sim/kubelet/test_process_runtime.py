@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -22,6 +22,7 @@ from cockpit.sim.port import Tree
 from cockpit.sim.resources import CONFIG_MAPS, SECRETS
 from tests.adapters.memory_port import MemoryPort
 from tests.unit.sim.kubelet.small_cluster import SmallCluster
+from tests.waiting import until
 
 QUICK = Habits(sandbox_seconds=(0.0, 0.0), create_seconds=(0.0, 0.0), sync_seconds=0.05)
 
@@ -57,13 +58,6 @@ class LiveCluster(SmallCluster):
         assert run is not None
         log = run.containers[0].logs[-1]
         return "\n".join(line.text.decode() for line in log.lines(since=0, tail=None, now=0))
-
-
-async def until(check: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait until `check` holds."""
-    async with asyncio.timeout(seconds):
-        while not check():  # noqa: ASYNC110 - a process is watched from outside
-            await asyncio.sleep(0.01)
 
 
 @asynccontextmanager

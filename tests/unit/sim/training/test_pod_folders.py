@@ -20,7 +20,8 @@ from cockpit.sim.actors.kubelet.volume_keeper import VolumeKeeper
 from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS
-from tests.unit.sim.kubelet.test_process_runtime import LiveCluster, live, until
+from tests.unit.sim.kubelet.test_process_runtime import LiveCluster, live
+from tests.waiting import until
 
 HOSTILE = ("../../etc", "..", ".", "/etc/passwd", "a/../../b", "a\0b", "a\nb", ".claims", "x" * 300, "")
 

@@ -10,7 +10,8 @@ import pytest
 
 from cockpit.kube.resource import MPIJOBS, PODS
 from cockpit.sim.resources import PERSISTENT_VOLUME_CLAIMS
-from tests.unit.sim.training.trainer import TEAM, Trainer, is_sshd, training, until
+from tests.unit.sim.training.trainer import TEAM, Trainer, is_sshd, training
+from tests.waiting import until
 
 pytestmark = pytest.mark.waits
 RANKS = ("[0]<stdout>:progress step=10 ", "[1]<stdout>:progress step=10 ")
@@ -25,47 +26,47 @@ async def test_suspend_leaves_a_checkpoint_resume_goes_on_from_it_and_kill_leave
     tmp_path: Path,
 ) -> None:
     async with training(tmp_path) as trainer:
-        await until("both ranks train", lambda: all(map(trainer.says, RANKS)))
+        await until(lambda: all(map(trainer.says, RANKS)), "both ranks train")
         assert trainer.says("host=cifar-worker-1.cifar.vision.svc device=none")
         assert len(trainer.processes("/app/train.py")) >= 2
 
         await trainer.patch(MPIJOBS, "cifar", {"spec": {"runPolicy": {"suspend": True}}})
-        await until("all pods are gone", lambda: not trainer.pods())
+        await until(lambda: not trainer.pods(), "all pods are gone")
         assert trainer.processes() == []
         (checkpoint,) = kept(trainer)
         step = checkpoint.read_text().strip()
 
         await trainer.patch(MPIJOBS, "cifar", {"spec": {"runPolicy": {"suspend": False}}})
-        await until("it goes on", lambda: trainer.says(f"[0]<stdout>:resumed step={step} "))
+        await until(lambda: trainer.says(f"[0]<stdout>:resumed step={step} "), "it goes on")
 
         await trainer.delete(MPIJOBS, "cifar")
-        await until("all pods are gone", lambda: not trainer.pods())
+        await until(lambda: not trainer.pods(), "all pods are gone")
         assert trainer.processes() == []
 
         await trainer.delete(PERSISTENT_VOLUME_CLAIMS, "checkpoints")
-        await until("what the claim held is gone, too", lambda: not kept(trainer))
+        await until(lambda: not kept(trainer), "what the claim held is gone, too")
 
 
 async def test_a_deleted_worker_takes_its_ranks_with_it_and_the_job_is_tried_again(tmp_path: Path) -> None:
     async with training(tmp_path) as trainer:
-        await until("both ranks train", lambda: all(map(trainer.says, RANKS)))
+        await until(lambda: all(map(trainer.says, RANKS)), "both ranks train")
         await trainer.delete(PODS, "cifar-worker-1")
-        await until("the rank heard", lambda: trainer.says("[1]<stdout>:stopping signal=SIGTERM rank=1"))
-        await until("it is resumed", lambda: trainer.says("[0]<stdout>:resumed step="))
+        await until(lambda: trainer.says("[1]<stdout>:stopping signal=SIGTERM rank=1"), "the rank heard")
+        await until(lambda: trainer.says("[0]<stdout>:resumed step="), "it is resumed")
         assert trainer.says("Process name: 1") and trainer.says("Exit code: 143")
 
         def ranks() -> list[str]:
             found = [_environment(pid).get("HOROVOD_RANK") for pid in trainer.processes("/app/train.py")]
             return sorted(one for one in found if one)
 
-        await until("two ranks run, and none of the first attempt", lambda: ranks() == ["0", "1"])
+        await until(lambda: ranks() == ["0", "1"], "two ranks run, and none of the first attempt")
 
 
 async def test_a_worker_that_dies_ends_a_job_without_retries_as_failed_and_is_named(tmp_path: Path) -> None:
     async with training(tmp_path) as trainer:
         await trainer.delete(MPIJOBS, "cifar")
         await trainer.submit("mpijob", name="once", retries="0", launcher="command", command=_STATIC)
-        await until("both ranks train", lambda: all(map(trainer.says, RANKS)))
+        await until(lambda: all(map(trainer.says, RANKS)), "both ranks train")
         os.kill(next(filter(is_sshd, trainer.processes("sshd"))), signal.SIGKILL)
         heard = await trainer.failed("once")
         assert re.search(r"Connection to once-worker-[01].once.vision.svc closed by remote host", heard), (
@@ -102,16 +103,16 @@ async def test_an_elastic_job_shrinks_and_grows_with_its_workers(tmp_path: Path)
             "mpijob-elastic", name="grows", workers="2", min_workers="2", max_workers="4",
             command="python /app/train.py --steps 100000",
         )  # fmt: skip
-        await until("two ranks train", lambda: trainer.says("rank=1 size=2"))
+        await until(lambda: trainer.says("rank=1 size=2"), "two ranks train")
         await trainer.patch(MPIJOBS, "grows", {"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 4}}}})
         await until(
-            "four ranks train", lambda: trainer.says("[3]<stdout>:progress ") and trainer.says(" size=4")
+            lambda: trainer.says("[3]<stdout>:progress ") and trainer.says(" size=4"), "four ranks train"
         )
         await trainer.patch(MPIJOBS, "grows", {"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 3}}}})
-        await until("three ranks train", lambda: trainer.says("rank=2 size=3"))
+        await until(lambda: trainer.says("rank=2 size=3"), "three ranks train")
         assert not trainer.condition("grows", "Failed")
         await trainer.delete(MPIJOBS, "grows")
-        await until("nothing of it runs", lambda: not trainer.processes())
+        await until(lambda: not trainer.processes(), "nothing of it runs")
 
 
 async def test_a_data_set_that_is_not_there_ends_the_job_and_is_named(tmp_path: Path) -> None:
@@ -131,9 +132,9 @@ async def test_a_port_in_use_is_refused_with_its_holder(tmp_path: Path) -> None:
         )
         ports = {"ports": [{"containerPort": port}]}
         await trainer.run("first", "", {**ports, "command": ["python3", "-c", program]})
-        await until("it listens", lambda: trainer.says("up", "first"))
+        await until(lambda: trainer.says("up", "first"), "it listens")
         await trainer.run("second", "sleep 9999", ports)
-        await until("the second has failed", lambda: trainer.phase("second") == "Failed")
+        await until(lambda: trainer.phase("second") == "Failed", "the second has failed")
         tree = trainer.object(PODS, "second")
         assert tree is not None
         end = tree["status"]["containerStatuses"][0]["state"]["terminated"]
@@ -154,7 +155,7 @@ async def test_each_pod_has_an_address_of_its_own_where_it_may_bind_the_same_por
         for name in ("left", "right"):
             await trainer.run(name, "", container)
         await until(
-            "both listen", lambda: trainer.says("up 127.", "left") and trainer.says("up 127.", "right")
+            lambda: trainer.says("up 127.", "left") and trainer.says("up 127.", "right"), "both listen"
         )
         addresses = {name: trainer.said(name)[-1] for name in ("left", "right")}
         assert addresses["left"] != addresses["right"]

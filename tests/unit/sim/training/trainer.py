@@ -1,8 +1,7 @@
 """The scenario `training` alive in this process, with the stand-in; and words for tests to say."""
 
-import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.scenarios.loading import find, load
 from cockpit.sim.serve import Options, running
+from tests.waiting import until
 
-PATIENCE_SECONDS = 240.0
 """For a machine that does much else: only a failure waits so long."""
 TEAM = "vision"
 FORM = {
@@ -30,16 +29,6 @@ FORM = {
     "tensorboard": "/checkpoints/cifar/events",
 }
 """What is filled in at the template `mpijob` for the scenario's job."""
-
-
-async def until(what: str, look: Callable[[], object]) -> None:
-    """Wait until `look` holds."""
-    try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not look():  # noqa: ASYNC110 - processes are watched from outside
-                await asyncio.sleep(0.02)
-    except TimeoutError:
-        raise AssertionError(f"not within {PATIENCE_SECONDS:g} s: {what}") from None
 
 
 def is_sshd(pid: int) -> bool:
@@ -146,8 +135,8 @@ class Trainer:
             heard.update(dict.fromkeys(self.said(f"{job}-launcher")))
             return self.condition(job, "Failed")
 
-        await until(f"{job} has failed", look)
-        await until("nothing of it runs", lambda: not self.processes())
+        await until(look, f"{job} has failed")
+        await until(lambda: not self.processes(), "nothing of it runs")
         return "\n".join(heard)
 
 
@@ -157,7 +146,7 @@ async def training(folder: Path, image: str = STAND_IN) -> AsyncIterator[Trainer
     scenario = load(find("training"), images={HOROVOD: image})
     async with running(scenario, folder, Options(warm_seconds=30.0)) as (_, cluster):
         trainer = Trainer(cluster, folder, image)
-        await until("the scenario's job", lambda: trainer.object(MPIJOBS, "cifar"))
+        await until(lambda: trainer.object(MPIJOBS, "cifar"), "the scenario's job")
         yield trainer
     left = trainer.processes()
     assert left == [], left
