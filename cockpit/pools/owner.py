@@ -72,7 +72,8 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     from here where it can't be, "" otherwise. `read_seconds` is when it was read where it is not watched.
     `coming` is how many nodes it waits for, below 0 those that it takes away; None where it does not say, or
     an object of the pool has the number.
-    `fault` is what is wrong with the bounds, of which none is then told, "" where nothing is.
+    `fault` is what is wrong with the bounds, of which none is then told, "" where nothing is. `is_paused`:
+    its object is, so that nothing follows a new number, whoever sets it.
     """
 
     owner: str  # name of the PoolOwner that decides the size
@@ -86,6 +87,7 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     handle: str = ""
     read_seconds: float | None = None
     fault: str = ""
+    is_paused: bool = False
 
     @property
     def why_not(self) -> str:

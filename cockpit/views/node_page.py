@@ -110,17 +110,18 @@ def _drain(node: Node, store: StoreReader, drained_here: str | None) -> list[Pai
 def removal_pairs(
     node: Node, store: StoreReader, now_seconds: float, budgets: Sequence[Budget] | None = None
 ) -> list[Pair]:
-    """How far an autoscaler is with taking it away and when it goes where that is known; else what holds
-    it."""
+    """How far an autoscaler is with taking it away and when it goes where that is known; what holds it, or
+    may do so."""
     found = registry.removal(node, store, now_seconds, budgets)
+    held = _held(node, store, now_seconds, budgets)
     if found is None:
-        return _held(node, store, now_seconds, budgets)
+        return held
     words = [found.stage]
     if found.since_seconds is not None:
         words.append(f"for {fmt.age(now_seconds - found.since_seconds)}")
-    if found.left_seconds is not None:
+    if found.left_seconds is not None and not held:
         words.append(f"{fmt.age(found.left_seconds)} left" if found.left_seconds else "due now")
-    return [Pair("removal", ", ".join(words), "warn")]
+    return [Pair("removal", ", ".join(words), "warn"), *held]
 
 
 def _held(node: Node, store: StoreReader, now_seconds: float, budgets: Sequence[Budget] | None) -> list[Pair]:

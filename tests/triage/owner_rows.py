@@ -219,6 +219,10 @@ def budgeted(p: str, *more: Tree) -> World:
     return claimed(p, *more, budgets=(Budget("team-a", "keep", web, 0, 1),))
 
 
+def unread(p: str, *more: Tree) -> World:
+    return claimed(p, *more, budgets=None)
+
+
 def wanted(p: str, *more: Tree) -> World:
     key = {"karpenter.sh/nodepool": p}
     waits = [pod(f"w{number}", nodeSelector=key, message=NO_LABEL, ago=4) for number in range(3)]
@@ -262,6 +266,12 @@ def crossed(p: str, *more: Tree) -> World:
 
 def no_numbers(p: str, *more: Tree) -> World:
     return bounded(p, *more, bounds=("0", "many"))
+
+
+def paused(p: str, *more: Tree) -> World:
+    note = {"cluster.x-k8s.io/paused": "true"}
+    owner = deployment(p, 1, ("0", "9"), hints=hints(p), annotations=note)
+    return World(*capi_nodes(p, 1), owner, status(group(md(p), 1, 9)), *more)
 
 
 def node_gone(p: str, *more: Tree) -> World:

@@ -232,6 +232,17 @@ ROWS = (
         {"why node kn-1": ("may remove it",)},
     ),
     Row(
+        "budgets-unread",
+        "the same where budgets may not be read",
+        "Karpenter may hold the node, or not",
+        made.unread,
+        {
+            "why node kn-1": ("the disruption budgets of its pods are not read",),
+            "page {p}": ("are not read",),
+        },
+        {"why node kn-1": ("due now",)},
+    ),
+    Row(
         "demand-for-a-pool-at-zero",
         "three pods select a NodePool without nodes",
         "Karpenter makes claims 4 s later",
@@ -308,6 +319,18 @@ ROWS = (
             "why pool {p}": ("no whole number",),
         },
         {"row {p}": ("resize=S",)},
+    ),
+    Row(
+        "paused",
+        "a paused MachineDeployment that the autoscaler lists",
+        "sets a number that nobody follows",
+        made.paused,
+        {
+            "row {p}": ("MachineDeployment default/{p} is paused",),
+            "ask {p} 1": ("is paused (annotation cluster.x-k8s.io/paused)", "unpause it first"),
+            "scale {p} 2": ("is paused (annotation cluster.x-k8s.io/paused)",),
+        },
+        {"row {p}": ("let pending pods trigger it",)},
     ),
     Row(
         "node-deleted-by-hand",

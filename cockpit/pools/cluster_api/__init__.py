@@ -179,7 +179,7 @@ class ClusterApi(MarksNodes, PromisesNodes, RollsOut, SetsSize, RemovesNodes, Ma
         if how := _paused(found):
             told = f"{found.kind} {found.key} is paused ({how})"
             no = refused(f"{told}: nothing would follow a new size; unpause it first")
-            return _with(says, may_resize=no, may_limit=no, may_remove=no)
+            return _with(says, may_resize=no, may_limit=no, may_demand=no, may_remove=no, is_paused=True)
         if any(key == TOPOLOGY_OWNED for key, _ in found.labels):
             cluster = label(found.labels, _CLUSTER_NAME) or "its Cluster"
             member = label(found.labels, _TOPOLOGY_NAME) or found.name

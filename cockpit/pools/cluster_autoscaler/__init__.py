@@ -154,8 +154,8 @@ class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
             minimum=says.minimum if low is None else low,
             maximum=says.maximum if high is None else high,
             coming=coming_of(groups),
-            may_resize=no,
-            may_demand=through("pending pods"),
+            may_resize=says.may_resize if says.is_paused else no,
+            may_demand=says.may_demand if says.is_paused else through("pending pods"),
             read_seconds=status.read_seconds,
         )
 
