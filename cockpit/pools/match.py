@@ -56,17 +56,27 @@ class _Groups:
     def follow(self, store: StoreReader, objects: tuple[PoolObject, ...]) -> tuple[Group, ...]:
         """The groups as the store stands now."""
         moved = store.moved_since(Kind.NODE, self._revision)
-        if objects != self._objects or moved is None:
-            self._objects, self._owners = objects, [one for one in objects if registry.is_pool(one)]
+        has_changed = objects != self._objects
+        if moved is None or (has_changed and [*map(_mark, objects)] != [*map(_mark, self._objects)]):
             self._place_of, self._members, self._made = {}, {}, {}
             moved = store.records(Kind.NODE).keys()
+        elif has_changed:
+            self._take_numbers(objects)
         elif not moved and self._revision >= 0:
             return self._groups
+        if has_changed:
+            self._objects, self._owners = objects, [one for one in objects if registry.is_pool(one)]
         self._revision = store.revision
         for uid in moved:
             self._put(uid, store.get(Kind.NODE, uid))
         self._groups = tuple(self._tell())
         return self._groups
+
+    def _take_numbers(self, objects: tuple[PoolObject, ...]) -> None:
+        """Objects that differ in nothing by which they own nodes: only their groups are made again."""
+        for before, now in zip(self._objects, objects, strict=True):
+            if before != now:
+                self._made.pop(("", now.uid), None)
 
     def _put(self, uid: str, node: Node | None) -> None:
         place, name = self._place_of.pop(uid, (None, ""))
@@ -98,6 +108,13 @@ class _Groups:
             made = Group(name, owner, tuple(nodes[one] for one in sorted(nodes)))
             self._made[place] = made
         return made
+
+
+def _mark(one: PoolObject) -> PoolObject:
+    """The object without what tells of its size: a pool that grows owns the nodes that it owned."""
+    return msgspec.structs.replace(
+        one, resource_version="", replicas=None, status_replicas=None, conditions=()
+    )
 
 
 _Place = tuple[str, str]
