@@ -13,9 +13,9 @@ from cockpit.errors import BadInput
 from cockpit.fit.scheduling_context import claim_of
 from cockpit.gangs import registry
 from cockpit.gangs.engine import ClusterList, Engine
-from cockpit.gangs.manifests import mapping
 from cockpit.jobs import values
 from cockpit.jobs.template import Template
+from cockpit.k8s.json_values import mapping
 from cockpit.model.batch import Phase
 from cockpit.model.record import Kind
 from cockpit.model.right import cannot

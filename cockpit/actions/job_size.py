@@ -18,7 +18,7 @@ from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted, freed
 from cockpit.gangs.suspend_field import ended_as, is_suspended, patch_call
 from cockpit.jobs.contending import contender
-from cockpit.jobs.pod_templates import mapping
+from cockpit.k8s.json_values import mapping
 from cockpit.model.contender import Contender
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan

@@ -12,7 +12,8 @@ from cockpit.errors import BadValue
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine
 from cockpit.gangs.manifests import ApiKind
-from cockpit.jobs.pod_templates import mapping, pod_templates
+from cockpit.jobs.pod_templates import pod_templates
+from cockpit.k8s.json_values import mapping
 from cockpit.model.session import Reader
 
 _MOST_NAMED = 6

@@ -27,7 +27,7 @@ from cockpit.fit.what_if import changed_store, outranks_some, pushed_by
 from cockpit.gangs import registry
 from cockpit.gangs.conflicts import engines_named
 from cockpit.gangs.engine import Engine, Foretells
-from cockpit.gangs.manifests import ApiKind, mapping
+from cockpit.gangs.manifests import ApiKind
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook, QuotaStart, Tree
 from cockpit.gangs.sentence import counted, listed
 from cockpit.jobs.members import in_order
@@ -37,6 +37,7 @@ from cockpit.jobs.run_log import container_of, patterns_for
 from cockpit.jobs.template import Library, load_library
 from cockpit.jobs.training.run import TrainingRun
 from cockpit.k8s.gpu_resources import gpus_asked
+from cockpit.k8s.json_values import mapping
 from cockpit.kube.log_fan_in import read_once
 from cockpit.kube.objects import list_trees
 from cockpit.kube.session import ApiSession

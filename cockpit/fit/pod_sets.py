@@ -15,6 +15,7 @@ import msgspec
 
 from cockpit.fit.shape import requests_of
 from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.k8s.json_values import mapping, mappings
 from cockpit.k8s.quantity import parse_quantity
 
 ONLY_ROLE: Final = "main"
@@ -58,7 +59,7 @@ class ManifestPods(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def pod_spec(self) -> dict[str, Any]:
         """`spec` of the template."""
-        return _tree(self.template.get("spec"))
+        return mapping(self.template.get("spec"))
 
     @property
     def gpus(self) -> int | None:
@@ -116,7 +117,7 @@ def makes_no_pods(manifest: Mapping[str, Any]) -> bool:
 def pods_asked(manifest: Mapping[str, Any]) -> PodsAsked:
     """The pods that the manifest asks for. A malformed field reads as not stated; never raises."""
     if manifest.get("kind") == "TrainJob":
-        return _trained(_tree(_tree(manifest.get("spec")).get("trainer")))
+        return _trained(mapping(mapping(manifest.get("spec")).get("trainer")))
     sets = pod_sets(manifest)
     if not sets:
         return PodsAsked(unknown=UnknownNumber.NO_TEMPLATE)
@@ -127,7 +128,7 @@ def pods_asked(manifest: Mapping[str, Any]) -> PodsAsked:
             return PodsAsked(sets=sets, unknown=UnknownNumber.COUNT, role=item.role)
     for one in sets:
         if one.gpus is None:
-            claims = _tree(one.template["spec"]).get("resourceClaims")
+            claims = mapping(one.template["spec"]).get("resourceClaims")
             return PodsAsked(
                 sets=sets, unknown=UnknownNumber.CLAIMS if claims else UnknownNumber.DEVICES, role=one.role
             )
@@ -237,7 +238,7 @@ def _made(template: dict[str, Any], above: _Above) -> ManifestPods:
     elif replicas is not None:
         replicas = math.prod(count or 0 for count in counts)
     return ManifestPods(
-        role=above.role, replicas=replicas, gpus_each=gpus_of(_tree(template["spec"])), template=template
+        role=above.role, replicas=replicas, gpus_each=gpus_of(mapping(template["spec"])), template=template
     )
 
 
@@ -245,11 +246,11 @@ def gpus_of(pod_spec: Mapping[str, Any]) -> int | None:
     """Devices of one pod; None where an amount is no number, or where a resource claim brings devices."""
     if pod_spec.get("resourceClaims"):
         return None
-    every = (*_items(pod_spec.get("containers")), *_items(pod_spec.get("initContainers")))
+    every = (*mappings(pod_spec.get("containers")), *mappings(pod_spec.get("initContainers")))
     for container in every:
-        resources = _tree(container.get("resources"))
+        resources = mapping(container.get("resources"))
         for part in ("limits", "requests"):
-            for name, amount in _tree(resources.get(part)).items():
+            for name, amount in mapping(resources.get(part)).items():
                 if is_gpu_resource(str(name)) and not _is_amount(amount):
                     return None
     return sum(amount for name, amount in requests_of(pod_spec) if is_gpu_resource(name))
@@ -268,7 +269,7 @@ def _is_pod_spec(value: Any) -> bool:
 
 
 def _is_known(manifest: Mapping[str, Any]) -> bool:
-    kind, spec = manifest.get("kind"), _tree(manifest.get("spec"))
+    kind, spec = manifest.get("kind"), mapping(manifest.get("spec"))
     return kind in _ONE_UNLESS_SAID or any(str(key).endswith("ReplicaSpecs") for key in spec)
 
 
@@ -299,11 +300,3 @@ def _trained(trainer: dict[str, Any]) -> PodsAsked:
     )
     is_whole = nodes.replicas is not None and nodes.gpus_each is not None
     return PodsAsked(sets=(nodes,), unknown=None if is_whole else UnknownNumber.RUNTIME, role="node")
-
-
-def _tree(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _items(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -7,6 +7,7 @@ import msgspec
 
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.host_ports import host_ports_of
+from cockpit.k8s.json_values import mapping
 from cockpit.k8s.node_affinity import REQUIRED, required_terms_of
 from cockpit.k8s.pod_requests import pod_requests
 from cockpit.k8s.selectors import selector_of
@@ -75,16 +76,16 @@ def shape_of(
 
     `added_labels` are those that a controller puts on the pods it makes.
     """
-    spec = _tree(template.get("spec"))
-    given = _tree(_tree(template.get("metadata")).get("labels"))
+    spec = mapping(template.get("spec"))
+    given = mapping(mapping(template.get("metadata")).get("labels"))
     labels = {**_texts(given), **(added_labels or {})}
-    affinity = _tree(spec.get("affinity"))
+    affinity = mapping(spec.get("affinity"))
     priority = spec.get("priority")
     return Shape(
         namespace=namespace,
         labels=tuple(sorted(labels.items())),
         requests=requests_of(spec),
-        node_selector=tuple(sorted(_texts(_tree(spec.get("nodeSelector"))).items())),
+        node_selector=tuple(sorted(_texts(mapping(spec.get("nodeSelector"))).items())),
         node_terms=required_terms_of(spec),
         tolerations=tolerations_of(spec.get("tolerations")),
         spreads=tuple(_spreads(spec, labels)),
@@ -134,7 +135,7 @@ def _with_label_keys(selector: Selector, one: dict[str, Any], labels: Mapping[st
 
 def _pod_terms(side: Any, namespace: str, labels: Mapping[str, str]) -> tuple[PodTerm, ...]:
     found = []
-    for item in _items(_tree(side).get(REQUIRED)):
+    for item in _items(mapping(side).get(REQUIRED)):
         names = item.get("namespaces")
         spaces = tuple(str(name) for name in names) if isinstance(names, list) else ()
         chosen = selector_of(item.get("namespaceSelector"))
@@ -147,13 +148,9 @@ def _pod_terms(side: Any, namespace: str, labels: Mapping[str, str]) -> tuple[Po
 
 def _claims(spec: Mapping[str, Any]) -> Iterable[str]:
     for volume in _items(spec.get("volumes")):
-        name = _text(_tree(volume.get("persistentVolumeClaim")).get("claimName"))
+        name = _text(mapping(volume.get("persistentVolumeClaim")).get("claimName"))
         if name:
             yield name
-
-
-def _tree(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _items(value: Any) -> list[dict[str, Any]]:

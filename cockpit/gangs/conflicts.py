@@ -8,8 +8,9 @@ from typing import Any
 
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine
-from cockpit.gangs.manifests import mapping, members_of, templates
+from cockpit.gangs.manifests import members_of, templates
 from cockpit.gangs.sentence import counted
+from cockpit.k8s.json_values import mapping
 from cockpit.model.pod import DEFAULT_SCHEDULERS
 
 Templates = Sequence[Mapping[str, Any]]

@@ -8,6 +8,7 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.fit.pod_sets import pod_sets, pods_asked
+from cockpit.k8s.json_values import mapping
 
 
 class Attached(msgspec.Struct, frozen=True):
@@ -28,11 +29,6 @@ ApiKind = tuple[str, str]
 def copied(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """A tree of one's own: what was given stays as it is."""
     return copy.deepcopy(dict(manifest))
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """The value if it is a mapping, else an empty one: a user's manifest may hold anything anywhere."""
-    return value if isinstance(value, dict) else {}
 
 
 def templates(tree: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

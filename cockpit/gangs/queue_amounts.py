@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from cockpit.gangs.manifests import mapping
+from cockpit.k8s.json_values import mapping
 from cockpit.k8s.quantity import millicores
 from cockpit.model.gang import QueueShare
 from cockpit.sanitise import clean

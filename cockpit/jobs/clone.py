@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from cockpit.gangs import registry
 from cockpit.gangs.suspend_field import suspend_field
-from cockpit.jobs.pod_templates import amounts, containers, mapping, mappings, pod_templates
+from cockpit.jobs.pod_templates import amounts, containers, pod_templates
 from cockpit.k8s import labels as well_known
 from cockpit.k8s.controller_marks import (
     JOB_LABELS,
@@ -26,6 +26,7 @@ from cockpit.k8s.controller_marks import (
     without_injected,
 )
 from cockpit.k8s.field_owners import FieldOwners, Path
+from cockpit.k8s.json_values import mapping, mappings
 from cockpit.k8s.quantity import parse_quantity
 
 _PLACING: Final = ("nodeSelector", "tolerations", "schedulingGates")

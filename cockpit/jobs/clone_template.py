@@ -16,10 +16,11 @@ from cockpit.gangs import registry
 from cockpit.jobs.command_words import LaunchWords, launch_words, member_containers
 from cockpit.jobs.lint_rules import LintRule
 from cockpit.jobs.parameters import Parameter, read
-from cockpit.jobs.pod_templates import amounts, containers, mapping, pod_templates, ray_workers
+from cockpit.jobs.pod_templates import amounts, containers, pod_templates, ray_workers
 from cockpit.jobs.template import Template
 from cockpit.jobs.template_match import CommandWords, Match, best_match, recomputed
 from cockpit.k8s.gpu_resources import GPU_NAMES
+from cockpit.k8s.json_values import mapping
 
 _ORDER: Final = (
     *("name", "namespace", "queue", "priority", "workers", "gpus"),

@@ -10,6 +10,7 @@ from cockpit.fit.pod_sets import ManifestPods, pods_asked
 from cockpit.fit.shape import Shape, requests_of, shape_of
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.gpu_shares import gpu_share
+from cockpit.k8s.json_values import mapping, mappings
 from cockpit.model.job import JobObject, JobState, ReplicaSpec
 from cockpit.model.record import Kind
 from cockpit.model.scheduling import PodWishes, Traits
@@ -53,12 +54,12 @@ def watched() -> tuple[Watched, ...]:
 
 def roles_of(manifest: Mapping[str, Any]) -> tuple[ReplicaSpec, ...]:
     """The roles of an object of any kind; what is malformed reads as not there. Texts are as they came."""
-    kind, spec = manifest.get("kind"), _tree(manifest.get("spec"))
+    kind, spec = manifest.get("kind"), mapping(manifest.get("spec"))
     if kind == "SparkApplication":
         return tuple(_of_spark(spec))
     if kind in ("Workflow", "CronWorkflow"):
-        return tuple(_of_workflow(_tree(spec.get("workflowSpec")) if kind == "CronWorkflow" else spec))
-    namespace = _text(_tree(manifest.get("metadata")).get("namespace"))
+        return tuple(_of_workflow(mapping(spec.get("workflowSpec")) if kind == "CronWorkflow" else spec))
+    namespace = _text(mapping(manifest.get("metadata")).get("namespace"))
     space = None if kind == "TrainJob" else namespace  # whose pods a runtime completes
     return tuple(_role(item, space) for item in pods_asked(manifest).sets)
 
@@ -80,8 +81,8 @@ def _role(pods: ManifestPods, namespace: str | None = None) -> ReplicaSpec:
     spec = pods.pod_spec
     requests = dict(requests_of(spec))
     resource = next((name for name in sorted(requests) if is_gpu_resource(name)), "")
-    notes = _tree(_tree(pods.template.get("metadata")).get("annotations"))
-    containers = _items(spec.get("containers"))
+    notes = mapping(mapping(pods.template.get("metadata")).get("annotations"))
+    containers = mappings(spec.get("containers"))
     main = next(
         (container for container in containers if resource and resource in str(container.get("resources"))),
         None,
@@ -123,10 +124,10 @@ def _of_spark(spec: Mapping[str, Any]) -> Iterator[ReplicaSpec]:
 
     Source: spark-operator api/v1beta2 types.go (SparkPodSpec.gpu, ExecutorSpec.instances).
     """
-    dynamic = _tree(spec.get("dynamicAllocation"))
+    dynamic = mapping(spec.get("dynamicAllocation"))
     for role in ("driver", "executor"):
-        part = _tree(spec.get(role))
-        gpu = _tree(part.get("gpu"))
+        part = mapping(spec.get(role))
+        gpu = mapping(part.get("gpu"))
         quantity, name = gpu.get("quantity"), _text(gpu.get("name"))
         count: Any = 1
         if role == "executor":
@@ -146,25 +147,17 @@ def _of_spark(spec: Mapping[str, Any]) -> Iterator[ReplicaSpec]:
 
 def _of_workflow(spec: Mapping[str, Any]) -> Iterator[ReplicaSpec]:
     """Its templates: how often each runs, the Workflow does not tell."""
-    for item in (*_items(spec.get("templates")), _tree(spec.get("templateDefaults"))):
-        containers = [_tree(item[field]) for field in _RUNS if field in item]
-        containers += _items(_tree(item.get("containerSet")).get("containers"))
+    for item in (*mappings(spec.get("templates")), mapping(spec.get("templateDefaults"))):
+        containers = [mapping(item[field]) for field in _RUNS if field in item]
+        containers += mappings(mapping(item.get("containerSet")).get("containers"))
         if not containers:
             continue
-        extra = {"initContainers": _items(item.get("initContainers")), "containers": containers}
-        template = {"metadata": _tree(item.get("metadata")), "spec": extra}
+        extra = {"initContainers": mappings(item.get("initContainers")), "containers": containers}
+        template = {"metadata": mapping(item.get("metadata")), "spec": extra}
         gpus = sum(amount for name, amount in requests_of(extra) if is_gpu_resource(name))
         yield _role(
             ManifestPods(role=_text(item.get("name")), replicas=None, gpus_each=gpus, template=template)
         )
-
-
-def _tree(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _items(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _text(value: Any) -> str:

@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from cockpit.gangs import registry
-from cockpit.jobs.pod_templates import mapping, mappings
 from cockpit.k8s.controller_marks import OWN_NAME_LABELS
+from cockpit.k8s.json_values import mapping, mappings
 
 _LONGEST: Final = 63
 _OWN_SERVICE: Final = ("MPIJob", "JobSet", "TrainJob", "LeaderWorkerSet")

@@ -4,16 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cockpit.fit.pod_sets import pod_sets
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """The value if it is a mapping, else an empty one: a cluster's object may hold anything anywhere."""
-    return value if isinstance(value, dict) else {}
-
-
-def mappings(value: Any) -> list[dict[str, Any]]:
-    """The mappings of a list, () of anything else."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+from cockpit.k8s.json_values import mapping, mappings
 
 
 def pod_templates(tree: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

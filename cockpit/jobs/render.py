@@ -12,6 +12,7 @@ from cockpit.jobs.placeholders import fill, used_parameters
 from cockpit.jobs.template import Template
 from cockpit.jobs.values import Mount, refuse_secrets
 from cockpit.k8s.gpu_resources import GPU_NAMES, is_gpu_resource
+from cockpit.k8s.json_values import mapping, mappings
 from cockpit.k8s.quantity import parse_quantity
 
 _SAMPLES = {
@@ -104,9 +105,9 @@ def render(template: Template, values: Mapping[str, str]) -> dict[str, Any]:
 def _refuse_shared_paths(tree: Mapping[str, Any], typed: Mapping[str, Value]) -> None:
     """Raise BadValue for a path at which one container would mount two volumes; the field is the last one."""
     for part in pods_asked(tree).sets:
-        for container in _items(part.pod_spec.get("containers")):
+        for container in mappings(part.pod_spec.get("containers")):
             taken: dict[str, str] = {}
-            for mount in _items(container.get("volumeMounts")):
+            for mount in mappings(container.get("volumeMounts")):
                 path, volume = str(mount.get("mountPath")).rstrip("/"), str(mount.get("name"))
                 if path in taken and (field := _field_of(path, typed)):
                     fault = f"{path} is mounted twice ({taken[path]}, {volume}): give each its own path"
@@ -131,15 +132,6 @@ def remarks(template: Template, values: Mapping[str, str]) -> tuple[str, ...]:
     return lint_rules.remarks(template.lint, checked(template, values), texts)
 
 
-def _tree(value: Any) -> dict[str, Any]:
-    """The value if it is a mapping, else an empty one: a user's manifest may hold anything anywhere."""
-    return value if isinstance(value, dict) else {}
-
-
-def _items(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _amount(value: Any) -> float | None:
     try:
         return parse_quantity(str(value))
@@ -148,11 +140,11 @@ def _amount(value: Any) -> float | None:
 
 
 def _resources(part: ManifestPods) -> frozenset[str]:
-    return frozenset(name for item in _items(part.pod_spec.get("containers")) for name in _limits(item))
+    return frozenset(name for item in mappings(part.pod_spec.get("containers")) for name in _limits(item))
 
 
 def _limits(container: dict[str, Any]) -> dict[str, Any]:
-    return _tree(_tree(container.get("resources")).get("limits"))
+    return mapping(mapping(container.get("resources")).get("limits"))
 
 
 def advice(manifest: Mapping[str, Any], tainted: frozenset[str] | None = None) -> tuple[str, ...]:
@@ -174,8 +166,8 @@ def queue_of(manifest: Mapping[str, Any]) -> str:
 
 
 def _job_advice(manifest: Mapping[str, Any]) -> Iterable[str]:
-    spec = _tree(manifest.get("spec"))
-    policy = _tree(spec.get("runPolicy"))
+    spec = mapping(manifest.get("spec"))
+    policy = mapping(spec.get("runPolicy"))
     engine, queue = registry.admitting(manifest)
     has_queue = bool(queue)
     suspended = policy.get("suspend", spec.get("suspend", False))
@@ -188,7 +180,7 @@ def _job_advice(manifest: Mapping[str, Any]) -> Iterable[str]:
         # The default in code is None although the field's comment says Running (mpi-operator default.go).
         if policy.get("cleanPodPolicy") not in ("Running", "All"):
             yield "cleanPodPolicy is not Running: finished workers would keep their GPUs"
-        launcher = _tree(_tree(spec.get("mpiReplicaSpecs")).get("Launcher"))
+        launcher = mapping(mapping(spec.get("mpiReplicaSpecs")).get("Launcher"))
         if launcher.get("replicas", 1) != 1:
             yield "an MPIJob has exactly one launcher"
         if spec.get("launcherCreationPolicy") == "WaitForWorkersReady" and has_queue:
@@ -196,7 +188,7 @@ def _job_advice(manifest: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _image_advice(part: ManifestPods) -> Iterable[str]:
-    for container in _items(part.pod_spec.get("containers")):
+    for container in mappings(part.pod_spec.get("containers")):
         image = str(container.get("image") or "")
         tail = image.rsplit("/", 1)[-1]
         if image and "@" not in image and (":" not in tail or tail.endswith(":latest")):
@@ -206,13 +198,13 @@ def _image_advice(part: ManifestPods) -> Iterable[str]:
 def _gpu_advice(part: ManifestPods, tainted: frozenset[str] | None) -> Iterable[str]:
     if not part.gpus_each:
         return
-    tolerations = _items(part.pod_spec.get("tolerations"))
+    tolerations = mappings(part.pod_spec.get("tolerations"))
     # A toleration without a key tolerates everything.
     known = (None, *GPU_NAMES, *(resource for resource in _resources(part) if is_gpu_resource(resource)))
     is_tolerated = any(toleration.get("key") in known for toleration in tolerations)
     if not is_tolerated and (tainted is None or not tainted.isdisjoint(known)):
         yield f"{part.role} pods ask for GPUs but do not tolerate the taint of GPU nodes"
-    volumes = [_tree(item.get("emptyDir")) for item in _items(part.pod_spec.get("volumes"))]
+    volumes = [mapping(item.get("emptyDir")) for item in mappings(part.pod_spec.get("volumes"))]
     shared = [volume for volume in volumes if volume.get("medium") == "Memory"]
     if part.gpus_each > 1 and not shared:
         yield f"{part.role} pods have 64 MiB of shared memory: NCCL needs a memory-backed /dev/shm"
@@ -220,7 +212,7 @@ def _gpu_advice(part: ManifestPods, tainted: frozenset[str] | None) -> Iterable[
 
 
 def _shared_memory_advice(part: ManifestPods, shared: list[dict[str, Any]]) -> Iterable[str]:
-    containers = _items(part.pod_spec.get("containers"))
+    containers = mappings(part.pod_spec.get("containers"))
     limits = [
         _amount(_limits(container)["memory"]) or 0.0
         for container in containers
@@ -246,7 +238,7 @@ def lint(template: Template) -> tuple[str, ...]:
         manifest = render(template, sample_values(template))
     except BadInput as error:
         return (*found, f"{template.source}: cannot be rendered with sample values: {error.sentence}")
-    if not _tree(manifest.get("metadata")).get("name"):
+    if not mapping(manifest.get("metadata")).get("name"):
         found.append(f"{template.source}: manifest.metadata.name is missing")
     found.extend(f"{template.source}: {sentence}" for sentence in advice(manifest))
     return tuple(found)

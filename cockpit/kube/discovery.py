@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from cockpit.errors import BadInput, NoConnection
+from cockpit.k8s.json_values import mappings
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.refusal import refused
 from cockpit.kube.resource import Resource
@@ -153,23 +154,19 @@ def _document(answer: ApiAnswer, path: str) -> dict[str, Any]:
     return tree
 
 
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _words(value: Any) -> tuple[str, ...]:
     return tuple(WORDS[item] for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
 def _aggregated(tree: dict[str, Any], resources: list[ServedResource], incomplete: list[str]) -> None:
     """Entries of an APIGroupDiscoveryList; groups and versions come in order of preference."""
-    for group in _dicts(tree.get("items")):
+    for group in mappings(tree.get("items")):
         name = str((group.get("metadata") or {}).get("name") or "")
-        for version in _dicts(group.get("versions")):
+        for version in mappings(group.get("versions")):
             number = str(version.get("version") or "")
             if version.get("freshness") == "Stale":
                 incomplete.append(clean(f"{name}/{number}" if name else number))
-            for raw in _dicts(version.get("resources")):
+            for raw in mappings(version.get("resources")):
                 kind = (raw.get("responseKind") or {}).get("kind")
                 plural = raw.get("resource")
                 if not isinstance(kind, str) or not isinstance(plural, str):
@@ -185,7 +182,8 @@ def _aggregated(tree: dict[str, Any], resources: list[ServedResource], incomplet
                         ),
                         _words(raw.get("verbs")),
                         tuple(
-                            WORDS[str(sub.get("subresource", ""))] for sub in _dicts(raw.get("subresources"))
+                            WORDS[str(sub.get("subresource", ""))]
+                            for sub in mappings(raw.get("subresources"))
                         ),
                         _words(raw.get("shortNames")),
                     )
@@ -197,10 +195,10 @@ def _versions(tree: dict[str, Any]) -> list[tuple[str, str]]:
     if tree.get("kind") == "APIVersions":
         return [("", word) for word in _words(tree.get("versions"))]
     out: list[tuple[str, str]] = []
-    for group in _dicts(tree.get("groups")):
+    for group in mappings(tree.get("groups")):
         name = str(group.get("name") or "")
         preferred = str((group.get("preferredVersion") or {}).get("version") or "")
-        versions = [str(item.get("version") or "") for item in _dicts(group.get("versions"))]
+        versions = [str(item.get("version") or "") for item in mappings(group.get("versions"))]
         versions.sort(key=lambda version: version != preferred)
         out.extend((name, version) for version in versions if version)
     return out
@@ -234,7 +232,7 @@ async def _old_way(
 
 
 def _resource_list(tree: Any, group: str, version: str) -> list[ServedResource]:
-    entries = _dicts(tree.get("resources")) if isinstance(tree, dict) else []
+    entries = mappings(tree.get("resources")) if isinstance(tree, dict) else []
     below: dict[str, list[str]] = {}
     for raw in entries:
         plural, slash, sub = str(raw.get("name") or "").partition("/")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from cockpit.k8s.json_values import mapping
 from cockpit.kube.decode.times import from_text
 from cockpit.model.object_table import ObjectAddress, ObjectDetail
 from cockpit.model.record import Condition, Labels, OwnerRef
@@ -14,8 +15,8 @@ _WIDTH: Final = 110
 
 def detail_of(tree: Mapping[str, Any]) -> ObjectDetail:
     """The facts of an object that is presentable (`cockpit.kube.objects`): texts cleaned, secrets hidden."""
-    meta = _mapping(tree.get("metadata"))
-    status = _mapping(tree.get("status"))
+    meta = mapping(tree.get("metadata"))
+    status = mapping(tree.get("status"))
     conditions = [item for item in status.get("conditions") or () if isinstance(item, dict)]
     rest = {key: value for key, value in tree.items() if key not in ("apiVersion", "kind", "metadata")}
     if conditions:
@@ -59,12 +60,8 @@ def _text(tree: Mapping[str, Any], key: str) -> str:
     return str(tree.get(key) or "")
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _pairs(value: Any) -> Labels:
-    return tuple(sorted((str(key), str(text)) for key, text in _mapping(value).items()))
+    return tuple(sorted((str(key), str(text)) for key, text in mapping(value).items()))
 
 
 def _seconds(item: Mapping[str, Any], key: str) -> float | None:

@@ -6,6 +6,7 @@ Source: kubernetes.io, API concepts, *Receiving resources as Tables*; meta/v1 Ta
 from typing import Any, Final
 
 from cockpit.errors import Refused
+from cockpit.k8s.json_values import mappings
 from cockpit.kube.decode.times import from_text
 from cockpit.kube.refusal import refused
 from cockpit.kube.resource import Resource
@@ -40,19 +41,15 @@ async def read_table(session: ApiSession, resource: Resource, namespace: str = "
             raise Refused(f"The server's answer for {resource.label} is no list.")
         if tree.get("kind") == "Table":
             columns = columns or _columns(tree)
-            rows += [_printed(row, len(columns)) for row in _dicts(tree.get("rows"))]
+            rows += [_printed(row, len(columns)) for row in mappings(tree.get("rows"))]
         else:
             columns = _NAME_ALONE
-            rows += [_named(item) for item in _dicts(tree.get("items"))]
+            rows += [_named(item) for item in mappings(tree.get("items"))]
         about = tree.get("metadata")
         token = str(about.get("continue") or "") if isinstance(about, dict) else ""
         if not token:
             break
     return ObjectTable(columns, tuple(rows), left_out=bool(token))
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _columns(tree: dict[str, Any]) -> tuple[PrintedColumn, ...]:
@@ -62,7 +59,7 @@ def _columns(tree: dict[str, Any]) -> tuple[PrintedColumn, ...]:
             column["priority"] if isinstance(column.get("priority"), int) else 0,
             column.get("type") in _NUMBERS,
         )
-        for column in _dicts(tree.get("columnDefinitions"))
+        for column in mappings(tree.get("columnDefinitions"))
     )
 
 

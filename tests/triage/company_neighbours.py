@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from cockpit.jobs.pod_templates import mapping, mappings
+from cockpit.k8s.json_values import mapping, mappings
 from cockpit.model.finding import Subject
 from tests.triage.builders import GPU, pod_spec
 from tests.triage.case import Case, Tree, read_cases

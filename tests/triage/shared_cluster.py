@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from cockpit.jobs.pod_templates import mapping, mappings, pod_templates
+from cockpit.jobs.pod_templates import pod_templates
+from cockpit.k8s.json_values import mapping, mappings
 from tests.triage.builders import taint
 from tests.triage.case import Case, Tree
 

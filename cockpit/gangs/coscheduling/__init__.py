@@ -26,7 +26,6 @@ from cockpit.gangs.manifests import (
     copied,
     group_beside,
     label_pods,
-    mapping,
     members_for,
     refuse_without_pods,
     set_scheduler,
@@ -35,6 +34,7 @@ from cockpit.gangs.manifests import (
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.standing import NOT_HELD
 from cockpit.gangs.suspend_field import patch_call
+from cockpit.k8s.json_values import mapping
 from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup
 from cockpit.model.plan import Plan

@@ -11,9 +11,10 @@ from cockpit.catalogue.cause import Cause
 from cockpit.errors import BadInput
 from cockpit.gangs.draft import by_condition, draft
 from cockpit.gangs.engine import ClusterList, ControllerSigns, Engine, Marks, Queue, Queues, Scheduling
-from cockpit.gangs.manifests import Attached, copied, label_pods, mapping, refuse_without_pods, set_scheduler
+from cockpit.gangs.manifests import Attached, copied, label_pods, refuse_without_pods, set_scheduler
 from cockpit.gangs.queue_amounts import amounts, identity, shares, whole
 from cockpit.gangs.standing import NOT_HELD, QueueState
+from cockpit.k8s.json_values import mapping
 from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup, SchedulerQueue
 from cockpit.model.pod import Pod

@@ -7,9 +7,10 @@ from cockpit.errors import BadInput
 from cockpit.gangs.engine import InstalledEngine, NewJob, Suited, Topologies
 from cockpit.gangs.kueue.standing import cluster_queue_of
 from cockpit.gangs.kueue.topology import asks_for_topology, binding_words, topology_of
-from cockpit.gangs.manifests import Attached, copied, mapping
+from cockpit.gangs.manifests import Attached, copied
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.k8s.json_values import mapping
 from cockpit.model.gang import ClusterQueue
 from cockpit.model.listing import listing
 from cockpit.model.node import Node

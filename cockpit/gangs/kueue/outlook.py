@@ -16,7 +16,7 @@ from cockpit.gangs.kueue import attach
 from cockpit.gangs.kueue.cycles import Cycles, takes_from_others
 from cockpit.gangs.kueue.queue_state import queue_state
 from cockpit.gangs.kueue.standing import cluster_queue_name, is_in_line, is_true, queue_order
-from cockpit.gangs.manifests import ApiKind, mapping
+from cockpit.gangs.manifests import ApiKind
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook, QuotaStart, Tree
 from cockpit.k8s.admission.admission_specs import (
     STRICT,
@@ -31,6 +31,7 @@ from cockpit.k8s.admission.admission_specs import (
 )
 from cockpit.k8s.admission.flavor_assignment import FlavorAssignment
 from cockpit.k8s.admission.quota_tree import Amounts, Forest
+from cockpit.k8s.json_values import mapping
 from cockpit.k8s.pod_requests import pod_requests
 from cockpit.k8s.tolerations import tolerations_of
 from cockpit.model.contender import Contender

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from cockpit.gangs.engine import Topologies
 from cockpit.gangs.kueue.standing import cluster_queue_of
-from cockpit.gangs.manifests import mapping, templates
+from cockpit.gangs.manifests import templates
 from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.k8s.json_values import mapping
 from cockpit.model.gang import ClusterQueue
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader

@@ -7,7 +7,7 @@ pkg/controller/jobs/*, pkg/controller/admissionchecks/provisioning.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cockpit.gangs.manifests import mapping
+from cockpit.k8s.json_values import mapping
 
 _GROUP: Final = "kueue.x-k8s.io"
 _POD_SET: Final = f"{_GROUP}/podset"

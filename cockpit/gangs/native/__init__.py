@@ -22,15 +22,9 @@ from cockpit.gangs.engine import (
     Scheduling,
     Suited,
 )
-from cockpit.gangs.manifests import (
-    Attached,
-    copied,
-    group_beside,
-    mapping,
-    members_for,
-    templates,
-)
+from cockpit.gangs.manifests import Attached, copied, group_beside, members_for, templates
 from cockpit.gangs.standing import NOT_HELD
+from cockpit.k8s.json_values import mapping
 from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod

@@ -37,7 +37,6 @@ from cockpit.gangs.manifests import (
     annotate_pods,
     copied,
     group_beside,
-    mapping,
     members_for,
     members_of,
     refuse_without_pods,
@@ -48,6 +47,7 @@ from cockpit.gangs.queue_amounts import amounts, identity, shares, whole
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.standing import QueueState
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.k8s.json_values import mapping
 from cockpit.model.finding import Finding
 from cockpit.model.gang import PodGroup, SchedulerQueue, Workload
 from cockpit.model.job import JobObject, JobState

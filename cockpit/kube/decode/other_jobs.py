@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from cockpit.k8s.json_values import mapping
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.common import cleaned, conditions, controller, identity, labels, reclaim_mark
 from cockpit.kube.decode.reading import JSON
@@ -71,7 +72,7 @@ def other_job_decode(resource: Resource, roles: Roles) -> Callable[[bytes], JobO
 def _record(job: OtherJob, resource: Resource, roles: tuple[ReplicaSpec, ...]) -> JobObject:
     meta, status = job.metadata, job.status
     found = conditions(_conditions(status), JSON)
-    counts = _dicts(_dict(status.get("replicaStatuses")).values())
+    counts = _dicts(mapping(status.get("replicaStatuses")).values())
     return JobObject(
         **identity(meta, JSON),
         api_version=resource.api_version,
@@ -81,7 +82,7 @@ def _record(job: OtherJob, resource: Resource, roles: tuple[ReplicaSpec, ...]) -
         conditions=found,
         replicas=roles,
         is_suspended=job.spec.get("suspend") is True
-        or _dict(job.spec.get("runPolicy")).get("suspend") is True,
+        or mapping(job.spec.get("runPolicy")).get("suspend") is True,
         phase=_phase(status),
         has_status=bool(status),
         parts=tuple(_parts(job.spec, status)),
@@ -137,7 +138,7 @@ def _phase(status: Mapping[str, Any]) -> str:
 
 def _made(status: Mapping[str, Any]) -> Mapping[str, Any]:
     """Where the status names the RayCluster: of a RayJob, else of a RayService."""
-    return status if "rayClusterName" in status else _dict(status.get("activeServiceStatus"))
+    return status if "rayClusterName" in status else mapping(status.get("activeServiceStatus"))
 
 
 def _conditions(status: Mapping[str, Any]) -> tuple[shapes.PodCondition, ...]:
@@ -153,10 +154,6 @@ def _conditions(status: Mapping[str, Any]) -> tuple[shapes.PodCondition, ...]:
 def _time(status: Mapping[str, Any], fields: tuple[str, ...]) -> float | None:
     text = next((one for field in fields if isinstance(one := status.get(field), str) and one), None)
     return JSON.seconds(text)
-
-
-def _dict(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cockpit.k8s.json_values import mapping, mappings
 from cockpit.mask import clean_message
 from cockpit.model.scaler import Scaler, ScalerMetric
 from cockpit.sanitise import SHORT, clean
@@ -19,8 +20,8 @@ _NAMED_AT = {
 
 def scaler_of(tree: Mapping[str, Any]) -> Scaler | None:
     """The record of one object; None for what is none."""
-    meta, spec, status = _map(tree.get("metadata")), _map(tree.get("spec")), _map(tree.get("status"))
-    target = _map(spec.get("scaleTargetRef"))
+    meta, spec, status = mapping(tree.get("metadata")), mapping(tree.get("spec")), mapping(tree.get("status"))
+    target = mapping(spec.get("scaleTargetRef"))
     name = _word(meta.get("name"))
     if not name:
         return None
@@ -40,23 +41,23 @@ def scaler_of(tree: Mapping[str, Any]) -> Scaler | None:
 
 def _metrics(wanted: Any, current: Any) -> tuple[ScalerMetric, ...]:
     """Each metric that is asked for, with what is measured of it."""
-    now = {_key(item): _value(item, "current") for item in _list(current)}
+    now = {_key(item): _value(item, "current") for item in mappings(current)}
     return tuple(
         ScalerMetric(_key(item)[1], now.get(_key(item), ""), _value(item, "target"))
-        for item in _list(wanted)[:MOST_METRICS]
+        for item in mappings(wanted)[:MOST_METRICS]
     )
 
 
 def _key(one: Mapping[str, Any]) -> tuple[str, str]:
     """What a metric is called: that of a resource `cpu`, another one by its own name."""
     kind = _word(one.get("type"))
-    part = _map(one.get(_NAMED_AT.get(kind, "")))
-    return kind, _word(part.get("name")) or _word(_map(part.get("metric")).get("name"))
+    part = mapping(one.get(_NAMED_AT.get(kind, "")))
+    return kind, _word(part.get("name")) or _word(mapping(part.get("metric")).get("name"))
 
 
 def _value(one: Mapping[str, Any], side: str) -> str:
     """`82%` of requests, else the amount as it is written."""
-    found = _map(_map(one.get(_NAMED_AT.get(_word(one.get("type")), ""))).get(side))
+    found = mapping(mapping(one.get(_NAMED_AT.get(_word(one.get("type")), ""))).get(side))
     share = _count(found.get("averageUtilization"))
     if share is not None:
         return f"{share}%"
@@ -65,7 +66,7 @@ def _value(one: Mapping[str, Any], side: str) -> str:
 
 def _limited(conditions: Any) -> str:
     """Why it does not follow its metric: it cannot read it, or a bound keeps it."""
-    for item in _list(conditions):
+    for item in mappings(conditions):
         kind, status = _word(item.get("type")), _word(item.get("status"))
         if (kind, status) in (
             ("ScalingActive", "False"),
@@ -74,14 +75,6 @@ def _limited(conditions: Any) -> str:
         ):
             return clean_message(str(item.get("message") or item.get("reason") or ""), 200)
     return ""
-
-
-def _map(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _word(value: Any) -> str:
