@@ -23,8 +23,12 @@ def table_text(source: TableSource, width: int, most: int) -> list[Line]:
     shown = len(source) if len(source) < most else most - 2
     lines = [_line(columns, places, titles)]
     if folded := RowLines().of(source, places, most - 1):
-        parts = (part_of(columns, places, source.cells(it.row), it.part) for it in folded)
-        return [*lines, *(_line(columns, places, cells) for cells in parts)]
+        for it in folded:
+            cells = source.cells(it.row)
+            lines.append(
+                _line(columns, places, part_of(columns, places, cells, it.part) if it.is_folded else cells)
+            )
+        return lines
     lines += [_line(columns, places, source.cells(at)) for at in range(shown)]
     if shown < len(source):
         lines.append((Cell(f"and {len(source) - shown:,} more", "dim"),))

@@ -2,6 +2,7 @@
 
 from cockpit_widgets.table_text import table_text
 from cockpit_widgets.text import width_of
+from cockpit_widgets.types import Column
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -32,3 +33,17 @@ def test_numbers_stand_at_the_right_under_their_title() -> None:
     head, row = ("".join(cell.text for cell in line) for line in table_text(source, 60, 5))
     assert head.index("GPUs") + 4 == row.index("8") + 1
     assert not head.startswith(" ")
+
+
+FOLDING = (Column("name", "Job", 10), Column("why", "Why", 20, grow=1, folds=True))
+"""A name, and a sentence that goes on below where there are lines to spare."""
+
+
+@given(st.integers(2, 9), st.integers(30, 60), st.integers(3, 30))
+def test_a_sentence_is_whole_or_says_that_it_is_cut(count: int, width: int, most: int) -> None:
+    sentence = "ClusterQueue research-main: stopped for new jobs until tomorrow"
+    lines = table_text(Rows([(str(at), at, ["llm", sentence]) for at in range(count)], FOLDING), width, most)
+    text = "\n".join("".join(cell.text for cell in line) for line in lines[1:])
+    for shown in text.split("llm")[1:]:
+        seen = shown.partition("and ")[0].strip()
+        assert seen.endswith("…") or " ".join(seen.split()) == sentence, text
