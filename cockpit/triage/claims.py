@@ -1,11 +1,11 @@
 """What a pod claims, volumes and devices: absent, not bound, elsewhere, too few."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
 from cockpit.catalogue import Cause
-from cockpit.fit.scheduling_context import Surroundings
+from cockpit.fit.scheduling_context import StorageClass, Surroundings
 from cockpit.fit.shape import Shape
 from cockpit.gangs.draft import draft, tell
 from cockpit.model.claim import DeviceClaim
@@ -72,15 +72,37 @@ def unbound(pod: Pod, context: Context, said: Evidence) -> Finding:
         return tell(Cause.CLAIM_UNBOUND, {"claim": name}, said)
     own = claims[name].storage_class
     shown = _claim_evidence(pod, name, f"storageClassName {own}" if own else "no storageClassName")
-    says = ""
-    if not own:
-        says = "no class"
-    elif classes is not None and own not in classes:
-        says = "absent class"
-    elif classes is not None and not classes[own].provisions:
-        says = "no volume"
+    says = _why_unbound(own, classes)
     evidence = (said, shown) if says else (said,)
     return tell(Cause.CLAIM_UNBOUND, {"claim": name, "storage_class": own}, *evidence, says=says)
+
+
+def _why_unbound(own: str, classes: Mapping[str, StorageClass] | None) -> str:
+    if not own:
+        return "no class"
+    if classes is None:
+        return ""
+    held = classes.get(own)
+    return "absent class" if held is None else "" if held.provisions else "no volume"
+
+
+def by_itself(shape: Shape, context: Context) -> Finding | None:
+    """What is wrong with a claim on every node: it does not exist, is for a single pod that has it, or has no
+    volume yet and waits for no node to get one. None where none of that holds."""
+    known, classes = context.around.claims, context.around.classes
+    if known is None:
+        return None
+    for name in shape.claims:
+        if name not in known:
+            return tell(Cause.CLAIM_MISSING, {"claim": name})
+    if (taken := for_one_pod(shape.namespace, shape.claims, context)) is not None:
+        return taken
+    for one in (known[name] for name in shape.claims):
+        held = (classes or {}).get(one.storage_class)
+        if not one.is_bound and (held is None or not held.waits):
+            names = {"claim": one.name, "storage_class": one.storage_class}
+            return tell(Cause.CLAIM_UNBOUND, names, says=_why_unbound(one.storage_class, classes))
+    return None
 
 
 def for_one_pod(namespace: str, names: Iterable[str], context: Context) -> Finding | None:

@@ -91,7 +91,7 @@ def _of_nodes(pod: Pod, sifted: Sifted, context: Context, word: SchedulerWord) -
     made = _MADE[computed](sifted, context)
     sureness = Sureness.INFERRED if _is_unheard(computed, told, sifted) else Sureness.PROVED
     sureness = sureness if made.sureness is Sureness.SAID else made.sureness
-    found = _said(made, sifted, word, (*further(sifted, made.cause), *besides), sureness)
+    found = _said(made, sifted, word, (*further(sifted, made.cause, context), *besides), sureness)
     return _preempting(pod, found, word.preemption)
 
 
@@ -184,7 +184,7 @@ def _is_unheard(cause: str, told: frozenset[str], sifted: Sifted) -> bool:
     return not told or (is_before and all(before & steps for steps in sifted.kept_by))
 
 
-def further(sifted: Sifted, cause: str) -> list[str]:
+def further(sifted: Sifted, cause: str, context: Context) -> list[str]:
     """Causes that hold beside the one that stopped the last node: what alone keeps a node from the pod, and
     what would keep it from every node that suits it, were the first one mended."""
     stopped = sifted.stopped
@@ -192,7 +192,15 @@ def further(sifted: Sifted, cause: str) -> list[str]:
     out = {"selector", "offers"} - {stopped}
     behind = [steps - {stopped} for steps in sifted.kept_by if stopped in steps and not steps & out]
     steps = (alone | (frozenset.intersection(*behind) if behind else frozenset())) - {stopped}
-    return list(dict.fromkeys(_CAUSES[one] for one in _FURTHER if one in steps and _CAUSES[one] != cause))
+    causes = (
+        _of_claims(sifted, context) if one == "volume" else _CAUSES[one] for one in _FURTHER if one in steps
+    )
+    return [one for one in dict.fromkeys(causes) if one != cause]
+
+
+def _of_claims(sifted: Sifted, context: Context) -> str:
+    found = claims.by_itself(sifted.shape, context)
+    return Cause.VOLUME_ELSEWHERE if found is None else found.cause
 
 
 _FURTHER = (
@@ -210,7 +218,7 @@ def computed(sifted: Sifted, context: Context) -> Finding | None:
         if cause is None:
             return None
         made = _MADE[cause](sifted, context)
-        found = _beside(made, further(sifted, made.cause))
+        found = _beside(made, further(sifted, made.cause, context))
     sureness = Sureness.INFERRED if found.sureness is Sureness.SAID else found.sureness
     return replace(found, sureness=sureness, funnel=sifted.funnel)
 
@@ -344,12 +352,8 @@ def _of_ports(sifted: Sifted, context: Context) -> Finding:
 
 
 def _of_volume(sifted: Sifted, context: Context) -> Finding:
-    known = context.around.claims
-    missing = [name for name in sifted.shape.claims if known is not None and name not in known]
-    if missing:
-        return tell(Cause.CLAIM_MISSING, {"claim": missing[0]})
-    if (taken := claims.for_one_pod(sifted.shape.namespace, sifted.shape.claims, context)) is not None:
-        return taken
+    if (found := claims.by_itself(sifted.shape, context)) is not None:
+        return found
     blocks = (block for look in sifted.dropped["volume"] for block in look.blocks)
     why = next((block.detail for block in blocks if block.kind == "volume"), "")
     names = {"claim": ", ".join(sifted.shape.claims), "why": why}

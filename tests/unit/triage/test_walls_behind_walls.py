@@ -216,6 +216,47 @@ def test_a_skew_is_named_behind_every_wall_of_a_template(first: Wall) -> None:
     assert {first.cause, Cause.TOPOLOGY_SPREAD} <= set(found)
 
 
+def _for_one_pod(scene: Scene) -> None:
+    scene.claims("data", Volume(""))
+    held = {
+        **(scene.around.claims or {}),
+        "data": Claim("data", "pv-data", True, modes=("ReadWriteOncePod",)),
+    }
+    scene.around = replace(scene.around, claims=held)
+    claimed = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+    made = job("holds", 1, 0, volumes=[claimed], tolerations=[{"operator": "Exists"}])
+    scene.others += [made, *pods_of(made, ("a",))]
+
+
+def _not_bound(scene: Scene) -> None:
+    scene.claims("data", Volume(""))
+    scene.around = replace(scene.around, claims={**(scene.around.claims or {}), "data": Claim("data")})
+
+
+@pytest.mark.parametrize("first", [one for one in WALLS if one.name in ("cordon", "taint", "selector")])
+@pytest.mark.parametrize(
+    ("build", "cause"),
+    [
+        (_for_one_pod, Cause.VOLUME_NOT_ATTACHABLE),
+        (_not_bound, Cause.CLAIM_UNBOUND),
+        (_zone, Cause.VOLUME_ELSEWHERE),
+    ],
+)
+def test_behind_a_wall_a_claim_is_told_as_what_it_is(
+    first: Wall, build: Callable[[Scene], None], cause: str
+) -> None:
+    scene = Scene()
+    first.build(scene)
+    build(scene)
+    about_claims = {
+        Cause.VOLUME_NOT_ATTACHABLE,
+        Cause.CLAIM_UNBOUND,
+        Cause.VOLUME_ELSEWHERE,
+        Cause.CLAIM_MISSING,
+    }
+    assert causes(scene.why(first.said)) & about_claims == {cause}
+
+
 @pytest.mark.parametrize("wall", WALLS, ids=[one.name for one in WALLS])
 def test_a_wall_alone_is_the_cause(wall: Wall) -> None:
     scene = Scene()
