@@ -46,7 +46,7 @@ class FleetScreen(Place):
     DEFAULT_CSS = """
     FleetScreen #answers { height: auto; padding: 0 1; }
     FleetScreen #cards { height: auto; min-height: 2; max-height: 35%; margin-top: 1; }
-    FleetScreen #gaps { height: auto; padding: 0 1; margin-top: 1; color: $primary; }
+    FleetScreen #gaps { height: auto; padding: 0 1; margin-top: 1; color: $text-primary; }
     FleetScreen #waste { height: auto; min-height: 2; margin-top: 1; }
     FleetScreen #hour { height: auto; padding: 0 1; margin-top: 1; }
     FleetScreen .none { display: none; }

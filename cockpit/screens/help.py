@@ -7,11 +7,23 @@ from cockpit_widgets.types import HelpEntry
 from textual.screen import Screen
 
 from cockpit.screens.keymap import KEYS
+from cockpit.views.attention import problem_signs
 from cockpit.views.place_tabs import PLACE_MARKS_BY_NAME
+from cockpit.views.states import job_signs, node_signs, pod_signs
 
-MOVING = "Moving"
-_GROUPS = ("Looking", "Logs", "Form", MOVING, "Changing the cluster", "Places")
+MOVING, SIGNS = "Moving", "Signs"
+_GROUPS = ("Looking", "Logs", "Form", MOVING, "Changing the cluster", SIGNS, "Places")
 """What this page has comes first, what every page has last."""
+_SIGNS_OF: dict[str, Callable[[], dict[str, str]]] = {
+    "now": problem_signs,
+    "jobs": job_signs,
+    "queue": job_signs,
+    "nodes": node_signs,
+    "pool": node_signs,
+    "pods": pod_signs,
+    "job": pod_signs,
+}
+"""By place: what the glyphs of its rows mean."""
 PLACE_KEY = "place."
 _NOT_HERE = frozenset({"scroll_left", "scroll_right", "page_left", "page_right"})
 """Textual binds these to everything that scrolls; nothing here scrolls sideways by them."""
@@ -32,7 +44,7 @@ _NAMES = {
 
 def entries(screen: Screen[Any], why_barred: Callable[[str], str] = lambda _id: "") -> tuple[HelpEntry, ...]:
     """One entry for each key of `screen` now: in groups, those of the keymap in its order, then those of the
-    widget that has the focus, alternatives for one action on one line.
+    widget that has the focus, alternatives for one action on one line; and for each glyph of its rows.
 
     `why_barred` says of a key that cannot be used why that is; without a word for it there is no entry.
     """
@@ -60,6 +72,8 @@ def entries(screen: Screen[Any], why_barred: Callable[[str], str] = lambda _id: 
         if key.id in here
     ]
     known += [HelpEntry(pretty(",".join(keys)), text, MOVING) for text, keys in moving.items()]
+    signs = _SIGNS_OF.get(getattr(screen, "place", ""), dict)()
+    known += [HelpEntry(glyph, words, SIGNS) for glyph, words in signs.items()]
     return tuple(sorted(known, key=lambda entry: _GROUPS.index(entry.group)))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cockpit_widgets import Heatmap, ResourceTable
 from cockpit_widgets.flow_text import ToneLines
 from cockpit_widgets.panel import FRAMED, Panel, is_framed
+from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Line
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal
@@ -71,7 +72,7 @@ _CHROME_LINES = 3
 _MAP_LINES = 4
 _DETAIL_LINES, _DETAIL_SHARE = 14, 0.35
 """Least lines of the detail, and its least share of all, before the last hour gets any."""
-_SMALL_LINES, _BRIEF_LINES, _NARROW_BRIEF_LINES = 24, 5, 7
+_SMALL_LINES, _BRIEF_LINES, _NARROW_BRIEF_LINES = 24, 5, 6
 """From this height on the detail stands between list and fleet; there this many lines are enough for it, and
 more where they are short."""
 _MORE = ("logs", "metric", "panel")
@@ -97,7 +98,7 @@ class NowScreen(SharedPlace):
     NowScreen #last-hour { display: none; }
     NowScreen #last-hour.known { display: block; }
     NowScreen #load { height: auto; padding: 0 1; color: $text-muted; }
-    NowScreen.small #panels { display: none; }
+    NowScreen.small #panels, NowScreen.unread #panels, NowScreen.unread #map { display: none; }
     """
     kinds = ("job", "node", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -169,12 +170,15 @@ class NowScreen(SharedPlace):
         wish = max(3, min(needs, int(height * _LEAST_SHARE)))
         if self.has_class("below"):
             least = self._least_detail()
+            needs = self._attention.needed_lines(width) + frame
             needs = max(3 + frame, min(needs, room - _MAP_LINES - least))
             wish = min(wish, needs) + least
         elif self.side.is_shown:
             wish = max(wish, _DETAIL_LINES, int(height * _DETAIL_SHARE))
         most = room - wish
         map_lines = max(_MAP_LINES, min(most, fleet.needed_lines(width, most)))
+        if not fleet.cursor_key:  # a map without a cell says why, and no more
+            map_lines = fleet.needed_lines(width, most)
         lines = (map_lines, needs if self.has_class("below") else "1fr")
         if lines != self._lines:
             self._lines = lines
@@ -216,6 +220,7 @@ class NowScreen(SharedPlace):
         # causes come in any order, the worst is to be first
         table.hold_top(not all(is_settled(each.cluster) for each in self.clusters))
         table.set_placeholder(self._quiet())
+        self.set_class(bool(self.trouble), "unread")  # the list says why for all panels
         is_titled = self.has_class(FRAMED) or self.side.is_shown
         if self.is_several:
             locked = {each.context for each in self.clusters if each.cluster.is_read_only}
@@ -232,7 +237,6 @@ class NowScreen(SharedPlace):
         needs.set_title("Needs a human", attention_figure(rows, now_seconds))
         self.side.show()
         self._say()
-        self._name_fleet()
         self._draw_fleet()
         self._fit(0 if self.has_class("small") else self._draw_panels(now_seconds))
 
@@ -249,6 +253,7 @@ class NowScreen(SharedPlace):
         return ranked(found, now_seconds) if self.is_several else found
 
     def _draw_fleet(self) -> None:
+        """The map; beside its title its sums, or why readings are missing: below it without room."""
         stores = {each.context: each.cluster for each in self.clusters}
         groups = {
             context: heatmap.groups(cluster.store, self._metric, self._shown(cluster))
@@ -262,8 +267,16 @@ class NowScreen(SharedPlace):
         else:
             drawn = next(iter(groups.values()))
             told = heatmap.legend(self.cockpit.cluster.store, self._metric)
-        fleet_map = self.query_one("#fleet", Heatmap)
-        fleet_map.set_groups(drawn, f"{heatmap.cells(drawn)}   {told}", ramp=self._metric.ramp)
+        title = f"Fleet by {self._metric.value}"
+        trouble = self._of_each({context: _fleet_trouble(cluster) for context, cluster in stores.items()})
+        room = self.size.width - 11 - len(title)
+        is_long = width_of(trouble) > room
+        words = f"{heatmap.cells(drawn)}   {trouble if is_long else told}" if drawn else trouble
+        self.query_one("#fleet", Heatmap).set_groups(drawn, words, ramp=self._metric.ramp)
+        if drawn and not trouble and not self.is_several:
+            cluster = self.cockpit.cluster
+            trouble = view.fleet_sums(fleet(cluster.store), cluster.trends, room)
+        self.query_one("#map", Panel).set_title(title, trouble if drawn and not is_long else "")
 
     def _shown(self, cluster: Cluster) -> Namespaces:
         return cluster.namespaces if self.is_several else self.state.namespaces
@@ -291,13 +304,11 @@ class NowScreen(SharedPlace):
             count = len(table.source)
             figure = f"{most_rows} of {count:,}" if count > most_rows else ""
             self.query_one(f"#{name}-panel", Panel).set_title(name.capitalize(), figure)
-            rows = max(rows, min(count, most_rows))
-        return 1 + rows
+            rows = max(rows, min(table.needed_lines(self.size.width // 2 - 4), 1 + most_rows))
+        return rows
 
     def _why_no(self, what: str) -> str:
-        """Why a panel is empty; without an attachment the list above says it for all."""
-        if self.trouble:
-            return ""
+        """Why a panel is empty."""
         stores = {each.context: each.cluster.store for each in self.clusters}
         if what == "pools":
             return self._of_each({name: no_pools(store) for name, store in stores.items()})
@@ -323,16 +334,6 @@ class NowScreen(SharedPlace):
                 return why_empty(kind, status)
         told = quiet(cluster.store, self._shown(cluster))
         return f"{told[0].upper()}{told[1:]}. {no_gpus(cluster.store)}".rstrip()
-
-    def _name_fleet(self) -> None:
-        """The title over the map, and beside it why the map is empty or its readings are missing."""
-        title = f"Fleet by {self._metric.value}"
-        troubles = {each.context: _fleet_trouble(each.cluster) for each in self.clusters}
-        trouble = self._of_each(troubles)
-        if not trouble and not self.is_several:
-            cluster, room = self.cockpit.cluster, self.size.width - 11 - len(title)
-            trouble = view.fleet_sums(fleet(cluster.store), cluster.trends, room)
-        self.query_one("#map", Panel).set_title(title, trouble)
 
     def _say(self) -> None:
         row, is_cut = self._rows.get(self.cursor_row or ""), self._attention.is_cut("sentence")

@@ -1,10 +1,10 @@
 """A form of one number with its live preview: what it would mean stands there before it is asked for."""
 
-import textwrap
 from abc import abstractmethod
 from collections.abc import Iterable
 
 from cockpit_widgets import Form, LogView
+from cockpit_widgets.log_view import broken_lines
 from cockpit_widgets.types import FieldSpec
 from textual.widget import Widget
 
@@ -26,7 +26,7 @@ class OneNumberScreen(FormPage):
     def __init__(self, text: str = "") -> None:
         super().__init__()
         self._text = text
-        self._drawn: list[str] = []
+        self._drawn: tuple[str, ...] = ()
 
     @abstractmethod
     def field(self) -> FieldSpec:
@@ -52,15 +52,10 @@ class OneNumberScreen(FormPage):
         lines = [problem] if plan is None else [plan.title, "", *(f"  {item}" for item in plan.told)]
         if plan is not None:
             lines += [f"! {item}" for item in plan.warnings] + ["", "$ " + plan.shell]
-        room = max(20, self.size.width - MARGIN_CELLS)
-        lines = [
-            part
-            for line in lines
-            for part in textwrap.wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
-        ]
-        if lines != self._drawn:
-            self._drawn = lines
-            self.query_one("#preview", LogView).replace(lines)
+        broken = broken_lines(lines, max(20, self.size.width - MARGIN_CELLS))
+        if broken != self._drawn:
+            self._drawn = broken
+            self.query_one("#preview", LogView).replace(broken)
 
     def on_form_changed(self, event: Form.Changed) -> None:
         event.stop()

@@ -1,10 +1,10 @@
 """The right half of a form: verdict, what fits, the command line, the manifest."""
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from cockpit_widgets.types import ToneLine, tone_of
+from cockpit_widgets.log_view import broken_lines
+from cockpit_widgets.types import ToneLine
 
 from cockpit.actions.execute.run_verb import verdict_words
 from cockpit.mask import mask_tree
@@ -21,23 +21,13 @@ def preview_lines(
     `verdict` is what the server said to the dry run, None as long as it is asked.
     """
     if plan is None:
-        return _folded(["not ready to submit", "", *problem.splitlines()], width)
+        return list(broken_lines(["not ready to submit", "", *problem.splitlines()], max(20, width)))
     said = "asking for a dry run ..." if verdict is None else verdict_words(verdict)
     lines: list[str] = [ToneLine(f"server: {said}", "" if verdict is None else verdict_tone(verdict))]
     lines += [*fit, "", *(f"  {line}" for line in plan.told)]
     lines += [ToneLine(f"! {line}", "warn") for line in plan.warnings]
     lines += ["", ToneLine("$ " + plan.shell, "info"), ""]
-    return _folded(lines, width) + manifest_lines(plan.calls[0].body)
-
-
-def _folded(lines: Sequence[str], width: int) -> list[str]:
-    """Each line broken at blanks; what comes after the first stands deeper, in the same tone."""
-    return [
-        ToneLine(part, tone_of(line))
-        for line in lines
-        for part in textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False)
-        or [""]
-    ]
+    return [*broken_lines(lines, max(20, width)), *manifest_lines(plan.calls[0].body)]
 
 
 def manifest_lines(tree: Any) -> list[str]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import msgspec
 from cockpit_widgets import ChoiceDialog, Form, LogView
 from cockpit_widgets.form_fields import ChoiceField, SwitchField
-from cockpit_widgets.titled_panel import TitledPanel
+from cockpit_widgets.panel import Panel
 from cockpit_widgets.types import ChoiceItem, FieldSpec
 from textual.binding import BindingType
 from textual.containers import Horizontal
@@ -36,8 +36,6 @@ from cockpit.screens.submit_file import SubmitFileScreen
 from cockpit.screens.verb_keys import act_on_plan
 
 NARROW_CELLS = 100
-FRAMED_LINES = 30
-"""Panels have frames from here on, and from `NARROW_CELLS`."""
 QUIET_SECONDS = 0.4
 """The server is asked for its dry run only after the typing paused this long."""
 MANY_NODES = 500
@@ -52,8 +50,8 @@ class SubmitScreen(KeepingForm):
 
     DEFAULT_CSS = """
     SubmitScreen #sides { height: 1fr; }
-    SubmitScreen #form { width: 1fr; min-width: 40; }
-    SubmitScreen #beside { width: 1fr; }
+    SubmitScreen #form { width: 1fr; min-width: 40; height: 1fr; }
+    SubmitScreen #beside { width: 1fr; height: 1fr; }
     SubmitScreen #preview { padding: 0 1; }
     SubmitScreen.narrow #sides { layers: form preview; }
     SubmitScreen.narrow #form { layer: form; }
@@ -106,8 +104,8 @@ class SubmitScreen(KeepingForm):
     def body(self) -> Iterable[Widget]:
         with Horizontal(id="sides"):
             fields = Form(self.fields(), summary=self._summary, check=self._faults, id="fields")
-            yield TitledPanel(fields, id="form")
-            yield TitledPanel(LogView(id="preview", follow=False), id="beside")
+            yield Panel(fields, id="form")
+            yield Panel(LogView(id="preview", follow=False), id="beside")
 
     # ---- fields
 
@@ -247,9 +245,6 @@ class SubmitScreen(KeepingForm):
 
     def _fold(self) -> None:
         self.set_class(self.is_narrow, "narrow")
-        is_framed = not self.is_narrow and self.size.height >= FRAMED_LINES
-        for panel in self.query(TitledPanel):
-            panel.set_class(is_framed, "-framed")
         if not self.is_narrow and self.has_class("previewing"):
             self.remove_class("previewing")  # it stands beside the form now
             self._focus_what_is_shown()
@@ -377,8 +372,8 @@ class SubmitScreen(KeepingForm):
         self.say_problem("" if is_at_field or not (self.is_narrow or self._has_tried) else self._fault)
         left, needed = self.form.required_left
         figure = f"{left} of {needed} required left" if left else ""
-        self.query_one("#form", TitledPanel).set_title(self.title_of_form, figure)
-        self.query_one("#beside", TitledPanel).set_title("What will happen")
+        self.query_one("#form", Panel).set_title(self.title_of_form, figure)
+        self.query_one("#beside", Panel).set_title("What will happen")
 
     # ---- keys
 

@@ -1,15 +1,14 @@
 """`w`: why something waits or is broken, what would start it, and when."""
 
 import asyncio
-import textwrap
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
 from typing import ClassVar
 
 from cockpit_widgets import LogView, ResourceTable
+from cockpit_widgets.log_view import broken_lines
 from cockpit_widgets.panel import FRAMED, Panel
-from cockpit_widgets.types import ToneLine, tone_of
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -102,7 +101,7 @@ class WhyScreen(Place):
         known = self.about.view()
         page = view.page(self.about.explained(known), known)
         room = max(20, self.size.width - MARGIN_CELLS - FRAME_CELLS * self.has_class(FRAMED))
-        head, rest = (_folded(item, room) for item in (page.head, page.rest))
+        head, rest = (broken_lines(item, room) for item in (page.head, page.rest))
         if (head, rest) != self._shown:
             top, text = self.query_one("#head", LogView), self.query_one("#text", LogView)
             top.styles.height = len(head)
@@ -204,11 +203,3 @@ class WhyScreen(Place):
             self.app.push_screen(YamlScreen(job.api_version, job.kind, job.namespace, job.name))
         else:
             self.say(f"no YAML of a {subject.kind} here")
-
-
-def _folded(lines: Iterable[str], room: int) -> tuple[str, ...]:
-    return tuple(
-        ToneLine(part, tone_of(line))
-        for line in lines
-        for part in textwrap.wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
-    )

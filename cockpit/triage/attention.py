@@ -140,6 +140,8 @@ def _owner_findings(store: StoreReader) -> Iterator[Finding]:
 
 
 _DENIED, _ASK = "stream-denied", "ask for the right"
+MOST_DENIED: Final = 3
+"""Kinds that may not be listed anywhere and stand by themselves; more of them are one row: a missing role."""
 
 
 def _stream_findings(store: StoreReader) -> Iterator[Finding]:
@@ -149,6 +151,7 @@ def _stream_findings(store: StoreReader) -> Iterator[Finding]:
         subject, remedy = Subject("stream", "", "login"), Remedy.LOG_IN.value
         yield _row(subject, status.message, status.since_seconds, remedy, finding="not-logged-in")
     by_namespace: dict[str, list[StreamStatus]] = {}
+    everywhere: dict[str, StreamStatus] = {}
     for name, status in store.statuses().items():
         if status.phase is not Phase.DENIED:
             continue
@@ -159,12 +162,21 @@ def _stream_findings(store: StoreReader) -> Iterator[Finding]:
             continue  # no finding rests on it: the pool says where it misses them
         if status.kind in (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM) and not store.uses_claims:
             continue  # nothing comes by claim here
-        words = status.message or cannot(f"list {status.kind}")
-        yield _row(Subject("stream", "", name), words, status.since_seconds, _ASK, finding=_DENIED)
+        everywhere[name] = status
+    if len(everywhere) > MOST_DENIED:
+        words = cannot(f"list {len(everywhere)} kinds: {', '.join(sorted(everywhere))}")
+        yield _row(Subject("stream", "", "rights"), words, _first(everywhere.values()), _ASK, finding=_DENIED)
+    else:
+        for name, status in everywhere.items():
+            words = status.message or cannot(f"list {status.kind}")
+            yield _row(Subject("stream", "", name), words, status.since_seconds, _ASK, finding=_DENIED)
     for namespace, denied in by_namespace.items():
         words = cannot(f"list {', '.join(sorted(one.kind for one in denied))} in {namespace}")
-        since = min((one.since_seconds for one in denied if one.since_seconds is not None), default=None)
-        yield _row(Subject("namespace", "", namespace), words, since, _ASK, finding=_DENIED)
+        yield _row(Subject("namespace", "", namespace), words, _first(denied), _ASK, finding=_DENIED)
+
+
+def _first(statuses: Iterable[StreamStatus]) -> float | None:
+    return min((one.since_seconds for one in statuses if one.since_seconds is not None), default=None)
 
 
 # ---- rows that are alike

@@ -119,7 +119,7 @@ def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> Finding | N
     if said is None:
         return None
     held = store.requests_on(node.name).gpus
-    words = "the cloud takes the node back soon ({by})" + ("; pods on it occupy {gpus}" if held else "")
+    words = "the cloud takes the node back soon ({by})" + ("; {gpus} in use" if held else "")
     return _sign(RECLAIMED, words, {"by": by, "gpus": counted(held, "GPU")}, said, since=said.since_seconds)
 
 

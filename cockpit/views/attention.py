@@ -75,6 +75,17 @@ def _since(row: Trouble) -> float:
     return row.gone_seconds if is_over and row.gone_seconds is not None else row.since_seconds
 
 
+def problem_signs() -> dict[str, str]:
+    """What the glyphs of what needs a human mean."""
+    return {
+        "▲": "broken, or stops a job",
+        "●": "wastes or waits",
+        "○": "acknowledged",
+        "✓": "resolved",
+        "›": "happened while you were away",
+    }
+
+
 def _mark(row: Trouble) -> Cell:
     if row.is_resolved:
         return Cell("✓", "good")

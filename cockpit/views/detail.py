@@ -38,14 +38,9 @@ def pairs(found: Sequence[Pair]) -> Part:
 
 def text(lines: Sequence[str], indent: int = 0) -> Part:
     """Lines that bring their tone along, broken at blanks; all but the first piece are indented."""
-
-    def broken(line: str, width: int) -> list[str]:
-        first, *rest = wrap(line, width)
-        if not rest or not indent:
-            return [first, *rest]
-        return [first, *(" " * indent + part for part in wrap(" ".join(rest), width - indent))]
-
-    return lambda width, _: [(Cell(part, tone_of(line)),) for line in lines for part in broken(line, width)]
+    return lambda width, _: [
+        (Cell(part, tone_of(line)),) for line in lines for part in wrap(line, width, indent)
+    ]
 
 
 def table(title: str, source: TableSource) -> Part:

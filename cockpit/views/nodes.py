@@ -192,7 +192,7 @@ _FIELDS: tuple[Field[NodeRow], ...] = (
         Measure.SECONDS,
     ),
     Field(
-        Column("machine", "Machine", 14, priority=5),
+        Column("machine", "Machine", 14, priority=5, grow=4, most=24),
         lambda r, _: Cell(r.node.instance_type),
         lambda r, _: r.node.instance_type,
     ),

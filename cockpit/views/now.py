@@ -256,7 +256,8 @@ def _pool_words(pool: Pool) -> str:
     if pool.nodes_joining:
         words.append(f"+{pool.nodes_joining} joining")
     if pool.idle_nodes and pool.is_use_known:
-        words.append(f"{pool.idle_nodes} idle node{'s' * (pool.idle_nodes != 1)}")
+        noun = "" if words else f" node{'s' * (pool.idle_nodes != 1)}"  # the column has room for one
+        words.append(f"{pool.idle_nodes} idle{noun}")
     return " · ".join(words)
 
 

@@ -1,5 +1,7 @@
 """State words with their glyphs and tones: colour never carries meaning alone."""
 
+from collections.abc import Iterable
+
 from cockpit_widgets.types import Cell, Tone
 
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
@@ -77,6 +79,29 @@ DRAIN_STAGES = ("cordoned", "draining")
 """Stages of a node of which a drain says more; in any other it is worse off."""
 
 
+def _by_glyph(words: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Of (glyph, word): each glyph with all its words."""
+    found: dict[str, dict[str, None]] = {}
+    for glyph, word in words:
+        found.setdefault(glyph, {})[word] = None
+    return {glyph: ", ".join(said) for glyph, said in found.items()}
+
+
+def job_signs() -> dict[str, str]:
+    """What the glyphs of jobs mean."""
+    return _by_glyph((glyph, word) for word, (glyph, _) in _JOB.items())
+
+
+def node_signs() -> dict[str, str]:
+    """What the glyphs of nodes mean."""
+    return _by_glyph((glyph, _NODE_WORDS.get(word, word)) for word, (glyph, _) in _NODE.items())
+
+
+def pod_signs() -> dict[str, str]:
+    """What the glyphs of pods mean."""
+    return {_GLYPHS[tone]: words for tone, words in _POD_TONES.items()}
+
+
 def drain_cell(words: str) -> Cell:
     """How far the drain of a node is (`cockpit.pools.drain_mark.progress`)."""
     return Cell(f"{'‖' if words == 'drained' else '◂'} {words}", "warn")
@@ -127,6 +152,13 @@ def _pending(pod: Pod) -> tuple[str, Tone]:
 
 
 _GLYPHS: dict[Tone, str] = {"good": "●", "info": "◔", "warn": "▲", "bad": "×", "dim": "○"}
+_POD_TONES: dict[Tone, str] = {
+    "good": "running",
+    "info": "starting, or gated by its queue",
+    "warn": "waiting for a node, or not ready",
+    "bad": "failed, or cannot start",
+    "dim": "succeeded, ending or unknown",
+}
 
 
 def pod_glyph(pod: Pod) -> Cell:

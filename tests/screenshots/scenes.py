@@ -3,7 +3,8 @@
 import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from textual.widgets import Input
 
@@ -27,6 +28,7 @@ from tests.tui.idle_app import IdleApp, IdleEstate, JudgedJobApp
 from tests.tui.offering import OfferingApp
 from tests.tui.pools_estate import FailingEstate, PoolsApp, PoolsEstate
 from tests.tui.shared_estate import SharedEstate
+from tests.tui.start_estates import OneNamespace, Plain, Unmeasured
 from tests.tui.training_estate import StalledApp, TrainingApp
 from tests.tui.why_app import GrowingApp, WhyApp, WhyEstate
 
@@ -52,6 +54,8 @@ class Scene:
     """Rounds of telemetry since the cockpit was opened."""
     hour: bool = False
     """A Prometheus remembers the last hour of the page."""
+    theme: str = ""
+    """The theme that was chosen; else the one of a first start."""
 
 
 def denied() -> Estate:
@@ -89,7 +93,27 @@ DRAIN = ("3", "slash", *"h100-00", "enter", "D", *"now", "enter")
 GROWS = ("5", "slash", *"b200", "enter", "enter")
 FORM = ("2", "N", *"llama-sft", "tab", *"hub/train:1.4", "pagedown", "pagedown", "4", "tab", "8")
 
-SCENES = (
+NO_KUBECONFIG = (
+    "There is no kubeconfig at /home/ada/.kube/config; set KUBECONFIG, give --kubeconfig FILE, "
+    "or run cockpit demo to look around."
+)
+UNDECIDED = (
+    "The kubeconfig /home/ada/.kube/config has no current-context; choose with --context "
+    "(ctx-000, ctx-001, ctx-002, ctx-003, ctx-004, ctx-005, ctx-006, ctx-007 and 292 more)."
+)
+FIRST_STARTS = (
+    Scene("start-no-kubeconfig", ("1",), SMALL, estate=nothing, link=Link.FAILED, sentence=NO_KUBECONFIG),
+    Scene("start-300-contexts", ("1",), SMALL, estate=nothing, link=Link.FAILED, sentence=UNDECIDED),
+    Scene("start-dead-server", ("1",), SMALL, estate=nothing, link=Link.WAITING, sentence=UNREACHABLE),
+    Scene("start-no-rights", ("1",), SMALL, estate=denied),
+    Scene("start-one-namespace", ("2",), SMALL, estate=OneNamespace),
+    Scene("start-no-gpus", ("1",), SMALL, estate=Plain),
+    Scene("start-no-kinds", ("4",), SMALL, estate=Plain),
+    Scene("start-no-prometheus", ("1",), SMALL, estate=Unmeasured),
+)
+"""What a dumb terminal is given is no screen; errors that go to a file change none."""
+
+MOST_SCENES = (
     Scene("now", ("1",), hour=True),
     Scene("now-80x24", ("1",), SMALL),
     Scene("now-200x60", ("1",), WIDE, hour=True),
@@ -202,6 +226,18 @@ SCENES = (
     Scene("limit", (*A100, "M", "ctrl+u", "2", "0"), write=True),
 )
 
+LIGHT = tuple(
+    replace(scene, name=f"light-{scene.name}", size=(160, 45), theme="light")
+    for scene in MOST_SCENES
+    if scene.name
+    in {
+        *("now", "jobs", "job", "nodes", "node", "queues", "queue", "pools", "pool", "events", "pods"),
+        *("fleet", "audit", "why-job", "logs", "submit", "help"),
+    }
+)
+"""Every place and page in the light theme."""
+SCENES = (*MOST_SCENES, *FIRST_STARTS, Scene("help-200x60", ("2", "question_mark"), WIDE, write=True), *LIGHT)
+
 
 def last_hour() -> dict[str, tuple[float | None, ...]]:
     """What a Prometheus would remember of a pool that was slow to fill."""
@@ -228,28 +264,35 @@ async def draw(scene: Scene) -> str:
     app = scene.app(scene.estate(), write=scene.write)
     app.attachment.link, app.attachment.sentence = scene.link, scene.sentence
     async with app.run_test(size=scene.size) as pilot:
-        await settle(pilot)
-        for number in range(scene.rounds):
-            app.attachment.trends.note(app.attachment.store, 5.0 * number)
-        if scene.hour:
-            app.attachment.trends.remember(last_hour())
-            for sample in last_loads(app.clock.cluster_now()):
-                app.now_watch.keep_load(sample)
-        for key in scene.keys:  # a dialog has to be there before the next key chooses in it
-            await pilot.press(key)
-            await settle(pilot)
-        side = getattr(app.screen, "side", None)
-        if side is not None and side.is_shown and isinstance(app.clock, ManualClock):
-            # the cursor rests where the keys have led
-            app.clock.advance(REST_SECONDS)
-            side.show()
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while scene.until not in looking.text(app):
-                await pilot.pause(0.05)
-        for field in app.screen.query(Input):
-            field.cursor_blink = False  # a picture shows one moment: always the same one
-        await settle(pilot)
+        await lead(app, pilot, scene)
         return picture_of(app, f"gpu-cockpit · {scene.name}")
+
+
+async def lead(app: ScriptedApp, pilot: Any, scene: Scene) -> None:
+    """Bring the app to what the scene shows."""
+    if scene.theme:
+        app.theme = scene.theme
+    await settle(pilot)
+    for number in range(scene.rounds):
+        app.attachment.trends.note(app.attachment.store, 5.0 * number)
+    if scene.hour:
+        app.attachment.trends.remember(last_hour())
+        for sample in last_loads(app.clock.cluster_now()):
+            app.now_watch.keep_load(sample)
+    for key in scene.keys:  # a dialog has to be there before the next key chooses in it
+        await pilot.press(key)
+        await settle(pilot)
+    side = getattr(app.screen, "side", None)
+    if side is not None and side.is_shown and isinstance(app.clock, ManualClock):
+        # the cursor rests where the keys have led
+        app.clock.advance(REST_SECONDS)
+        side.show()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while scene.until not in looking.text(app):
+            await pilot.pause(0.05)
+    for field in app.screen.query(Input):
+        field.cursor_blink = False  # a picture shows one moment: always the same one
+    await settle(pilot)
 
 
 def picture_of(app: CockpitApp, title: str) -> str:

@@ -16,28 +16,18 @@ GAP_CELLS = 10
 MOST_EMPTY = 1 / 3
 CUT = "…"
 _TEXT = re.compile(r'<text[^>]*? x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>')
-_STEP = re.compile(rf"── \w+ {CUT} (?:──|usually)")
+_STEP = re.compile(rf"── \w+(?: \d+/\d+)? {CUT} (?:──|usually)")
 """A step of a ladder that is under way, not a cut."""
 
-_FOLDED = "a long command is folded until its key unfolds it"
-_INTERRUPTION = "the fact of an interruption is one line of the pool's page"
-_IDLE = "names of idle jobs beyond three are counted, in a table that is as high as its rows"
+_FOLDED = "a long command is folded where the whole does not fit the screen, until its key unfolds it"
+_PODS = "the list is as long as the screen; its names are cut in the middle"
 CUT_STILL = {
-    "acknowledge-80x24": "the list behind the dialog",
-    "pool-grows-120x40": _INTERRUPTION,
-    "pool-grows-200x60": _INTERRUPTION,
-    "pool-fails": _INTERRUPTION,
-    "pods": "the list is as long as the screen; its names are cut in the middle",
-    "fleet": _IDLE,
-    "fleet-80x24": _IDLE,
-    "fleet-120x40": _IDLE,
+    "pods": _PODS,
+    "light-pods": _PODS,
+    "light-events": "the detail is as high as the screen",
+    "fleet-80x24": "names of idle jobs beyond three are counted, where the screen ends",
     "ask-plan": _FOLDED,
-    "reclaim": _FOLDED,
     "reclaim-80x24": _FOLDED,
-    "reclaim-job": _FOLDED,
-    "reclaim-job-80x24": _FOLDED,
-    "reclaim-jobs": _FOLDED,
-    "reclaim-jobs-80x24": _FOLDED,
 }
 """Pictures in which something is cut or folded beside free cells, with the reason. It only gets shorter."""
 
@@ -85,4 +75,5 @@ def test_blanks_between_words_are_not_empty() -> None:
 
 
 def test_a_step_under_way_is_not_cut() -> None:
-    assert cut_lines(["asked ? ── accepted … ── launching", "a long na…", "whole"]) == ["a long na…"]
+    steps = ["asked ? ── accepted … ── launching", "── launched ── joined 1/2 … usually 1m ── ready"]
+    assert cut_lines([*steps, "a long na…", "whole"]) == ["a long na…"]

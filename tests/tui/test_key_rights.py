@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 from cockpit_widgets import ConfirmDialog, ResourceTable
-from cockpit_widgets.dialogs import HelpText
+from cockpit_widgets.help_dialog import HelpText
 from cockpit_widgets.key_footer import KeyFooter
 
 from cockpit.model.batch import Batch

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cockpit_widgets.cell_grid import CellGrid
-    from cockpit_widgets.dialogs import ChoiceDialog, ConfirmDialog, HelpDialog
+    from cockpit_widgets.dialogs import ChoiceDialog, ConfirmDialog
     from cockpit_widgets.form import Form
     from cockpit_widgets.heatmap import Heatmap
+    from cockpit_widgets.help_dialog import HelpDialog
     from cockpit_widgets.key_footer import KeyFooter
     from cockpit_widgets.key_values import KeyValues
     from cockpit_widgets.line_input import LineInput
@@ -34,7 +35,7 @@ _HOMES = {
     "ConfirmDialog": "dialogs",
     "NoteDialog": "note_dialog",
     "ChoiceDialog": "dialogs",
-    "HelpDialog": "dialogs",
+    "HelpDialog": "help_dialog",
     "LogView": "log_view",
     "KeyValues": "key_values",
     "KeyFooter": "key_footer",

@@ -1,4 +1,4 @@
-"""Questions that stand over the screen: yes or no, one of many, and the help."""
+"""Questions that stand over the screen: yes or no, and one of many."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -6,82 +6,27 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from cockpit_widgets.calm_focus import CalmFocus
 from cockpit_widgets.choices import ChoiceRows, box_cells, search
-from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Paragraphs
-from cockpit_widgets.glyphs import BARRED_GLYPH
-from cockpit_widgets.help_layout import DANGER_GLYPH, help_lines
+from cockpit_widgets.dialog_box import BOX_CSS, DialogBox, body_lines
+from cockpit_widgets.flow_text import Paragraphs
 from cockpit_widgets.key_footer import KeyFooter
 from cockpit_widgets.line_input import LineInput
 from cockpit_widgets.question import Question
 from cockpit_widgets.resource_table import ResourceTable
-from cockpit_widgets.text import cut_middle, plain, wrap
-from cockpit_widgets.types import Cell, ChoiceItem, HelpEntry, KeyHint, Line
-
-_BOX_CSS = """
-    align: center middle;
-    background: $background 60%;
-    & > .dialog--box {
-        width: 78;
-        max-width: 96%;
-        height: auto;
-        max-height: 100%;
-        padding: 1 2 0 2;
-        background: $surface;
-        border: round $primary;
-        border-title-color: $foreground;
-        border-title-style: bold;
-    }
-    & > .dialog--box.-danger { border: round $error; border-title-color: $text-error; }
-    & .dialog--box FlowText, & .dialog--box KeyFooter, & .dialog--box ResourceTable { background: $surface; }
-    & .dialog--box KeyFooter { margin: 1 0 0 0; padding: 0; }
-    &:ansi > .dialog--box { background: ansi_default; }
-"""
-
+from cockpit_widgets.text import plain, wrap
+from cockpit_widgets.types import Cell, ChoiceItem, KeyHint
 
 _MOST_CHOICES_SHOWN = 24
-_FRAME_LINES = 5
-"""Lines of a dialog beside its text: frame, the line inside its top, the keys with a line above them."""
-
-
 _LONGEST_LINE = 200
 """An equivalent command that is longer is folded until a key asks for all of it."""
 
 _MOST_VERDICT_LINES = 8
 _BOX_TEXT_CELLS = 70
 """Cells of the text in a dialog before it was laid out."""
-
-
-def _body_lines(screen_lines: int, others: int = 0) -> int:
-    """Lines that the text of a dialog may take, so that frame, keys and `others` stay on the screen."""
-    return max(1, screen_lines - _FRAME_LINES - others)
-
-
-class _Box(Vertical):
-    """The framed ground of a dialog; its title is text, never markup."""
-
-    def __init__(self, title: str, *, danger: bool = False) -> None:
-        super().__init__(classes="dialog--box")
-        self.set_title(title, danger=danger)
-
-    def set_title(self, title: str, *, danger: bool = False) -> None:
-        """Another title; the frame of what destroys is red."""
-        self._title = title
-        self._show_title()
-        self.set_class(danger, "-danger")
-
-    def on_resize(self) -> None:
-        self._show_title()
-
-    def _show_title(self) -> None:
-        """The names in titles differ at their end: what has no room is cut in its middle."""
-        width = self.size.width
-        shown = cut_middle(self._title, width) if width else plain(self._title)
-        self.border_title = shown.replace("[", r"\[")
 
 
 class ConfirmDialog(CalmFocus, Question):
@@ -98,7 +43,7 @@ class ConfirmDialog(CalmFocus, Question):
 
     DEFAULT_CSS = (
         "ConfirmDialog {"
-        + _BOX_CSS
+        + BOX_CSS
         + """
         & .dialog--verdict { margin: 1 0 0 0; max-height: 8; }
         & Input { border: none; height: 1; padding: 0; margin: 1 0 0 0; background: $surface-lighten-1; }
@@ -131,7 +76,7 @@ class ConfirmDialog(CalmFocus, Question):
         typed: str = "",
     ) -> None:
         """`command` is the shell line that would do the same, `equivalents` those of other tools, folded
-        where they are long; `confirm_key` says yes as well as `y`;
+        where they are long and the screen has no room; `confirm_key` says yes as well as `y`;
         `checking` says what is waited for before a yes counts."""
         super().__init__()
         self._danger = danger
@@ -140,10 +85,10 @@ class ConfirmDialog(CalmFocus, Question):
         self._is_checking = bool(checking)
         self._may_confirm = True
         self._has_said_yes = False
-        self._box = _Box(title, danger=danger)
+        self._box = DialogBox(title, danger=danger)
         self._typed = plain(typed)
         self._body = (lines, warnings, command, equivalents)
-        self._is_folded = True
+        self._is_folded, self._has_room = True, False
         self._text = Paragraphs(_paragraphs(*self._body, folds=self._folds))
         self._verdict_cell = Cell(checking, "dim")
         self._verdict = Paragraphs([self._verdict_cell], classes="dialog--verdict")
@@ -187,9 +132,8 @@ class ConfirmDialog(CalmFocus, Question):
             self._ask_for_text()
         self._box.set_title(title, danger=danger)
         self._body, self._is_folded = (lines, warnings, command, equivalents), True
-        self._text.set_paragraphs(_paragraphs(*self._body, folds=self._folds))
+        self._fit()
         self._text.scroll_home(animate=False)
-        self._renew_keys()
         self.ask_anew()
 
     def settle(self, verdict: Cell, *, may_confirm: bool = True, keeps_yes: bool = True) -> None:
@@ -200,7 +144,6 @@ class ConfirmDialog(CalmFocus, Question):
         self._verdict_cell = verdict
         self._verdict.set_paragraphs([verdict])
         self._fit()
-        self._renew_keys()
         if is_yes and self.is_current:
             self.dismiss(True)
 
@@ -238,7 +181,7 @@ class ConfirmDialog(CalmFocus, Question):
             KeyHint(self._confirm_key, label, 1, display=keys),
             KeyHint("n", "no", 2, display="n or esc"),
         ]
-        if any(len(item) > _LONGEST_LINE for item in self._body[3]):
+        if not self._has_room and any(len(item) > _LONGEST_LINE for item in self._body[3]):
             hints.append(KeyHint("k", "whole lines" if self._is_folded else "fold lines", 4))
         if asked:
             hints.append(KeyHint("enter", "does not confirm this", 3, enabled=False))
@@ -248,14 +191,19 @@ class ConfirmDialog(CalmFocus, Question):
         self._fit()
 
     def _fit(self) -> None:
-        """The keys and what the check said stay on the screen; the text above them scrolls."""
+        """The keys and what the check said stay on the screen; the text above them scrolls, and its commands
+        are folded, where they have no room."""
         self._verdict.display = bool(self._verdict_cell.text)
-        lines = 0
+        lines, width = 0, self._text.scrollable_content_region.width or _BOX_TEXT_CELLS
         if self._verdict_cell.text:
-            width = self._text.scrollable_content_region.width or _BOX_TEXT_CELLS
             lines = 1 + min(_MOST_VERDICT_LINES, len(wrap(self._verdict_cell.text, width)))
         lines += 2 * bool(self._typed)
-        self._text.styles.max_height = _body_lines(self.size.height, lines)
+        room = body_lines(self.size.height, lines)
+        self._text.styles.max_height = room
+        whole = _paragraphs(*self._body, folds=False)
+        self._has_room = sum(len(wrap(cell.text, width)) for cell in whole) <= room
+        self._text.set_paragraphs(_paragraphs(*self._body, folds=self._folds))
+        self._renew_keys()
 
     @on(Input.Submitted)
     def _on_typed_line(self, event: Input.Submitted) -> None:
@@ -296,8 +244,8 @@ class ConfirmDialog(CalmFocus, Question):
 
     @property
     def _folds(self) -> bool:
-        """Where a name is typed the key is a letter of it: nothing is folded."""
-        return self._is_folded and not self._typed
+        """Nothing is where the screen has room, and where a name is typed: the key is a letter of it."""
+        return self._is_folded and not self._typed and not self._has_room
 
     def action_unfold(self) -> None:
         self._is_folded = not self._is_folded
@@ -338,7 +286,7 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
 
     DEFAULT_CSS = (
         "ChoiceDialog {"
-        + _BOX_CSS
+        + BOX_CSS
         + """
         & Input { border: none; height: 1; padding: 0; margin: 0 0 1 0; background: $surface; }
         & Input:focus { border: none; }
@@ -379,7 +327,7 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
         self._table.set_placeholder("Enter accepts your text." if is_free else nothing)
 
     def compose(self) -> ComposeResult:
-        with _Box(self._title):
+        with DialogBox(self._title):
             yield self._search
             yield self._table
             yield KeyFooter(self.hints())
@@ -402,7 +350,7 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self._search.focus()
-        self.query_one(_Box).styles.width = box_cells(self._items)
+        self.query_one(DialogBox).styles.width = box_cells(self._items)
         self._set_height()
         self.call_after_refresh(self._table.move_to, self._current)
 
@@ -411,7 +359,7 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
 
     def _set_height(self) -> None:
         # As high as all entries, found or not: a dialog that jumps while one types cannot be read.
-        room = _body_lines(self.size.height, others=2)
+        room = body_lines(self.size.height, others=2)
         self._table.styles.height = max(1, min(len(self._items), room, _MOST_CHOICES_SHOWN))
 
     @on(Input.Changed)
@@ -435,65 +383,6 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
 
     def action_move(self, rows: int) -> None:
         self._table.action_cursor_by(rows)
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
-
-class HelpText(FlowText, can_focus=True):
-    """The entries of the help in columns."""
-
-    DEFAULT_CSS = "HelpText {" + FLOW_CSS + "}"
-
-    def __init__(self, entries: Sequence[HelpEntry]) -> None:
-        super().__init__()
-        self._entries = tuple(entries)
-
-    def flow(self, width: int) -> list[Line]:
-        return help_lines(self._entries, width)
-
-
-class HelpDialog(CalmFocus, ModalScreen[None]):
-    """Keys and what they do, in columns by group; scrolls when it is long."""
-
-    DEFAULT_CSS = (
-        "HelpDialog {" + _BOX_CSS + "& > .dialog--box { width: 96%; max-width: 132; padding: 1 2 0 2; } }"
-    )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark,enter", "leave", "Leave", show=False),
-    ]
-
-    def __init__(
-        self,
-        entries: Sequence[HelpEntry],
-        title: str = "Keys",
-        *,
-        danger_note: str = "changes the cluster",
-        barred_note: str = "not available now",
-    ) -> None:
-        """The notes say what the marks beside a dangerous key and a barred one mean."""
-        super().__init__()
-        self._title = title
-        self._hints = [
-            KeyHint("escape", "leave", 1, display="esc"),
-            KeyHint("down", "scroll", 2, display="up/down"),
-        ]
-        if any(entry.dangerous for entry in entries):
-            self._hints.append(KeyHint("", danger_note, 3, enabled=False, display=DANGER_GLYPH))
-        if any(entry.barred for entry in entries):
-            self._hints.append(KeyHint("", barred_note, 4, enabled=False, display=BARRED_GLYPH))
-        self._text = HelpText(entries)
-
-    def compose(self) -> ComposeResult:
-        with _Box(self._title):
-            yield self._text
-            yield KeyFooter(self._hints)
-
-    def on_resize(self) -> None:
-        self._text.styles.max_height = _body_lines(self.size.height)
-
-    def on_mount(self) -> None:
-        self._text.focus()
 
     def action_leave(self) -> None:
         self.dismiss(None)

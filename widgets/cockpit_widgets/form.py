@@ -49,7 +49,7 @@ class Form(VerticalScroll, can_focus=False):
         Binding("shift+tab", "move(-1)", "Previous field", show=False, priority=True),
         Binding("up", "move(-1)", "Field above", show=False),
         Binding("down", "move(1)", "Field below", show=False),
-        Binding("pagedown", "group(1)", "next part", priority=True),
+        Binding("pagedown", "group(1)", "next", priority=True),
         Binding("pageup", "group(-1)", "Section before", show=False, priority=True),
         Binding("enter", "submit", "submit", show=False),
         Binding("ctrl+s", "submit", "submit", id="form.submit"),

@@ -103,12 +103,12 @@ class Heatmap(CaptionedMap, can_focus=True):
 
     @property
     def caption(self) -> str:
-        """What a cell stands for, then the legend; "" for a map without a cell."""
-        return self._caption_of(self.fold) if self._groups else ""
+        """What a cell stands for, then the legend; of a map without a cell the legend alone."""
+        return self._caption_of(self.fold) if self._groups else self._legend
 
     @property
     def _captions(self) -> tuple[str, ...]:
-        return tuple(self._caption_of(fold) for fold in FOLDS)
+        return tuple(self._caption_of(fold) for fold in FOLDS) if self._groups else (self._legend,)
 
     def _caption_of(self, fold: Fold) -> str:
         cell, block, group = self._nouns

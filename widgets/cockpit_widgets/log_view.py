@@ -22,6 +22,16 @@ _TAB = " " * 4
 _WIDEST_CELLS = 4_096
 
 
+_HANG_CELLS = 2
+
+
+def broken_lines(lines: Iterable[str], width: int) -> tuple[ToneLine, ...]:
+    """Sentences for a view of `width` cells: each broken at its blanks, what is not its first line deeper."""
+    return tuple(
+        ToneLine(part, tone_of(line)) for line in lines for part in wrap(line, max(1, width), _HANG_CELLS)
+    )
+
+
 class LogView(LineScroll, can_focus=True):
     """A ring of at most 50,000 lines and 32 million characters.
 

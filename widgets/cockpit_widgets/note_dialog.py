@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from cockpit_widgets.calm_focus import CalmFocus
 from cockpit_widgets.choices import ChoiceRows
-from cockpit_widgets.dialogs import _BOX_CSS, _Box
+from cockpit_widgets.dialog_box import BOX_CSS, DialogBox
 from cockpit_widgets.key_footer import KeyFooter
 from cockpit_widgets.line_input import LineInput
 from cockpit_widgets.resource_table import ResourceTable
@@ -23,7 +23,7 @@ class NoteDialog(CalmFocus, ModalScreen[tuple[str, str] | None]):
 
     DEFAULT_CSS = (
         "NoteDialog {"
-        + _BOX_CSS
+        + BOX_CSS
         + """
         & Input { border: none; height: 1; padding: 0; margin: 0 0 1 0; background: $surface; }
         & Input:focus { border: none; }
@@ -50,7 +50,7 @@ class NoteDialog(CalmFocus, ModalScreen[tuple[str, str] | None]):
         self._table.can_focus = False
 
     def compose(self) -> ComposeResult:
-        with _Box(self._title):
+        with DialogBox(self._title):
             yield self._line
             yield self._table
             yield KeyFooter(

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from cockpit_widgets.columns import ColumnSpan, place_columns
 from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import TONE_CLASSES, Palette
-from cockpit_widgets.row_lines import RowLine, RowLines, part_of
+from cockpit_widgets.row_lines import RowLine, RowLines, line_count, part_of
 from cockpit_widgets.table_lines import (
     TABLE_CSS,
     NoRows,
@@ -33,6 +33,8 @@ from cockpit_widgets.text import width_of, wrap
 from cockpit_widgets.types import Column, TableSource
 
 _CACHED_STRIPS = 1024
+_MOST_MEASURED = 60
+"""Rows whose cells are looked at for the height of a table that is as high as its rows."""
 
 
 @dataclass
@@ -122,6 +124,7 @@ class ResourceTable(LineScroll, can_focus=True):
         self._palette = Palette(self)
         self._source: TableSource = source if source is not None else NoRows()
         self._placeholder = placeholder
+        self._lines_laid_out = 0
         self._cursor_index = 0
         self._cursor_key: str | None = self._source.key(0) if len(self._source) else None
         self._marked: frozenset[str] = frozenset()
@@ -169,6 +172,27 @@ class ResourceTable(LineScroll, can_focus=True):
             self._source.key(at) for at in range(top, min(len(self._source), top + self._body_lines))
         )
 
+    def needed_lines(self, width: int) -> int:
+        """Lines that all rows take in `width` cells with nothing folded away, or the sentence of none; with
+        the header."""
+        rows, header = len(self._source), self._header_lines
+        if not rows:
+            return 2 * header + len(wrap(self._placeholder, max(1, width - 4)))
+        places = place_columns(self._source.columns, width)
+        measured = min(rows, _MOST_MEASURED)
+        folded = (line_count(self._source.columns, places, self._source.cells(at)) for at in range(measured))
+        return header + sum(folded) + rows - measured
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        self._lines_laid_out = self.needed_lines(width)
+        return self._lines_laid_out
+
+    def _refit(self) -> None:
+        """A table as high as its rows is laid out again once they take more lines, or fewer."""
+        is_high_as_rows = self.is_attached and self.styles.auto_dimensions
+        if is_high_as_rows and self.needed_lines(self.line_width) != self._lines_laid_out:
+            self.refresh(layout=True)
+
     def set_source(self, source: TableSource) -> None:
         """Swap all rows at once. The cursor stays on its key, or at its index when the key is gone.
 
@@ -184,6 +208,7 @@ class ResourceTable(LineScroll, can_focus=True):
         index = found if found is not None else gone
         self._cursor_index = index
         self.resize_lines(count + self._header_lines)
+        self._refit()
         if count and self.is_attached:
             self._follow_cursor(old_index, index)
         self._repaint_changed()
@@ -197,6 +222,7 @@ class ResourceTable(LineScroll, can_focus=True):
         if text != self._placeholder:
             self._placeholder = text
             if not len(self._source):
+                self._refit()
                 self.refresh()
 
     def set_sort(self, column_id: str, descending: bool) -> None:

@@ -12,6 +12,10 @@ from rich.cells import cell_len, get_character_cell_size
 
 ELLIPSIS = "…"
 _STAND_IN = "·"
+_SEAMS = "/-.:,_=@"
+"""Behind these a long name, path or command is broken."""
+_LEAST_HEAD = 1 / 3
+"""Share of a line that a word up to its seam fills at least; one without such a seam is broken inside."""
 _MARKS_PER_CELL = 2
 """Combining marks kept on one character: what scripts need; more would grow over the lines around it."""
 
@@ -139,15 +143,18 @@ def window(text: str, start: int, width: int) -> str:
     return "".join(out) + " " * (width - used)
 
 
-def wrap(text: str, width: int) -> list[str]:
-    """`text` made plain and broken at spaces into lines of at most `width` cells; at least one line.
+def wrap(text: str, width: int, hang: int = 0) -> list[str]:
+    """`text` made plain and broken into lines of at most `width` cells; at least one line. A word that is
+    longer than a line is broken behind a `/ - . : , _ =` or `@`, and inside only where it has none.
 
-    Spaces at its start indent every line.
+    Spaces at its start indent every line, and all but the first stand `hang` cells deeper.
     """
     text = plain(text)
     inner = text.lstrip(" ")
-    indent = " " * min(len(text) - len(inner), max(0, width // 3))
-    return [indent + line for line in _wrapped(inner, max(1, width - len(indent)))]
+    first = " " * min(len(text) - len(inner), max(0, width // 3))
+    deeper = " " * min(len(first) + hang, max(0, width // 3))
+    start, *more = _wrapped(inner, max(1, width - len(first)), max(1, width - len(deeper)))
+    return [first + start, *(deeper + line for line in more)]
 
 
 def wrap_phrases(text: str, width: int) -> list[str]:
@@ -168,10 +175,10 @@ def wrap_phrases(text: str, width: int) -> list[str]:
     return lines
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrapped(text: str, first_width: int, width: int) -> list[str]:
     lines: list[str] = []
     line = ""
-    room = width
+    room = first_width
     for word in text.split(" "):
         size = cell_len(word)
         if line and size + 1 <= room:
@@ -180,23 +187,25 @@ def _wrapped(text: str, width: int) -> list[str]:
             continue
         if line:
             lines.append(line)
-        rest = word
-        while size > width:
-            head = _head(rest, width)
+        rest, whole = word, width if lines else first_width
+        while size > whole:
+            head = _head(rest, whole)
             lines.append(head)
-            rest = rest[len(head) :]
+            rest, whole = rest[len(head) :], width
             size = cell_len(rest)
         line = rest
-        room = width - size
+        room = whole - size
     if line or not lines:
         lines.append(line)
     return lines
 
 
 def _head(word: str, width: int) -> str:
+    """The start of a word that has no room: up to its last seam, where that leaves no line nearly empty."""
     used = 0
     for index, char in enumerate(word):
         used += get_character_cell_size(char)
         if used > width and index:
-            return word[:index]
+            seam = max(word.rfind(mark, 0, index) for mark in _SEAMS) + 1
+            return word[: seam if seam > index * _LEAST_HEAD else index]
     return word

@@ -16,7 +16,7 @@ from cockpit.model.scheduling import Traits
 from cockpit.model.sureness import Sureness
 from cockpit.pools.stage import GPUS_LIMIT_SECONDS
 from cockpit.triage.advice import advised
-from cockpit.triage.attention import needs_human
+from cockpit.triage.attention import MOST_DENIED, needs_human
 from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from tests.unit.jobs.builders import (
@@ -281,6 +281,19 @@ def test_a_kind_that_may_not_be_read_is_missing_not_fine(cluster: Cluster) -> No
     cluster.store.apply(Batch(kind=Kind.EVENT, status=denied))
     one = only(cluster)
     assert (one.key, one.sentence, one.is_bad) == ("stream-denied:events", "you cannot list events", False)
+
+
+def test_many_kinds_that_may_not_be_read_are_one_row_of_a_missing_role(cluster: Cluster) -> None:
+    kinds = (Kind.EVENT, Kind.NODE, Kind.POD, Kind.WORKLOAD)
+    for at, kind in enumerate(kinds, 1):
+        words = f"you cannot list {kind}"
+        denied = StreamStatus(kind=kind, phase=Phase.DENIED, message=words, since_seconds=9.0 - at)
+        cluster.store.apply(Batch(kind=kind, status=denied))
+        rows = [one for one in found(cluster) if one.finding == "stream-denied"]
+        assert len(rows) == (at if at <= MOST_DENIED else 1)
+    (row,) = rows
+    assert row.sentence == "you cannot list 4 kinds: events, nodes, pods, workloads"
+    assert (row.subject.name, row.since_seconds, row.is_bad) == ("rights", 5.0, False)
 
 
 def test_claims_that_may_not_be_read_concern_nobody_until_something_comes_by_claim(cluster: Cluster) -> None:

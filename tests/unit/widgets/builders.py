@@ -5,7 +5,9 @@ from typing import Any
 
 from cockpit_widgets.types import Cell, Column, HeatBlock, HeatGroup
 from rich.cells import cell_len
+from rich.style import Style
 from textual.app import App, ComposeResult
+from textual.color import Color
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -135,3 +137,16 @@ def assert_sound(widget: Widget, width: int | None = None) -> None:
         assert strip.cell_length == width, (strip.text, strip.cell_length, width)
         assert cell_len(strip.text) == width, strip.text
         assert strip.text.isprintable(), ascii(strip.text)
+
+
+def _luminance(colour: Color) -> float:
+    parts = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
+    ]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(style: Style) -> float:
+    """The ratio of WCAG 2.2, *contrast ratio*: 1 to 21."""
+    both = sorted(_luminance(Color.from_rich_color(colour)) for colour in (style.color, style.bgcolor))
+    return (both[1] + 0.05) / (both[0] + 0.05)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from cockpit_widgets.choices import search
-from cockpit_widgets.dialogs import ChoiceDialog, ConfirmDialog, HelpDialog, HelpText
+from cockpit_widgets.dialogs import ChoiceDialog, ConfirmDialog
 from cockpit_widgets.flow_text import Paragraphs
+from cockpit_widgets.help_dialog import HelpDialog, HelpText
 from cockpit_widgets.help_layout import help_lines
 from cockpit_widgets.key_footer import KeyFooter
 from cockpit_widgets.resource_table import ResourceTable
@@ -332,12 +333,13 @@ async def test_the_help_scrolls_and_any_leaving_key_leaves() -> None:
 async def test_a_long_equivalent_is_folded_until_it_is_asked_for(size: tuple[int, int]) -> None:
     long = "printf %s '" + "x" * 400 + "' | kubectl create -f -"
     dialog = ConfirmDialog(
-        "Ask?", ["2 nodes come."], command="cockpit ask", equivalents=[long, "kubectl get"]
+        "Ask?", ["2 nodes come."] * size[1], command="cockpit ask", equivalents=[long, "kubectl get"]
     )
     app = Host()
     async with app.run_test(size=size) as pilot:
         app.push_screen(dialog)
         await pilot.pause()
+        assert "k whole lines" in texts_of(dialog.query_one(KeyFooter))[0]
 
         def shown() -> str:
             text = dialog.query_one(Paragraphs)
@@ -349,6 +351,23 @@ async def test_a_long_equivalent_is_folded_until_it_is_asked_for(size: tuple[int
         assert long in shown()
         await pilot.press("k")
         assert long not in shown()
+
+
+async def test_a_long_equivalent_is_whole_while_the_screen_has_room() -> None:
+    long = "kubectl patch " + "y" * 400
+    dialog = ConfirmDialog("Ask?", ["2 nodes come."], command="cockpit", equivalents=[long])
+    app = Host()
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.push_screen(dialog)
+        for size, is_whole in (((120, 40), True), ((80, 12), False), ((120, 40), True)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            lines = dialog.query_one(Paragraphs).flow(10_000)
+            assert any(long in "".join(c.text for c in line) for line in lines) is is_whole
+            assert ("k whole lines" in texts_of(dialog.query_one(KeyFooter))[0]) is not is_whole
+        dialog.put("Ask?", ["2 nodes come."] * 40, command="cockpit", equivalents=[long])
+        await pilot.pause()
+        assert "k whole lines" in texts_of(dialog.query_one(KeyFooter))[0]
 
 
 async def test_where_a_name_is_typed_nothing_is_folded() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from cockpit_widgets.columns import place_columns
 from cockpit_widgets.resource_table import ResourceTable
+from cockpit_widgets.types import Column
 from textual.pilot import Pilot
 
 from tests.reliability.figures import Tell
@@ -281,3 +282,25 @@ async def test_a_new_theme_is_taken_up_at_once(theme: str) -> None:
         if theme.startswith("ansi"):
             cursor = lines_of(table)[1]
             assert any(segment.style is not None and segment.style.reverse for segment in cursor)
+
+
+async def test_a_table_as_high_as_its_rows_gives_lines_to_folded_sentences_and_to_why_it_is_empty() -> None:
+    folding = (Column("name", "Name", 10), Column("why", "Why", 16, grow=1, folds=True))
+    short, long = "no room", "gang waits for 16 GPUs on 2 nodes of pool h100"
+    table = ResourceTable(Rows([], folding), placeholder=long)
+    table.styles.height = "auto"
+    app = Host(table)
+    async with app.run_test(size=(30, 20)) as pilot:
+
+        async def shown(*rows: str) -> list[str]:
+            table.set_source(Rows([(row, row, (row[:4], row)) for row in rows], folding))
+            await pilot.pause()
+            await pilot.pause()
+            return [line.rstrip() for line in texts_of(table)]
+
+        empty = await shown()
+        assert " ".join(" ".join(empty[1:]).split()) == long
+        assert len(await shown(short, short + "s")) == 3
+        whole = await shown(short, long)
+        assert long in " ".join(line[12:].strip() for line in whole)
+        assert len(await shown(short, short + "s")) == 3

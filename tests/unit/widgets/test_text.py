@@ -53,9 +53,9 @@ def test_a_window_is_exactly_as_wide_as_asked(text: str, start: int, width: int)
 
 
 @settings(deadline=None, max_examples=200)
-@given(TEXTS, st.integers(2, 30))
-def test_wrapped_lines_fit_and_lose_no_letter(text: str, width: int) -> None:
-    lines = wrap(text, width)
+@given(TEXTS, st.integers(3, 30), st.integers(0, 4))
+def test_wrapped_lines_fit_and_lose_no_letter(text: str, width: int, hang: int) -> None:
+    lines = wrap(text, width, hang)
     assert lines
     assert all(cell_len(line) <= width for line in lines)
     assert "".join("".join(lines).split(" ")) == "".join(plain(text).split(" "))
@@ -104,6 +104,22 @@ def test_numbers_stand_at_the_right() -> None:
 def test_the_indent_of_a_wrapped_line_is_kept() -> None:
     assert wrap("  cockpit job kill", 12) == ["  cockpit", "  job kill"]
     assert wrap("", 5) == [""]
+    assert wrap("$ cockpit job kill", 12, 2) == ["$ cockpit", "  job kill"]
+    assert wrap("  cockpit job kill", 12, 2) == ["  cockpit", "    job kill"]
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "wanted"),
+    [
+        ("harbor.corp/team-a/llm-70b:1.4", 12, ["harbor.corp/", "team-a/llm-", "70b:1.4"]),
+        ("reads nvidia.com/gpu.family=b100", 17, ["reads", "nvidia.com/gpu.", "family=b100"]),
+        ("a/0123456789abcdef", 12, ["a/0123456789", "abcdef"]),
+        ("0123456789abcdef", 12, ["0123456789ab", "cdef"]),
+        ("/日本/日本語日本", 8, ["/日本/", "日本語日", "本"]),
+    ],
+)
+def test_a_long_word_is_broken_behind_a_seam_of_its_own(text: str, width: int, wanted: list[str]) -> None:
+    assert wrap(text, width) == wanted
 
 
 def test_a_legend_breaks_between_its_phrases_and_within_one_only_where_it_must() -> None:

@@ -2,12 +2,12 @@
 
 import pytest
 from cockpit_widgets.calm_themes import CALM, MONO
-from cockpit_widgets.dialogs import HelpText
 from cockpit_widgets.flow_text import Paragraphs
 from cockpit_widgets.form import Form
 from cockpit_widgets.form_fields import ChoiceField, SwitchField
 from cockpit_widgets.form_words import FieldLabel, FieldNote
 from cockpit_widgets.heatmap import Heatmap
+from cockpit_widgets.help_dialog import HelpText
 from cockpit_widgets.key_footer import KeyFooter
 from cockpit_widgets.key_values import KeyValues
 from cockpit_widgets.log_view import LogView
@@ -27,11 +27,9 @@ from cockpit_widgets.types import (
     Tone,
 )
 from rich.color import ColorType
-from rich.style import Style
-from textual.color import Color
 from textual.widget import Widget
 
-from tests.unit.widgets.builders import Host, assert_sound, lines_of, rows
+from tests.unit.widgets.builders import Host, assert_sound, contrast, lines_of, rows
 
 TONES: tuple[Tone, ...] = ("", "dim", "good", "warn", "bad", "accent", "strong", "info")
 CSS = "ResourceTable, Heatmap, LogView, Form { height: 6; }"
@@ -104,19 +102,6 @@ async def test_a_calm_theme_tells_all_tones_apart(name: str) -> None:
         assert len({str(style) for style in styles.values()}) == len(TONES)
 
 
-def _luminance(colour: Color) -> float:
-    parts = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
-    ]
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-
-
-def _contrast(style: Style) -> float:
-    """The ratio of WCAG 2.2, *contrast ratio*: 1 to 21."""
-    both = sorted(_luminance(Color.from_rich_color(colour)) for colour in (style.color, style.bgcolor))
-    return (both[1] + 0.05) / (both[0] + 0.05)
-
-
 @pytest.mark.parametrize("name", list(CALM))
 async def test_every_text_of_a_calm_theme_can_be_read(name: str) -> None:
     """At least 4.5 to 1 (WCAG 2.2, 1.4.3) on every ground in use: line, cursor, hit, focus."""
@@ -132,8 +117,8 @@ async def test_every_text_of_a_calm_theme_can_be_read(name: str) -> None:
             for strip in lines_of(widget):
                 for segment in strip:
                     is_text = any(char.isalnum() for char in segment.text)
-                    if is_text and segment.style is not None and _contrast(segment.style) < 4.5:
-                        faint.add((type(widget).__name__, segment.text, round(_contrast(segment.style), 2)))
+                    if is_text and segment.style is not None and contrast(segment.style) < 4.5:
+                        faint.add((type(widget).__name__, segment.text, round(contrast(segment.style), 2)))
     assert not faint
 
 
