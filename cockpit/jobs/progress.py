@@ -106,7 +106,7 @@ class Patterns:
         if rank is not None:
             told["rank"] = rank
         is_new_epoch = so_far.epoch is not None and told.get("epoch", so_far.epoch) != so_far.epoch
-        if is_new_epoch and "step" not in told and not so_far.is_step_of_run:
+        if is_new_epoch and so_far.step is not None and "step" not in told and not so_far.is_step_of_run:
             told["step"] = 0
         if is_new_epoch:
             told.setdefault("epoch_ratio", 0.0)
