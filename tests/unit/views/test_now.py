@@ -323,7 +323,7 @@ def test_panels() -> None:
         "now": "3/3 max",
         "gpus": "24",
         "share": "50%",
-        "words": "+2 joining · 1 idle node",
+        "words": "+2 joining · 1 idle",
     }
     made = store(local_queue(), cluster_queue(), local_queue("busy", pending=9, uid="x"))
     found = now.queue_lines(made).table(ViewState(), NOW)
