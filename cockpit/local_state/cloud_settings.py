@@ -55,7 +55,7 @@ SHORTEST_SECONDS, LONGEST_SECONDS = 1, 600
 class SettingsReader(Protocol):
     """What checks values and words the sentence for those that cannot be used (of `config`)."""
 
-    def fault(self, key: str, section: str, what: str) -> BadInput: ...
+    def fault(self, key: str, section: str, what: str, *, rules_table: bool = False) -> BadInput: ...
 
     def refuse_unknown(self, tree: Mapping[str, Any], known: tuple[str, ...], section: str) -> None: ...
 
@@ -115,7 +115,7 @@ def _profile(reader: SettingsReader, tree: Mapping[str, Any], section: str) -> C
     if name not in profiles():
         near = difflib.get_close_matches(name, profiles(), n=1)
         remedy = f"did you mean {near[0]}?" if near else f"known profiles: {', '.join(profiles())}"
-        raise reader.fault("profile", section, f"unknown profile {name!r}; {remedy}")
+        raise reader.fault("profile", section, f"unknown profile {name!r}; {remedy}", rules_table=True)
     return profiles()[name]
 
 

@@ -293,7 +293,7 @@ def _price(reader: "_Reader", machines: Mapping[str, Any], name: str, billed: fl
 
 
 class _WrongSetting(BadValue):
-    """The value at `place`, a dotted path in the file, cannot be used."""
+    """A value cannot be used; what is at `place`, a dotted path in the file, is left out to read the rest."""
 
     def __init__(self, field: str, fault: str, place: str) -> None:
         super().__init__(field, fault)
@@ -308,10 +308,12 @@ class _Reader:
         self._home = home
         self._lines = text.splitlines()
 
-    def fault(self, key: str, section: str, what: str) -> BadInput:
+    def fault(self, key: str, section: str, what: str, *, rules_table: bool = False) -> BadInput:
+        """The fault of that key; `rules_table`: without it nothing can be said of the rest of its table."""
         where = f"{section}.{key}" if section else key
         line = self._line(key)
-        return _WrongSetting(f"{self._source}{f':{line}' if line else ''}: {where}", what, where)
+        field = f"{self._source}{f':{line}' if line else ''}: {where}"
+        return _WrongSetting(field, what, section if rules_table else where)
 
     def _line(self, key: str) -> int | None:
         # tomllib keeps no positions: the line is told only where exactly one line starts with that key.
