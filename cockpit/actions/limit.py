@@ -18,7 +18,7 @@ from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import gpus_per_node, pool_object
-from cockpit.pools.plan import LARGEST_REPLICAS, nodes_named, read_replicas, size_of
+from cockpit.pools.plan import LARGEST_REPLICAS, MOST_ADDED, nodes_named, read_replicas, size_of
 
 
 def plan_limit(pool: Pool, maximum: int, store: StoreReader, *, context: str = "") -> Plan:
@@ -89,10 +89,12 @@ async def limit_as_now(planning: Planning, name: str, maximum: int) -> Plan:
     """
     pool, store = await pool_as_now(planning, name)
     plan = plan_limit(pool, maximum, store, context=planning.context)
-    more = maximum - max(size_of(pool), pool.maximum or 0)
-    if more <= 0:
+    largest = max(size_of(pool), pool.maximum or 0)
+    if maximum <= largest:
         return plan
-    expects = ("if the pool grows to it:", *await expected_of_growth(planning, pool, more))
+    coming = min(MOST_ADDED, max(0, largest - pool.nodes_ready))
+    expected = await expected_of_growth(planning, pool, maximum - largest, coming=coming)
+    expects = ("if the pool grows to it:", *expected)
     return msgspec.structs.replace(plan, expects=expects)
 
 

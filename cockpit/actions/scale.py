@@ -133,15 +133,20 @@ async def _expected(planning: Planning, pool: Pool, replicas: int) -> tuple[str,
     return await expected_of_growth(planning, pool, more) if more > 0 else ()
 
 
-async def expected_of_growth(planning: Planning, pool: Pool, more: int) -> tuple[str, ...]:
-    """What so many more nodes are good for: who would start, what they cost, how long they usually take."""
+async def expected_of_growth(
+    planning: Planning, pool: Pool, more: int, *, coming: int | None = None
+) -> tuple[str, ...]:
+    """What so many more nodes are good for: who would start, what they cost, how long they usually take.
+    `coming` nodes may be there without them, None: those that are joining."""
     store, jobs = planning.store, tuple(planning.jobs.values())
     around: dict[str, Surroundings] = {}
     for space in spaces_with_claims(store, jobs)[:_MOST_SPACES]:
         around[space] = await ask_surroundings(planning.session, Needs(claims_in=space))
-    nodes = nodes_to_come(store, pool, pool_object(store, pool), more, gpus_per_node(pool, store))
+    first = pool.nodes_joining if coming is None else coming
+    every = nodes_to_come(store, pool, pool_object(store, pool), first + more, gpus_per_node(pool, store))
+    nodes = every[first:]
     return (
-        *starter_lines(starters(store, jobs, nodes, around), is_known=bool(nodes)),
+        *starter_lines(starters(store, jobs, nodes, around, coming=every[:first]), is_known=bool(nodes)),
         *forecast_lines(planning, pool, more),
     )
 

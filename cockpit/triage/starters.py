@@ -41,12 +41,15 @@ def starters(
     jobs: Iterable[Job],
     nodes: Sequence[Node],
     around: Mapping[str, Surroundings] | None = None,
+    *,
+    coming: Sequence[Node] = (),
 ) -> Starters:
-    """Who would start once these nodes are there. `around` by namespace: claims and volumes, where read."""
+    """Who would start once these nodes are there. `around` by namespace: claims and volumes, where read.
+    `coming` are nodes that will be there without them."""
     found, held = _waiting(store, jobs)
     if not nodes:
         return Starters((), 0, 0, held, len(found))
-    snapshot = ClusterSnapshot(changed_store(store, [(Kind.NODE, one) for one in nodes]))
+    snapshot = ClusterSnapshot(changed_store(store, [(Kind.NODE, one) for one in (*coming, *nodes)]))
     news = {one.name for one in nodes}
     olds = snapshot.nodes.keys() - news
     begun: list[Job] = []

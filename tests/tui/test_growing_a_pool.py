@@ -75,16 +75,16 @@ async def test_an_offer_of_why_opens_the_plan_with_its_number(size: tuple[int, i
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         await pilot.press("slash", *"sweep-13", "enter", "w")
-        await until(app, pilot, lambda: "grow pool a100 by 3 nodes, to 16" in looking.text(app))
+        await until(app, pilot, lambda: "grow pool a100 by 2 nodes, to 15" in looking.text(app))
         assert isinstance(app.screen, WhyScreen)
         (offer,) = [one for one in app.screen.offers if one.kind == "scale_pool"]
-        assert offer.words == "grow pool a100 by 3 nodes, to 16 (about 9 min, $96 an hour)"
+        assert offer.words == "grow pool a100 by 2 nodes, to 15 (about 9 min, $64 an hour)"
         while app.screen.offer != offer:
             await pilot.press("down")
             await settle(pilot)
         await pilot.press("enter")
         await until(app, pilot, lambda: isinstance(app.screen, ConfirmDialog))
-        await until(app, pilot, lambda: "Grow pool a100 from 13 to 16" in looking.text(app))
+        await until(app, pilot, lambda: "Grow pool a100 from 13 to 15" in looking.text(app))
         assert "would start: team-c/sweep-13 (24 GPUs)" in flat(app)
 
 
