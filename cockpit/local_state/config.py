@@ -309,7 +309,7 @@ class _Reader:
         self._lines = text.splitlines()
 
     def fault(self, key: str, section: str, what: str, *, rules_table: bool = False) -> BadInput:
-        """The fault of that key; `rules_table`: without it nothing can be said of the rest of its table."""
+        """The fault of that key; `rules_table`: the rest of its table means nothing without it."""
         where = f"{section}.{key}" if section else key
         line = self._line(key)
         field = f"{self._source}{f':{line}' if line else ''}: {where}"
