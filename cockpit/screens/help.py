@@ -12,7 +12,7 @@ from cockpit.views.place_tabs import PLACE_MARKS_BY_NAME
 from cockpit.views.states import job_signs, node_signs, pod_signs
 
 MOVING, SIGNS = "Moving", "Signs"
-_GROUPS = ("Looking", "Logs", "Form", MOVING, "Changing the cluster", SIGNS, "Places")
+_GROUPS = ("Looking", "Logs", "Form", SIGNS, MOVING, "Changing the cluster", "Places")
 """What this page has comes first, what every page has last."""
 _SIGNS_OF: dict[str, Callable[[], dict[str, str]]] = {
     "now": problem_signs,
