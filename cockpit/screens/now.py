@@ -72,7 +72,7 @@ _CHROME_LINES = 3
 _MAP_LINES = 4
 _DETAIL_LINES, _DETAIL_SHARE = 14, 0.35
 """Least lines of the detail, and its least share of all, before the last hour gets any."""
-_SMALL_LINES, _BRIEF_LINES, _NARROW_BRIEF_LINES = 24, 5, 6
+_SMALL_LINES, _BRIEF_LINES, _NARROW_BRIEF_LINES = 24, 5, 7
 """From this height on the detail stands between list and fleet; there this many lines are enough for it, and
 more where they are short."""
 _MORE = ("logs", "metric", "panel")
@@ -170,8 +170,8 @@ class NowScreen(SharedPlace):
         wish = max(3, min(needs, int(height * _LEAST_SHARE)))
         if self.has_class("below"):
             least = self._least_detail()
-            needs = self._attention.needed_lines(width) + frame
-            needs = max(3 + frame, min(needs, room - _MAP_LINES - least))
+            whole, most = self._attention.needed_lines(width) + frame, room - _MAP_LINES - least
+            needs = max(3 + frame, min(needs, most) if whole > most else whole)
             wish = min(wish, needs) + least
         elif self.side.is_shown:
             wish = max(wish, _DETAIL_LINES, int(height * _DETAIL_SHARE))

@@ -22,6 +22,7 @@ _STEP = re.compile(rf"── \w+(?: \d+/\d+)? {CUT} (?:──|usually)")
 _FOLDED = "a long command is folded where the whole does not fit the screen, until its key unfolds it"
 _PODS = "the list is as long as the screen; its names are cut in the middle"
 CUT_STILL = {
+    "acknowledge-80x24": "the list behind the dialog",
     "pods": _PODS,
     "light-pods": _PODS,
     "light-events": "the detail is as high as the screen",
