@@ -188,11 +188,18 @@ def _written(change: Change, ground: OfferGround) -> None:
         return
     if target.kind != "claim":
         raise NotApplied(f"a {target.kind} is written by hand")
+    for file in change.command:
+        if file.endswith(".yaml"):
+            _write_claim(file.removesuffix(".yaml"), target.namespace, ground)
+
+
+def _write_claim(name: str, space: str, ground: OfferGround) -> None:
+    api, served = ground.api, ground.served
     size = {"storage": "1Gi"}
     volume: Tree = {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
-        "metadata": {"name": f"of-{target.name}"},
+        "metadata": {"name": f"of-{name}"},
         "spec": {
             "capacity": size,
             "accessModes": ["ReadWriteMany"],
@@ -203,19 +210,19 @@ def _written(change: Change, ground: OfferGround) -> None:
     claim: Tree = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": target.name, "namespace": target.namespace},
+        "metadata": {"name": name, "namespace": space},
         "spec": {
             "accessModes": ["ReadWriteMany"],
             "resources": {"requests": size},
             "storageClassName": "",
-            "volumeName": f"of-{target.name}",
+            "volumeName": f"of-{name}",
         },
     }
     if not ground.kubectl:  # nobody binds claims on an embedded cluster
         claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
-        volume["spec"]["claimRef"] = {"name": target.name, "namespace": target.namespace}
+        volume["spec"]["claimRef"] = {"name": name, "namespace": space}
     api.create(served.path("persistentvolumes"), volume)
-    api.create(served.path("persistentvolumeclaims", target.namespace), claim)
+    api.create(served.path("persistentvolumeclaims", space), claim)
 
 
 # ---- whether it starts

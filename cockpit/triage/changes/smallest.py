@@ -402,7 +402,8 @@ def claims(desk: Desk) -> ChangeOffers:
     after = replace(around, claims={**around.claims, **bound}, volumes=volumes)
     listed = " and ".join(short(name) for name in names)
     words = f"create claim{'s' * (len(names) != 1)} {listed} in {short(space)}"
-    command = ("kubectl", "apply", "-n", space, "-f", f"{names[0]}.yaml")
+    files = chain.from_iterable(("-f", f"{name}.yaml") for name in names)
+    command = ("kubectl", "apply", "-n", space, *files)
     target = Subject("claim", space, names[0])
     yield made(desk, FREE + len(names), "create", words, command, target=target, around=after)
 
