@@ -142,7 +142,7 @@ def beyond_the_quota(me: Person) -> None:
     me.submit()
     me.until("research/wide", "queued", "quota")
     me.keys("w")
-    me.until("What helps", "raise the priority")
+    me.until("What helps", "Wait", "It follows from queue research")
     me.keys("Escape")
     me.until("K kill", "esc back")
     me.keys("I")
