@@ -144,6 +144,12 @@ MOST_DENIED: Final = 3
 """Kinds that may not be listed anywhere and stand by themselves; more of them are one row: a missing role."""
 
 
+def _resource(name: str) -> str:
+    """`cronjobs.batch` of the list `otherjobs/cronjobs.batch/team-a`."""
+    parts = name.split("/")
+    return parts[min(1, len(parts) - 1)]
+
+
 def _stream_findings(store: StoreReader) -> Iterator[Finding]:
     """Kinds that may not be read: what they would show is missing, not fine. An expired login is one row."""
     out = [one for one in store.statuses().values() if one.phase is Phase.NOT_LOGGED_IN]
@@ -164,7 +170,8 @@ def _stream_findings(store: StoreReader) -> Iterator[Finding]:
             continue  # nothing comes by claim here
         everywhere[name] = status
     if len(everywhere) > MOST_DENIED:
-        words = cannot(f"list {len(everywhere)} kinds: {', '.join(sorted(everywhere))}")
+        kinds = sorted({_resource(name) for name in everywhere})
+        words = cannot(f"list {len(kinds)} kinds: {', '.join(kinds)}")
         yield _row(Subject("stream", "", "rights"), words, _first(everywhere.values()), _ASK, finding=_DENIED)
     else:
         for name, status in everywhere.items():
