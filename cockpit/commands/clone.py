@@ -13,7 +13,7 @@ from cockpit.clock import SystemClock
 from cockpit.commands.attached import WEIGHED_KINDS, attached
 from cockpit.commands.confirm import confirm_plan, refuse_without_right
 from cockpit.commands.job import values_given
-from cockpit.commands.output import note, put, tree_text
+from cockpit.commands.output import note, put_data, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.verb import narrowed, planner
@@ -41,5 +41,5 @@ async def _run(values: dict[str, str], options: argparse.Namespace, chosen: Atta
         body = plan.calls[0].body
         await refuse_absent(planning.session, planning.lookup, body, job.namespace)
         if options.dry_run:
-            put([tree_text(mask_tree(body), "yaml"), ""])
+            put_data(f"{tree_text(mask_tree(body), 'yaml')}\n")
         return await confirm_plan(plan, options, fresh, clock)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import shtab
 
-from cockpit.commands.output import put
+from cockpit.commands.output import put_data
 
 SHELLS: Final = ("bash", "zsh", "fish")
 _NOUNS: Final = {"job": "jobs", "node": "nodes", "pool": "pools", "queue": "queues"}
@@ -22,7 +22,7 @@ _METAVARS: Final = {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
 
 def run(options: argparse.Namespace) -> int:
     """Print the script of one shell."""
-    put(script(options.whole_parser(), options.shell).splitlines())
+    put_data(script(options.whole_parser(), options.shell).rstrip("\n"))
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from cockpit.commands.document import OutputDocument, document_lines
-from cockpit.commands.output import grid, put
+from cockpit.commands.output import grid, put, put_data
 from cockpit.commands.settings import context_name
 from cockpit.errors import BadInput
 from cockpit.local_state.config import load_settings, settings_text
@@ -87,7 +87,7 @@ def validate(options: argparse.Namespace) -> int:
 
 def schema(_options: argparse.Namespace) -> int:
     """Print JSON Schema of the file."""
-    put([json.dumps(json_schema(), indent=1, ensure_ascii=False)])
+    put_data(json.dumps(json_schema(), indent=1, ensure_ascii=False))
     return 0
 
 

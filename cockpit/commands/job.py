@@ -21,7 +21,7 @@ from cockpit.commands.document import OutputDocument, document_lines
 from cockpit.commands.exposure import exposure_notes
 from cockpit.commands.fitting import FIT_KINDS, fit_told
 from cockpit.commands.job_wait import until
-from cockpit.commands.output import note, put, tree_text
+from cockpit.commands.output import note, put, put_data, tree_text
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, one_namespace, settings_in_force
 from cockpit.commands.submitting import Wish, planned
@@ -143,7 +143,8 @@ async def _submit(
             put(document_lines(SubmissionDocument, _described(plan, told, verdict), options.output))
             return CODES[verdict.state]
         bodies = [tree_text(mask_tree(call.body), "yaml") for call in plan.calls]
-        put(["\n---\n".join(bodies), "", *told, *notes])
+        put_data("\n---\n".join(bodies))
+        put(["", *told, *notes])
         return await confirm_plan(plan, options, fresh, clock)
 
 

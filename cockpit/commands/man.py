@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from cockpit import __version__
-from cockpit.commands.output import put
+from cockpit.commands.output import put_data
 
 _DATE: Final = "2026-11-30"
 _FILES: Final = (
@@ -16,13 +16,14 @@ _ENVIRONMENT: Final = (
     ("KUBECONFIG", "kubeconfig files, where --kubeconfig names none"),
     ("COCKPIT_PROMETHEUS_URL", "Prometheus with the GPU metrics; likewise _TOKEN, _TOKEN_FILE, _USERNAME,"
      " _PASSWORD, _PASSWORD_FILE and _CA_FILE"),
+    ("COCKPIT_PLAIN", "1 prints tables and pages for a screen reader and opens no screens"),
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "in the place of ~/.config and ~/.local/state"),
 )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the page."""
-    put(page(options.grammar()))
+    put_data("\n".join(page(options.grammar())))
     return 0
 
 

@@ -26,13 +26,14 @@ _TONES: Final = {"good": "good", "warn": "warning", "bad": "bad", "dim": "known"
 
 
 def heard(text: str) -> str:
-    """`run 2→4 nodes · 8s` as `run 2 to 4 nodes, 8s`: the words of a line, without what is drawn."""
+    """`run 2→4 nodes · 8s` as `run 2 to 4 nodes, 8s`: the words of a line, without what is drawn. A line
+    without signs, which may be a command to copy, stays as it is."""
     words = _PICTURES.sub(" ", _FREE.sub(" ", text)).replace("\u2192", " to ").replace(" \u00b7 ", ", ")
-    return " ".join(words.split())
+    return text if words == text else " ".join(words.split())
 
 
 def _words(text: str) -> str:
-    return _SIGNS.get(text, "") or heard(text)
+    return _SIGNS.get(text, "") or " ".join(heard(text).split())
 
 
 def table_lines(source: TableSource) -> list[str]:
@@ -103,10 +104,15 @@ def tree_text(tree: Any, output: str) -> str:
 
 
 def put(lines: Iterable[str]) -> None:
-    """Lines to standard output."""
+    """Lines for a person to standard output."""
     is_spoken = is_heard()
     for line in lines:
         sys.stdout.write(f"{heard(line) if is_spoken else line}\n")
+
+
+def put_data(text: str) -> None:
+    """What a program reads (a manifest, a script, a schema) to standard output, as it is."""
+    sys.stdout.write(f"{text}\n")
 
 
 def note(lines: Iterable[str]) -> None:

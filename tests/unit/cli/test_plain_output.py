@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.commands.output import grid, heard
+from cockpit.commands.output import grid, heard, put, put_data
 from cockpit.standard_streams import for_ears, is_heard
 from cockpit.terminal import screen_fault
 from tests.unit.cli.builders import read_json, run
@@ -39,10 +39,33 @@ def test_what_is_drawn_is_left_out_and_words_stay(seen: str, words: str) -> None
 
 @given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"])))
 def test_words_stay_as_they_are(text: str) -> None:
-    assert heard(text) == " ".join(text.split())
+    assert heard(text) == text
 
 
-def test_each_value_is_spokenbehind_its_title() -> None:
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize(
+    "words", [("completion", "bash"), ("completion", "zsh"), ("man",), ("config", "schema")], ids=" ".join
+)
+def test_what_a_program_reads_is_the_same_with_and_without(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    _code, spoken, _err = run(capsys, *words)
+    monkeypatch.setenv("COCKPIT_PLAIN", "0")
+    assert run(capsys, *words)[1] == spoken
+
+
+def test_a_manifest_is_data_and_a_sentence_is_not(capsys: Capture) -> None:
+    manifest = "spec:\n  note: '2→4 · ● ran'\n  args: ['a  b']"
+    for_ears(is_wanted=True)
+    try:
+        put_data(manifest)
+        put(["● 2→4", "  kubectl patch -p '{\"a\":  1}'"])
+    finally:
+        for_ears(is_wanted=False)
+    assert capsys.readouterr().out == f"{manifest}\n2 to 4\n  kubectl patch -p '{{\"a\":  1}}'\n"
+
+
+def test_each_value_is_heard_behind_its_title() -> None:
     for_ears(is_wanted=True)
     try:
         rows = [["●", "a", "1/2", ""], ["▲", "b", "", "▃▃··"]]
@@ -53,7 +76,7 @@ def test_each_value_is_spokenbehind_its_title() -> None:
 
 
 @pytest.mark.usefixtures("plain")
-def test_a_command_is_spokenand_its_json_is_not_touched(
+def test_a_command_is_heard_and_its_json_is_not_touched(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     _code, spoken, _err = run(capsys, *DOCTOR)
