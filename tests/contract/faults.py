@@ -20,6 +20,7 @@ from cockpit.sim.faults.kinds import (
     status,
     status_object,
 )
+from cockpit.sim.faults.script import by_line
 
 __all__ = [
     "HTML",
@@ -106,19 +107,11 @@ def lines(change: Callable[[int, bytes], list[bytes]]) -> Fault:
     """
 
     async def fault(exchange: Exchange) -> None:
-        exchange.headers["Accept"] = JSON
-        rest = b""
-        number = 0
+        async def take(number: int, line: bytes) -> None:
+            for one in change(number, line):
+                await exchange.write(one + b"\n")
 
-        async def each(piece: bytes) -> None:
-            nonlocal rest, number
-            *whole, rest = (rest + piece).split(b"\n")
-            for line in whole:
-                for one in change(number, line):
-                    await exchange.write(one + b"\n")
-                number += 1
-
-        await exchange.forward(each)
+        await by_line(exchange, take)
 
     return fault
 

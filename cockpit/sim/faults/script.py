@@ -146,7 +146,7 @@ class _Enough(ConnectionAbortedError):
     """The part of a stream that is let through has been sent."""
 
 
-async def _by_line(exchange: Exchange, take: Callable[[int, bytes], Awaitable[None]]) -> None:
+async def by_line(exchange: Exchange, take: Callable[[int, bytes], Awaitable[None]]) -> None:
     """The server's answer in JSON, line by line with its number from 0; a rest without an end goes last."""
     exchange.headers["Accept"] = JSON
     rest = b""
@@ -164,21 +164,28 @@ async def _by_line(exchange: Exchange, take: Callable[[int, bytes], Awaitable[No
         await take(number, rest)
 
 
+async def _cut_short(exchange: Exchange, after_events: int) -> bool:
+    """Let the first events of a watch through; whether the server had as many, and one was waited for."""
+
+    async def take(number: int, line: bytes) -> None:
+        if number < after_events:
+            await exchange.write(line + b"\n")
+        if number + 1 >= after_events:
+            raise _Enough
+
+    try:
+        await by_line(exchange, take)
+    except _Enough:
+        return True
+    return False
+
+
 def cut_events(after_events: int, *, orderly: bool = False) -> Fault:
     """The first `after_events` of a watch, then the connection drops (`orderly`: it ends as if whole)."""
 
     async def fault(exchange: Exchange) -> None:
-        async def take(number: int, line: bytes) -> None:
-            if number < after_events:
-                await exchange.write(line + b"\n")
-            if number + 1 >= after_events:
-                raise _Enough
-
-        try:
-            await _by_line(exchange, take)
-        except _Enough:
-            if not orderly:
-                exchange.abort()
+        if await _cut_short(exchange, after_events) and not orderly:
+            exchange.abort()
 
     return fault
 
@@ -191,16 +198,7 @@ def gone(after_events: int = 0) -> Fault:
     async def fault(exchange: Exchange) -> None:
         if not after_events:
             await exchange.answer(200, JSON, last)
-            return
-
-        async def take(number: int, line: bytes) -> None:
-            await exchange.write(line + b"\n")
-            if number + 1 >= after_events:
-                raise _Enough
-
-        try:
-            await _by_line(exchange, take)
-        except _Enough:
+        elif await _cut_short(exchange, after_events):
             await exchange.write(last)
 
     return fault
