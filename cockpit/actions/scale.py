@@ -136,7 +136,7 @@ async def _expected(planning: Planning, pool: Pool, replicas: int) -> tuple[str,
 async def expected_of_growth(
     planning: Planning, pool: Pool, more: int, *, coming: int | None = None
 ) -> tuple[str, ...]:
-    """What so many more nodes are good for: who would start, what they cost, how long they usually take.
+    """What that many more nodes bring: who would start, what they cost, how long they usually take.
     `coming` nodes may be there without them, None: those that are joining."""
     store, jobs = planning.store, tuple(planning.jobs.values())
     around: dict[str, Surroundings] = {}

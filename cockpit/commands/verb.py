@@ -194,7 +194,7 @@ def _shown(jobs: Any, text: str, attachment: Attachment, clock: Clock) -> list[J
 
 async def follow(orders: Sequence[DrainOrder], live: Live, clock: Clock) -> int:
     """Each to its end; 0 where all are drained. Raises Refused with the first that is not. Left by ctrl+c
-    they stay cordoned, and it is told how to go on."""
+    they stay cordoned, and a note says how to go on."""
     session = live.attachment.session
     if session is None:
         raise NoConnection(live.attachment.sentence or "the connection was lost")

@@ -73,7 +73,7 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     `coming` is how many nodes it waits for, below 0 those that it takes away; None where it does not say, or
     an object of the pool has the number.
     `fault` is what is wrong with the bounds, of which none is then told, "" where nothing is. `is_paused`:
-    its object is, so that nothing follows a new number, whoever sets it.
+    its object is, so that no controller follows a new number.
     """
 
     owner: str  # name of the PoolOwner that decides the size

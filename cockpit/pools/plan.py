@@ -127,7 +127,7 @@ def size_of(pool: Pool) -> int:
 
 
 def above_maximum(pool: Pool, more: int, says: Ownership) -> str:
-    """Why so many more nodes are too many, and what is to be done about it; "" where they are not."""
+    """Why that many more nodes are too many, and the remedy; "" where they are not."""
     size = size_of(pool)
     if pool.maximum is None or size + more <= pool.maximum:
         return ""

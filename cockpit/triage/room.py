@@ -20,7 +20,7 @@ from cockpit.triage.judgement import of_pod
 _GRACE_SECONDS = 60.0
 _GIB = 1 << 30
 
-SMALLER = "Ask for fewer GPUs on one node, in more pods, or add nodes that have so many."
+SMALLER = "Ask for fewer GPUs on one node, in more pods, or add nodes with that many."
 
 
 def of_others(sifted: Sifted, context: Context) -> Finding:

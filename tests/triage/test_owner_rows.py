@@ -39,7 +39,7 @@ ROWS = (
     ),
     Row(
         "too-large",
-        "12 GPUs are asked for on one node, no group has so many",
+        "12 GPUs are asked for on one node, no group has that many",
         "refuses: one group is full, two have too few GPUs",
         made.too_large,
         {
@@ -122,7 +122,7 @@ ROWS = (
     ),
     Row(
         "asked-at-zero-without-labels",
-        "nodes are asked for of a pool at 0 whose labels nobody tells",
+        "nodes are asked for of a pool at 0 whose labels are not known",
         "would never add a node for such a pod",
         partial(made.capi, size=0, told=False),
         {"ask {p} 1": ("no label tells its nodes from others",)},
@@ -160,7 +160,7 @@ ROWS = (
     ),
     Row(
         "waits-for-a-pool-sized-by-hand",
-        "the same of a pool that nobody scales",
+        "the same of a pool that nothing scales",
         "does nothing",
         partial(made.waits_at_zero, told=False, bounds=False),
         {
@@ -171,7 +171,7 @@ ROWS = (
     ),
     Row(
         "taint-of-a-pool-at-zero",
-        "a taint that nobody tolerates",
+        "a taint that the pod does not tolerate",
         "refuses: one untolerated taint, two groups are full",
         made.tainted,
         {"why pod big": ("pool {p}, at 0 nodes, has taint team, not tolerated",), "row {p}": ("wanted=0",)},
@@ -323,7 +323,7 @@ ROWS = (
     Row(
         "paused",
         "a paused MachineDeployment that the autoscaler lists",
-        "sets a number that nobody follows",
+        "sets a number that no controller follows",
         made.paused,
         {
             "row {p}": ("MachineDeployment default/{p} is paused",),

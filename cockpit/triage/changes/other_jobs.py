@@ -126,7 +126,7 @@ def _about(desk: Desk, holders: tuple[_Holder, ...]) -> ChangeOffers:
         words = f"wait for {until}{_named(holders)}{_held(holders)}"
         yield made(desk, cost, "wait_for", words, target=_target(holders), **then)
     if not staying or not all(_may_be_ended(desk, one) for one in staying):
-        return  # nobody has to end what ends
+        return  # what ends needs no one to end it
     idle = _idle_seconds(desk, staying)
     held = _held(staying, "" if idle is None else f" idle for {idle / 60:.0f} min")
     cost = (OTHERS if idle is None else TIME - 10) + sum(one.gpus for one in staying)
