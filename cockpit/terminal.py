@@ -4,15 +4,17 @@ import asyncio
 import contextlib
 import os
 import select
+import shlex
 import signal
 import sys
 import termios
 import tty
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Protocol
 
-from cockpit.errors import NoConnection
+from cockpit.errors import BadInput, NoConnection
 from cockpit.standard_streams import is_plain
 
 STDERR = "stderr"
@@ -96,6 +98,36 @@ def deaf_to_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def editor_words() -> list[str]:
+    """The person's editor with its options, as kubectl finds it. Raises BadInput where none is set."""
+    for name in ("KUBE_EDITOR", "VISUAL", "EDITOR"):
+        if text := os.environ.get(name, "").strip():
+            try:
+                return shlex.split(text)
+            except ValueError:
+                raise BadInput(f"{name}: {text!r} is no command line: a quote in it has no end") from None
+    raise BadInput("no editor is set: set EDITOR to yours, such as EDITOR=vi")
+
+
+async def edit(path: Path) -> None:
+    """Have the person edit the file on this terminal; this process goes on meanwhile.
+
+    Raises BadInput where the editor cannot be started or says that it failed.
+    """
+    words = editor_words()
+    with contextlib.ExitStack() as meanwhile:
+        if is_terminal():
+            meanwhile.enter_context(deaf_to_interrupts())
+            meanwhile.enter_context(as_before(sys.stdin.fileno()))
+        try:
+            process = await asyncio.create_subprocess_exec(*words, str(path))
+        except OSError as error:
+            raise BadInput(f"editor {words[0]}: {error.strerror or error}; set EDITOR to yours") from None
+        code = await process.wait()
+    if code:
+        raise BadInput(f"editor {words[0]} ended with exit code {code}: nothing is done")
 
 
 def end_with_terminal() -> None:

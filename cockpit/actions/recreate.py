@@ -6,7 +6,7 @@ server has said in a dry run that it would take it, and what is deleted is kept 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from cockpit.errors import BadInput
 from cockpit.jobs.clone import as_written
 from cockpit.jobs.members import members_of
 from cockpit.k8s.json_patch import Operation, edited
+from cockpit.mask import mask_text
 from cockpit.model.contender import Contender
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
@@ -64,7 +65,7 @@ def plan_recreate(
     guard = {"uid": uid, "resourceVersion": str(metadata.get("resourceVersion") or "")}
     options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
     pods = members_of(job, store)
-    made = _with(before, operations, target)
+    made = with_operations(before, operations, target)
     return Plan(
         verb="recreate",
         contends=(Contender(name=f"{job.namespace}/{job.name}", manifest=made, replaces=uid),),
@@ -122,10 +123,15 @@ def read_operations(text: str) -> tuple[Operation, ...]:
         raise BadInput(f"--patch: this is not JSON; {_JSON_PATCH}") from None
     if not isinstance(found, list) or not all(map(_is_operation, found)):
         raise BadInput(f"--patch: {_JSON_PATCH}, each with its path")
-    for step in found:
-        if step["path"].split("/")[1] in _KIND or step["path"].startswith(_IDENTITY):
-            raise BadInput(f"--patch: {step['path']} cannot be changed: the job keeps its name and kind")
+    refuse_identity(found, "--patch")
     return tuple(found)
+
+
+def refuse_identity(operations: Iterable[Operation], source: str) -> None:
+    """Raise BadInput for an operation that would make another object of it; `source` is what holds it."""
+    for step in operations:
+        if step["path"].split("/")[1] in _KIND or step["path"].startswith(_IDENTITY):
+            raise BadInput(f"{source}: {step['path']} cannot be changed: the job keeps its name and kind")
 
 
 def _is_operation(step: Any) -> bool:
@@ -147,7 +153,11 @@ def _refuse_owned(target: str, metadata: Mapping[str, Any]) -> None:
             )
 
 
-def _with(manifest: Mapping[str, Any], operations: tuple[Operation, ...], target: str) -> dict[str, Any]:
+def with_operations(
+    manifest: Mapping[str, Any], operations: tuple[Operation, ...], target: str
+) -> dict[str, Any]:
+    """A copy of the manifest of `target` with the operations done. Raises BadInput where it has no such
+    place."""
     made: dict[str, Any] = dict(manifest)
     for one in operations:
         try:
@@ -160,7 +170,7 @@ def _with(manifest: Mapping[str, Any], operations: tuple[Operation, ...], target
 
 
 def _told(operation: Operation) -> str:
-    value = json.dumps(operation.get("value"), ensure_ascii=False)
+    value = mask_text(json.dumps(operation.get("value"), ensure_ascii=False))
     match operation["op"]:
         case "remove":
             return f"without {operation['path']}"

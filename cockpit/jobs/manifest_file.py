@@ -1,6 +1,8 @@
 """Files of manifests as people have them: one or many documents, lists of objects, JSON."""
 
 import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any, Final, TextIO
@@ -30,7 +32,7 @@ def read_manifests(name: str, standard_input: TextIO, rng: Random) -> tuple[Temp
     """
     source = "standard input" if name == "-" else name
     objects = [
-        item for tree in _documents(_text(name, standard_input), source) for item in _opened(tree, source)
+        item for tree in documents(_text(name, standard_input), source) for item in _opened(tree, source)
     ]
     if not objects:
         raise BadInput(f"{source}: there is no object in it")
@@ -56,12 +58,20 @@ def path_of(name: str) -> Path:
 
 
 def _text(name: str, standard_input: TextIO) -> str:
+    if name == "-":
+        return _read(name, lambda: nullcontext(standard_input))
+    return _read(name, lambda: path_of(name).open(encoding="utf-8"))
+
+
+def manifest_text(path: Path) -> str:
+    """What stands in a file of manifests. Raises BadInput."""
+    return _read(str(path), lambda: path.open(encoding="utf-8"))
+
+
+def _read(name: str, opened: Callable[[], AbstractContextManager[TextIO]]) -> str:
     try:
-        if name == "-":
-            text = standard_input.read(MOST_BYTES + 1)
-        else:
-            with path_of(name).open(encoding="utf-8") as file:
-                text = file.read(MOST_BYTES + 1)
+        with opened() as file:
+            text = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise BadInput(f"{name}: {error.strerror or error}; give the path of a manifest") from None
     except UnicodeDecodeError:
@@ -71,7 +81,9 @@ def _text(name: str, standard_input: TextIO) -> str:
     return text
 
 
-def _documents(text: str, source: str) -> list[Any]:
+def documents(text: str, source: str) -> list[Any]:
+    """The documents of a text as they go over the wire, None for an empty one. Raises BadInput that names
+    `source` and the line."""
     try:
         try:
             found = read_documents(text)

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 Operation = Mapping[str, Any]
 """One of RFC 6902: add, remove or replace."""
@@ -24,6 +24,59 @@ def edited(tree: Mapping[str, Any], operations: Operations) -> dict[str, Any]:
         for key in path:
             node = node[int(key)] if isinstance(node, list) else node[key]
         _do(node, step, last)
+    return made
+
+
+_PAIR: Final = {"name", "value"}
+
+
+def difference(before: Any, after: Any, at: str = "") -> tuple[Operation, ...]:
+    """The operations that make `after` of `before`, () where they are alike.
+
+    A list with more or fewer items, a list of words and a pair of name and value are replaced whole: what is
+    secret in them is known by what stands beside it.
+    """
+    if before == after and type(before) is type(after):
+        return ()
+    if isinstance(before, Mapping) and isinstance(after, Mapping) and not (after.keys() >= _PAIR and at):
+        found: list[Operation] = []
+        for key in (*before, *(key for key in after if key not in before)):
+            here = f"{at}{pointed(key)}"
+            if key not in after:
+                found.append({"op": "remove", "path": here})
+            elif key not in before:
+                found.append({"op": "add", "path": here, "value": after[key]})
+            else:
+                found += difference(before[key], after[key], here)
+        return tuple(found)
+    are_lists = isinstance(before, list) and isinstance(after, list) and len(before) == len(after)
+    if are_lists and not all(isinstance(item, str) for item in after):
+        pairs = enumerate(zip(before, after, strict=True))
+        return tuple(step for index, pair in pairs for step in difference(*pair, f"{at}/{index}"))
+    return ({"op": "replace", "path": at, "value": after},)
+
+
+def merge_patch(before: Any, after: Any) -> dict[str, Any]:
+    """The merge patch (RFC 7396) that makes `after` of `before`: null for each leaf that `after` lacks, so
+    that what others wrote beside it stays. A list is replaced whole."""
+    found: dict[str, Any] = {}
+    for key in (*before, *(key for key in after if key not in before)):
+        old, new = before.get(key), after.get(key)
+        if isinstance(old, Mapping) and (isinstance(new, Mapping) or key not in after):
+            if inner := merge_patch(old, new or {}):
+                found[key] = inner
+        elif key not in after or old != new or type(old) is not type(new):
+            found[key] = new
+    return found
+
+
+def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Two merge patches of one object as one; where both set a field the second does."""
+    made = dict(first)
+    for key, value in second.items():
+        old = made.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        made[key] = merged(old, value) if both else value  # type: ignore[arg-type]
     return made
 
 

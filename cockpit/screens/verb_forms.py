@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from cockpit_widgets import ChoiceDialog
 from cockpit_widgets.types import ChoiceItem
 
+from cockpit import terminal
 from cockpit.actions.ask import AskOptions
 from cockpit.actions.choices import priority_classes
 from cockpit.actions.clone_retry import clone_form
 from cockpit.actions.drain.bill import jobs_on
 from cockpit.actions.drain.plan import DrainOptions
+from cockpit.actions.edit import EditOptions
+from cockpit.actions.edit_file import edited_manifest
 from cockpit.actions.execute.run_verb import picking_line
 from cockpit.actions.job_size import size_of
 from cockpit.actions.keep import KeepOptions, is_kept
@@ -31,6 +35,7 @@ from cockpit.gangs.sentence import counted, listed
 from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.job import Job
 from cockpit.model.node import Node
+from cockpit.model.plan import Outcome
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.pools.drain_mark import is_draining
@@ -38,6 +43,7 @@ from cockpit.pools.index import pool_again, pool_object
 from cockpit.pools.plan import nodes_named
 from cockpit.pools.registry import ownership
 from cockpit.screens.clone import CloneScreen
+from cockpit.screens.enter import given_away
 from cockpit.screens.place import Place
 from cockpit.screens.port_forward import forward_port
 from cockpit.screens.resize import ResizeScreen
@@ -90,6 +96,30 @@ async def _resize(place: Place, jobs: Sequence[Job]) -> None:
     if size.why_not:
         raise BadInput(f"{one.kind.lower()} {one.namespace}/{one.name}: {size.why_not}")
     place.app.push_screen(ResizeScreen(one, tree, size.now))
+
+
+async def _edit(place: Place, jobs: Sequence[Job]) -> None:
+    """The manifest in the person's editor, which has the terminal meanwhile; then the plan of the change."""
+    terminal.editor_words()
+
+    async def edit(path: Path) -> None:
+        async with place.cockpit.terminal_lock:
+            with given_away(place.app):
+                await terminal.edit(path)
+
+    edited = await edited_manifest(place.cockpit.planner(), jobs[0], edit)
+    if not edited.patch:
+        place.say("the manifest was not changed: nothing is done")
+        return
+
+    def acted(outcome: Outcome) -> None:
+        if outcome.is_done:
+            edited.done()
+        else:
+            place.say(edited.kept)
+        place.acted(outcome)
+
+    act(place.app, job.EDIT, jobs, EditOptions(edited.patch), say=place.say, then=acted)
 
 
 async def _prioritise(place: Place, jobs: Sequence[Job]) -> None:
@@ -330,6 +360,7 @@ OPENERS: Final[dict[str, Opener]] = {
     "submit": _submit,
     "clone": _clone,
     "resize": _resize,
+    "edit": _edit,
     "prioritise": _prioritise,
     "prune": _prune,
     "scale": _scale,

@@ -31,6 +31,8 @@ COMMANDS = {
     "job.clone": "job clone job/{space}/k-run",
     "job.retry": "job retry mpijob/{space}/k-over",
     "job.recreate": "job recreate mpijob/{space}/k-mpi-on",
+    "job.edit": 'job edit mpijob/{space}/k-mpi-on --patch [{{"op":"add","path":"/metadata/labels","value":'
+    '{{"a":"b"}}}}]',
     "job.scale": "job scale mpijob/{space}/k-mpi-on --to 5",
     "job.prioritise": "job prioritise job/{space}/k-queued --priority high",
     "job.prune": "job prune mpijob/{space}/k-over --older-than 1h",

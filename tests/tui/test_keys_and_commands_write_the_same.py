@@ -49,6 +49,7 @@ NO_PLAN = {
     "node.smoke-test": "its form makes the plan of its command (tests/tui/test_smoke_key.py)",
     "job.record": "it has no key",
     "job.recreate": "it has no key: offers of the page of a verdict make its plan (actions/offered)",
+    "job.edit": "it has no key: what its editor leaves is its --patch (tests/contract/test_job_edit.py)",
 }
 DATED = ("drain", "keep", "reclaim")
 """Verbs that note on the node when it was."""

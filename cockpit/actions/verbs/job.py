@@ -149,6 +149,23 @@ RECREATE = Verb(
     is_repeatable=False,
     takes_many=False,
 )
+EDIT = Verb(
+    name="edit",
+    kind="job",
+    plans="edit:EDIT",
+    opener="edit",
+    command="job_edit:run",
+    words=Words(
+        "edit",
+        "edited",
+        "edit the manifest of a job in your editor",
+        "Edit the manifest: change what can change in place, or recreate the job",
+    ),
+    flags=(Flag("--patch", "patch", "JSON patch of the job's manifest (default: opens EDITOR)", "JSON"),),
+    weighs_others=True,
+    is_repeatable=False,
+    takes_many=False,
+)
 RESIZE = Verb(
     name="scale",
     kind="job",

@@ -17,6 +17,7 @@ VERBS: tuple[Verb, ...] = (
     job.CLONE,
     job.RETRY,
     job.RECREATE,
+    job.EDIT,
     job.RESIZE,
     job.PRIORITISE,
     job.PRUNE,

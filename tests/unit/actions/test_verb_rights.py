@@ -11,6 +11,7 @@ import pytest
 
 from cockpit.actions import reclaim_job
 from cockpit.actions.clone_retry import clone_form, plan_of_clone
+from cockpit.actions.edit import EditOptions
 from cockpit.actions.form_rights import rights_to_test
 from cockpit.actions.job_size import WorkersOptions
 from cockpit.actions.kill import plan_take_away
@@ -62,6 +63,7 @@ SERVED = {
 }
 OPTIONS: dict[str, Sequence[Any]] = {
     "job.scale": (WorkersOptions(to=3),),
+    "job.edit": (EditOptions('[{"op":"add","path":"/metadata/annotations","value":{"a":"b"}}]'),),
     "job.prioritise": (
         PriorityOptions(priority="high"),
         PriorityOptions(queue="other"),
