@@ -225,6 +225,10 @@ class OpenCluster:
     def template_folders(self) -> tuple[Path, ...]:
         return self.options.settings.template_folders
 
+    @property
+    def docs_url(self) -> str:
+        return self.options.settings.docs_url
+
     def state_of(self, place: str) -> ViewState:
         at = self.attachment
         return replace(self.kept_views.of(place, at.context), namespaces=at.namespaces)

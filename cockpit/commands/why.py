@@ -44,7 +44,7 @@ from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.advice import advised
 from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.views.cause_page import cause_lines, cause_tree
+from cockpit.views.cause_page import PAGE, cause_lines, cause_tree
 from cockpit.views.why import lines
 
 NEEDS_A_HUMAN: Final = 3
@@ -98,7 +98,7 @@ async def _run(
         view = await ApiServer(live.attachment).ask_verdict(subject, found, {}, folders)
         verdict = advised(explain(subject, view), view)
         if options.output == "table":
-            put((*lines(verdict, view), *_more(verdict)))
+            put(lines(verdict, view, settings_in_force().docs_url))
         else:
             tree = _tree(verdict, live.attachment, view.now_seconds)
             put(document_lines(WhyDocument, tree, options.output))
@@ -106,11 +106,6 @@ async def _run(
             notes = (*notes, await write_report(options.report, verdict, live.attachment, view))
     note(notes)
     return NEEDS_A_HUMAN if verdict.is_trouble else 0
-
-
-def _more(verdict: Finding) -> tuple[str, ...]:
-    """Where the catalogue tells of the cause."""
-    return ("", f"More: cockpit why --explain {verdict.cause}") if verdict.cause in by_cause() else ()
 
 
 async def _look(
@@ -180,5 +175,6 @@ def _tree(verdict: Finding, attachment: Attachment, now_seconds: float) -> dict[
         "context": session.context if session else "",
         "at_seconds": now_seconds,
         "is_trouble": verdict.is_trouble,
+        "page": PAGE.format(verdict.cause) if verdict.cause in by_cause() else "",
         **verdict_tree(verdict),
     }

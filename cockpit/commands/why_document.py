@@ -69,8 +69,8 @@ class VerdictItem(msgspec.Struct, kw_only=True):
 
 WhyDocument: Final = new_document(
     "WhyDocument",
-    "`cockpit why`: a `VerdictItem` about the subject that was named.",
-    [("kind", Literal["why"]), ("is_trouble", bool), *fields_of(VerdictItem)],
+    "`cockpit why`: a `VerdictItem` about the subject that was named, with the page of its cause.",
+    [("kind", Literal["why"]), ("is_trouble", bool), ("page", str), *fields_of(VerdictItem)],
 )
 
 
@@ -95,6 +95,7 @@ class CauseDocument(OutputDocument, kw_only=True):
     roots: list[str]
     where: str
     source: str
+    page: str
     texts: list[TextItem]
 
 

@@ -85,6 +85,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     prometheus: MetricsServer = NO_METRICS_SERVER
     theme: str = ""
     template_folders: tuple[Path, ...] = ()
+    docs_url: str = ""  # where the site of the documents is
     bell: bool = False  # ring when there is a new problem
     acknowledgements_folder: Path | None = None
     lease_namespace: str = ""
@@ -213,6 +214,7 @@ def _settings(reader: "_Reader", tree: Mapping[str, Any]) -> Settings:
         prometheus=reader.prometheus(tree, ""),
         theme=reader.theme(tree),
         template_folders=tuple(map(reader.path, reader.texts(tree, "template-folders"))),
+        docs_url=reader.url(tree, "docs-url"),
         bell=reader.switch(tree, "bell", ""),
         acknowledgements_folder=reader.folder(tree, ""),
         lease_namespace=reader.lease_namespace(tree, ""),
@@ -411,6 +413,12 @@ class _Reader:
         if not is_text or (value and not re.match(r"@.|https?://[^\s/]", value)):
             raise self.fault(key, "findings", "give a URL with http:// or https://, or @FILE with one")
         return str(value)
+
+    def url(self, tree: Mapping[str, Any], key: str) -> str:
+        value = self.text(tree, key, "")
+        if value and not re.match(r"https?://[^\s/]", value):
+            raise self.fault(key, "", f"give a URL with http:// or https://, not {value!r}")
+        return value
 
     def texts(self, tree: Mapping[str, Any], key: str, section: str = "") -> tuple[str, ...]:
         value = tree.get(key, [])

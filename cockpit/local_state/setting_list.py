@@ -92,6 +92,11 @@ SETTINGS: Final = (
         "contexts", (TOP,), _WORDS, '["prod-eu", "prod-us"]', "clusters that the screens open together",
         "the current context",
     ),
+    Setting(
+        "docs-url", (TOP,), _URL, '"https://docs.example/gpu-cockpit"',
+        "where your copy of the site of these documents is: why links the page of a cause there",
+        "a command is named",
+    ),
     Setting("bell", (TOP,), _SWITCH, "true", "ring the terminal's bell at a new problem", "false"),
     Setting(
         "acknowledgements-folder", _BOTH, {"type": "string", "pattern": "^(/|~/|$)"}, '"/srv/on-call"',

@@ -173,6 +173,10 @@ class SessionSettings(Protocol):
     @property
     def template_folders(self) -> tuple[Path, ...]: ...
     @property
+    def docs_url(self) -> str:
+        """Where the site of the documents is; "" unknown."""
+
+    @property
     def shrink_at_once(self) -> int | None:
         """Most nodes of a pool to remove without a typed confirmation; None: a tenth of it."""
 

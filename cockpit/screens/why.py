@@ -99,9 +99,9 @@ class WhyScreen(Place):
 
     def project(self) -> None:
         known = self.about.view()
-        page = view.page(self.about.explained(known), known)
+        page = view.page(self.about.explained(known), known, self.cockpit.docs_url)
         room = max(20, self.size.width - MARGIN_CELLS - FRAME_CELLS * self.has_class(FRAMED))
-        head, rest = (broken_lines(item, room) for item in (page.head, page.rest))
+        head, rest = (broken_lines(item, room) for item in (page.head, page.full_rest))
         if (head, rest) != self._shown:
             top, text = self.query_one("#head", LogView), self.query_one("#text", LogView)
             top.styles.height = len(head)

@@ -1,8 +1,8 @@
-"""What the catalogue knows of a cause, for `cockpit why --explain`."""
+"""What the catalogue knows of a cause, for `cockpit why --explain`, and where to read it."""
 
 from typing import Any
 
-from cockpit.catalogue import CatalogueRow, Permanence
+from cockpit.catalogue import CatalogueRow, Permanence, by_cause
 
 LASTS = {
     Permanence.NEVER: "never passes as the job is written",
@@ -10,6 +10,8 @@ LASTS = {
     Permanence.PASSES: "passes by itself",
 }
 """What `permanence` means, behind a name of the cause."""
+PAGE = "causes/{}.html"
+"""Path of a cause's page in the site of the documents."""
 _NAME_CELLS = 14
 
 
@@ -25,6 +27,7 @@ def cause_lines(row: CatalogueRow) -> list[str]:
         ("root", ", else ".join(_roots(row)) or "the subject itself"),
         ("seen in", row.where),
         ("source", row.source),
+        ("page", f"{PAGE.format(row.cause)} of the documents"),
     ]
     texts = [f"  {item.place.value}: {item.regex}" for item in row.wordings]
     told = ["", "Texts by which components tell it (regular expressions):", *texts] if texts else []
@@ -45,8 +48,20 @@ def cause_tree(row: CatalogueRow) -> dict[str, Any]:
         "roots": _roots(row),
         "where": row.where,
         "source": row.source,
+        "page": PAGE.format(row.cause),
         "texts": [{"place": item.place.value, "regex": item.regex} for item in row.wordings],
     }
+
+
+def more_of(cause: str, docs_url: str = "") -> str:
+    """Where a person reads on about a cause: its page, where `docs_url` is the site of the documents, else a
+    command. "" for what the catalogue does not have."""
+    if cause not in by_cause():
+        return ""
+    page = PAGE.format(cause)
+    if docs_url:
+        return f"More: {docs_url.rstrip('/')}/{page}"
+    return f"More: cockpit why --explain {cause} ({page} of the documents)"
 
 
 def _yields_to(row: CatalogueRow) -> list[str]:

@@ -21,6 +21,7 @@ from cockpit.triage.idle_jobs import unmark_words
 from cockpit.triage.node_signs import SIGN_REMEDIES
 from cockpit.triage.shortage import ruled_out
 from cockpit.views import format as fmt
+from cockpit.views.cause_page import more_of
 from cockpit.views.lazy_table import Field, LazyTable
 from cockpit.views.why_about import about, stages
 
@@ -36,14 +37,20 @@ class WhyPage(NamedTuple):
     offers: tuple[Change, ...]
     rest: tuple[str, ...]
     is_start: bool = False  # the offers start what the page is about
+    more: str = ""  # where the catalogue tells of the cause
+
+    @property
+    def full_rest(self) -> tuple[str, ...]:
+        """What stands below on its own page: `rest`, and where the catalogue is."""
+        return (*self.rest, *(("", ToneLine(self.more, "dim")) if self.more else ()))
 
 
 _EXPLAINED = ("job", "node", "pod", "pool", "queue")
 """Kinds of roots that have a trouble of their own: that page says more. Others are named in the sentence."""
 
 
-def page(verdict: Finding, view: ClusterView) -> WhyPage:
-    """Everything that is told of one verdict."""
+def page(verdict: Finding, view: ClusterView, docs_url: str = "") -> WhyPage:
+    """Everything that is told of one verdict. `docs_url` is where the documents are, "" unknown."""
     job = job_behind(verdict.subject, view)
     now_seconds = view.now_seconds
     first = [*_expected(verdict.expected, now_seconds), *_evidence(verdict, now_seconds)]
@@ -58,16 +65,16 @@ def page(verdict: Finding, view: ClusterView) -> WhyPage:
     if job is not None and (unmark := unmark_words(job)):
         head.append(f"{unmark[0].upper()}{unmark[1:]}")
     is_start = verdict.subject.kind != "pool" and any(change.is_checked for change in verdict.changes)
-    return WhyPage(tuple(head), verdict.changes, tuple(rest), is_start)
+    return WhyPage(tuple(head), verdict.changes, tuple(rest), is_start, more_of(verdict.cause, docs_url))
 
 
-def lines(verdict: Finding, view: ClusterView) -> list[str]:
+def lines(verdict: Finding, view: ClusterView, docs_url: str = "") -> list[str]:
     """The page as text alone, with the command of each offer."""
-    told = page(verdict, view)
+    told = page(verdict, view, docs_url)
     offers: list[str] = []
     if told.offers:
         offers = ["", STARTS if told.is_start else HELPS, *map(_offer_line, told.offers)]
-    return [f"why {verdict.subject.text}", *told.head, *offers, "", *told.rest]
+    return [f"why {verdict.subject.text}", *told.head, *offers, "", *told.full_rest]
 
 
 def _offer_line(one: Change) -> str:

@@ -9,6 +9,7 @@ DOCS: Final = ROOT / "docs"
 _FENCED = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"``.*?``|`[^`\n]*`")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_SPECIAL = re.compile(r"([\\`*_<>\[\]|])")
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 
 
@@ -34,9 +35,13 @@ def pages() -> list[Path]:
 
 def blocks(path: Path) -> list[Block]:
     """The fenced blocks of a page in their order."""
-    text = read(path)
+    return blocks_of(read(path), path.name)
+
+
+def blocks_of(text: str, page: str) -> list[Block]:
+    """The same of a text."""
     return [
-        Block(path.name, text.count("\n", 0, found.start()) + 1, *_info(found[1]), found[2])
+        Block(page, text.count("\n", 0, found.start()) + 1, *_info(found[1]), found[2])
         for found in _FENCED.finditer(text)
     ]
 
@@ -56,3 +61,25 @@ def anchors(text: str) -> set[str]:
     headings = _HEADING.findall(_FENCED.sub("", text))
     kept = (re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in headings)
     return {re.sub(r"\s", "-", heading) for heading in kept}
+
+
+def anchor(heading: str) -> str:
+    """The anchor of one heading."""
+    (found,) = anchors(f"# {heading}\n")
+    return found
+
+
+def sentence(text: str) -> str:
+    """Plain text as a sentence of Markdown."""
+    escaped = plain(text).rstrip(".")
+    return f"{escaped[:1].upper()}{escaped[1:]}."
+
+
+def plain(text: str) -> str:
+    """Text in which Markdown finds no mark."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def code(text: str) -> str:
+    """Text as Markdown's code."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"

@@ -1,4 +1,5 @@
-"""Hooks of MkDocs: what pages link to outside `docs/` becomes part of the site, at its path here."""
+"""Hooks of MkDocs: what pages link to outside `docs/` becomes part of the site, at its path here; so does a
+page for each cause of the catalogue."""
 
 import posixpath
 import re
@@ -8,12 +9,15 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
+from tests.docs.cause_pages import cause_pages, index
+
+INDEX = "causes.md"
 LINK = re.compile(r"\]\(([^)\s#]+)[^)]*\)")
 _FENCE = re.compile(r"^(```\w+) [^\n`]*$", re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds each linked file outside `docs/`, and what its page links to."""
+    """Adds each linked file outside `docs/`, and what its page links to, and the pages of the causes."""
     pages = list(files.documentation_pages())
     while pages:
         page = pages.pop()
@@ -26,6 +30,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
                 added = _outside(source, config)
                 files.append(added)
                 pages += [added] if added.is_documentation_page() else []
+    if files.get_file_from_path(INDEX):
+        for name, text in cause_pages().items():
+            made = File.generated(config, name, content=text, inclusion=InclusionLevel.NOT_IN_NAV)
+            files.append(made)
     return files
 
 
@@ -47,11 +55,13 @@ def _outside(source: str, config: MkDocsConfig) -> File:
 
 def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links back into `docs/` from its root; blocks without what is behind their language, of which
-    Python-Markdown knows nothing."""
+    Python-Markdown knows nothing; links from the index to the pages of the causes."""
 
     def into_docs(link: re.Match[str]) -> str:
         source = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), link[1]))
         inside = source.startswith("../docs/")
         return link[0].replace(link[1], source.removeprefix("../docs"), 1) if inside else link[0]
 
+    if page.file.src_uri == INDEX:
+        markdown = "\n".join(index(is_linked=True))
     return LINK.sub(into_docs, _FENCE.sub(r"\1", markdown))

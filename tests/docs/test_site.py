@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cockpit.catalogue import by_cause
+from cockpit.views.cause_page import PAGE
+
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "mkdocs.yml"
 
@@ -29,6 +32,9 @@ def test_it_builds_without_a_warning_and_asks_no_other_server(tmp_path: Path) ->
         "cockpit/ARCHITECTURE.html",
     ):
         assert (tmp_path / "site" / page).is_file(), page
+    index = (tmp_path / "site/causes.html").read_text("utf-8")
+    for page in map(PAGE.format, by_cause()):
+        assert (tmp_path / "site" / page).is_file() and f'href="{page}"' in index, page
     for path in (tmp_path / "site").rglob("*.html"):
         text = path.read_text("utf-8")
         assert "|" not in text or not re.search(r"<code>[^<]*\\\|", text), (

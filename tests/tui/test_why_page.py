@@ -1,10 +1,12 @@
 """`w` explains anything; what would start it stands there as rows that lead to the verb's plan."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+from cockpit.local_state.config import Settings
 from cockpit.model.batch import Batch
 from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
@@ -75,6 +77,14 @@ async def test_offers_stand_as_rows_with_their_command_at_the_foot() -> None:
         drawn = looking.text(app)
         assert offer.words in drawn and f"$ {' '.join(offer.command)}" in drawn
         assert "Expected start  in " in drawn and "16 past runs" in drawn
+
+
+async def test_the_page_ends_with_where_more_is_told() -> None:
+    app = WhyApp(WhyEstate())
+    app.options = replace(app.options, settings=Settings(docs_url="https://docs.example"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_offer(app, pilot, "suspend")
+        assert "More: https://docs.example/causes/gpus-in-pieces.html" in looking.text(app)
 
 
 async def test_an_offer_to_wait_says_that_there_is_nothing_to_run() -> None:

@@ -18,6 +18,7 @@ namespace = "team-a"
 prometheus-url = "http://prometheus:9090"
 theme = "nord"
 template-folders = ["~/jobspecs", "/srv/templates"]
+docs-url = "https://docs.example/gpu/"
 bell = true
 acknowledgements-folder = "~/on-call"
 [keys]
@@ -53,7 +54,7 @@ def test_reads_everything() -> None:
     assert settings.of_context("other").shrink_at_once is None
     assert settings.of_context("other").autoscaler_status == ""
     assert read_settings("shrink-at-once = 9", "c.toml", HOME).of_context("any").shrink_at_once == 9
-    assert settings.bell
+    assert settings.bell and settings.docs_url == "https://docs.example/gpu/"
     assert settings.of_context("other").acknowledgements_folder == HOME / "on-call"
     assert settings.of_context("other").write is False
     assert settings.of_context("other").namespaces == Namespaces(("team-a",))
@@ -110,6 +111,7 @@ def test_the_status_of_the_autoscaler_is_read_where_the_context_says() -> None:
             'prometheus-url = "ftp://x"\n',
             "c.toml:1: prometheus-url: give a URL with http:// or https://",
         ),
+        ('docs-url = "docs"\n', "c.toml:1: docs-url: give a URL with http:// or https://, not 'docs'"),
         ('template-folders = "x"\n', "c.toml:1: template-folders: give a list of strings"),
         ("keys = 1\n", "c.toml:1: keys: give a table"),
         ("context = []\n", "context: give a table"),
