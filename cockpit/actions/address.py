@@ -29,6 +29,7 @@ _PLURALS: Final = {
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobsets",
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainjobs",
     ("ray.io/v1", "RayJob"): "rayjobs",
+    ("ray.io/v1", "RayCluster"): "rayclusters",
     ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): "leaderworkersets",
     ("apps/v1", "Deployment"): "deployments",
     ("apps/v1", "StatefulSet"): "statefulsets",

@@ -29,6 +29,7 @@ _PLAIN_KINDS = (
     ("kubeflow.org/v1", "PyTorchJob"),
     ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
     ("ray.io/v1", "RayJob"),
+    ("ray.io/v1", "RayCluster"),
 )
 
 

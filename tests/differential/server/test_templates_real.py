@@ -39,6 +39,7 @@ KINDS = (
         "manifests/base/crds/kubeflow.org_pytorchjobs.yaml",
     ),
     ("github.com/ray-project/kuberay/ray-operator", "v1.4.2", "config/crd/bases/ray.io_rayjobs.yaml"),
+    ("github.com/ray-project/kuberay/ray-operator", "v1.4.2", "config/crd/bases/ray.io_rayclusters.yaml"),
     ("sigs.k8s.io/lws", "v0.7.0", "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"),
     (
         "volcano.sh/volcano",

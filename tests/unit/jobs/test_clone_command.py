@@ -103,7 +103,15 @@ def test_a_clone_is_what_its_template_would_make_with_the_changed_value(
     assert cloned(before, change) == without_name(after)
 
 
-@pytest.mark.parametrize("name", sorted(TEMPLATES))
+WITHOUT_COMMAND = {"raycluster"}
+"""A Ray cluster runs what is sent to it later."""
+
+
+def test_only_what_runs_no_command_has_none() -> None:
+    assert {name for name, made in TEMPLATES.items() if made.parameter("command") is None} == WITHOUT_COMMAND
+
+
+@pytest.mark.parametrize("name", sorted(TEMPLATES.keys() - WITHOUT_COMMAND))
 def test_the_command_is_offered_for_every_built_in_template_as_it_was_written(name: str) -> None:
     tree = made_by(TEMPLATES[name], {"command": "python /app/train.py --lr 0.1"})
     command = clone_template(tree, "llm-r2", TEMPLATES.values()).parameter("command")

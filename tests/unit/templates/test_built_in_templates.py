@@ -77,6 +77,7 @@ def test_the_set_is_whole_and_without_a_remark() -> None:
         "PyTorchJob",
         "LeaderWorkerSet",
         "RayJob",
+        "RayCluster",
         "Job",
         "JobSet",
         "TrainJob",
@@ -263,7 +264,8 @@ def test_what_a_pod_is_given_beside_its_command_reaches_every_pod() -> None:
         "secret-names": "wandb machine:/root/netrc:ro",
         "host-network": "true",
     }
-    for name in ("mpijob", "mpijob-ddp", "mpijob-elastic", "job", "jobset", "pod", "volcano"):
+    mpi = ("mpijob", "mpijob-ddp", "mpijob-deepspeed", "mpijob-elastic")
+    for name in (*mpi, "job", "jobset", "pod", "volcano"):
         tree = render(TEMPLATES[name], values)
         assert tree["metadata"]["labels"]["example.com/team"] == "vision", name
         assert tree["metadata"]["annotations"]["note"] == "two words", name

@@ -1,5 +1,6 @@
 """Values set into the parsed tree: typed, bounded, never text that could break out."""
 
+import os
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -49,6 +50,20 @@ def test_the_entrypoint_of_ray_is_one_line_whose_words_no_shell_takes_apart() ->
     tree = render(load_library().templates["rayjob"], {"name": "r", "image": "i:1", "command": command})
     assert shlex.split(tree["spec"]["entrypoint"]) == shlex.split(command)
     assert "'a b; id'" in tree["spec"]["entrypoint"]
+
+
+def test_a_deepspeed_rank_is_given_its_config_and_asks_mpi_for_nothing() -> None:
+    values = {"name": "d", "image": "i:1", "command": "python t.py --deepspeed", "config": "/app/ds.json"}
+    tree = render(load_library().templates["mpijob-deepspeed"], values)
+    (launcher,) = tree["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"]
+    assert launcher["args"][-5:] == ["python", "t.py", "--deepspeed", "--deepspeed_config", "/app/ds.json"]
+    rank = launcher["args"].index("bash")
+    words = [*launcher["args"][rank : rank + 4], "sh", "-c", "env"]
+    ours = {f"OMPI_COMM_WORLD_{name}": str(at) for at, name in enumerate(("RANK", "LOCAL_RANK", "SIZE"), 3)}
+    told = subprocess.run(words, env={"PATH": os.defpath, **ours}, capture_output=True, text=True, check=True)
+    assert {"RANK=3", "LOCAL_RANK=4", "WORLD_SIZE=5"} <= set(told.stdout.split())
+    assert "export MASTER_ADDR MASTER_PORT=29500" in launcher["command"][2]
+    assert {"MASTER_ADDR", "MASTER_PORT"} <= set(launcher["args"][:rank])
 
 
 def test_rendering_leaves_the_template_alone() -> None:
@@ -169,7 +184,7 @@ def test_the_launcher_is_chosen() -> None:
 
 
 def test_ranks_are_told_before_their_sshd_ends() -> None:
-    for name in ("mpijob", "mpijob-elastic", "mpijob-ddp"):
+    for name in ("mpijob", "mpijob-elastic", "mpijob-ddp", "mpijob-deepspeed"):
         tree = render(TEMPLATES[name], {"name": "llm", "image": "registry.example/hvd:1"})
         spec = tree["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
         script = spec["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][-1]
