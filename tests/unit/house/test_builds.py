@@ -21,6 +21,7 @@ from tests.release.bill_of_materials import (
 )
 from tests.release.building import digests, hatchling, unpacked
 from tests.release.contents import archive_problems, metadata, names_in
+from tests.release.resolving import Resolution, resolution_problems, resolution_table
 from tests.reliability.figures import Tell, whole
 
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
@@ -181,3 +182,22 @@ def test_the_committed_bill_is_of_the_lock_and_the_version(distribution: Distrib
     committed = (ROOT / distribution.bill).read_text()
     assert committed == text(distribution), "make lock"
     assert json.loads(committed)["metadata"]["component"]["version"] == distribution.version()
+
+
+def test_a_platform_that_gets_no_wheel_or_not_the_part_in_c_is_a_problem_of_the_release() -> None:
+    pure, native = "gpu_cockpit-1-py3-none-any.whl", "gpu_cockpit-1-cp311-abi3-musllinux_1_2_x86_64.whl"
+    musl, glibc = "musllinux_1_2 x86_64", "manylinux_2_28 x86_64"
+    good = [
+        Resolution("gpu-cockpit", musl, "3.11", native, ""),
+        Resolution("gpu-cockpit[demo]", musl, "3.11", "", "no wheel"),
+        Resolution("cockpit-exporter", musl, "3.11", "cockpit_exporter-1-py3-none-any.whl", ""),
+    ]
+    bad = [
+        Resolution("gpu-cockpit", musl, "3.14", pure, ""),
+        Resolution("gpu-cockpit[demo]", glibc, "3.14", "", "no wheel"),
+    ]
+    assert resolution_problems([*good, *bad]) == [
+        f"gpu-cockpit on {musl} for Python 3.14: pip takes {pure}, which has no part in C",
+        f"gpu-cockpit[demo] on {glibc} for Python 3.14: no wheel",
+    ]
+    assert resolution_table(good)[2].endswith("cp311-abi3-musllinux_1_2_x86_64")
