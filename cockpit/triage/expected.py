@@ -115,7 +115,7 @@ def _why_unknown(moment: Moment, times: "_Times") -> str:
     if len(times.all) < FEWEST_RUNS:
         progressing = sum(one.progress is not None for one in moment.holders)
         if progressing < len(moment.holders) or moment.at:
-            return f"unknown: only {len(times.all)} past runs tell how long jobs take"
+            return f"unknown: needs at least {FEWEST_RUNS} finished runs, has {len(times.all)}"
     if (moment.coming or moment.may_come) and not times.growths and not moment.holders:
         return "unknown: this pool was not seen to grow"
     return ""

@@ -48,7 +48,7 @@ def test_past_runs_of_the_same_shape_tell_it_too() -> None:
 def test_without_either_it_is_unknown_and_says_why() -> None:
     found = estimate(full(None), runs(3, 3_000.0), Random(1))
     assert (found.from_seconds, found.to_seconds) == (None, None)
-    assert found.why == "unknown: only 3 past runs tell how long jobs take"
+    assert found.why == "unknown: needs at least 12 finished runs, has 3"
 
 
 def test_what_fits_no_node_is_not_given_a_time() -> None:
