@@ -109,4 +109,4 @@ class ActionScreen(TextScreen):
 
     def on_mount(self) -> None:
         when = datetime.fromtimestamp(self._action.at_seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        self.put(view.action_lines(self._action, when))
+        self.tell(view.action_lines(self._action, when))

@@ -39,7 +39,7 @@ class ResultsScreen(TextScreen):
         lines = [_line(item) for item in told]
         at = sum(item.outcome.state not in ("done", "unchanged") for item in told)
         left_out = (ToneLine(f"- left out: {sentence}", "warn") for sentence in self._left_out)
-        self.put([*lines[:at], *left_out, *lines[at:]])
+        self.tell([*lines[:at], *left_out, *lines[at:]])
 
 
 def _line(one: Result) -> ToneLine:

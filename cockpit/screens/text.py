@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from cockpit_widgets import LogView
+from cockpit_widgets.log_view import broken_lines
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.worker import WorkType
@@ -14,12 +15,16 @@ from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.views.describe import describe_lines, owner_lines
 
+MARGIN_CELLS = 3
+"""Padding on both sides, and the scroll bar."""
+
 
 class TextScreen(Place):
     """A page of lines, top first."""
 
     DEFAULT_CSS = "TextScreen #text { padding: 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*EVERYWHERE)]
+    _sentences: tuple[str, ...] = ()
 
     def body(self) -> Iterable[Widget]:
         yield LogView(id="text", follow=False)
@@ -32,6 +37,15 @@ class TextScreen(Place):
         if self.is_going:
             return
         self.query_one("#text", LogView).replace(lines)
+
+    def tell(self, sentences: Iterable[str]) -> None:
+        """Replace the text by sentences, each broken at the width of the page."""
+        self._sentences = tuple(sentences)
+        self.put(broken_lines(self._sentences, max(20, self.app.size.width - MARGIN_CELLS)))
+
+    def on_resize(self) -> None:
+        if self._sentences:
+            self.tell(self._sentences)
 
 
 class ObjectScreen(TextScreen):

@@ -51,14 +51,25 @@ def _info(fence: str) -> tuple[str, str]:
     return language, info.strip()
 
 
+def sections(path: Path) -> dict[str, str]:
+    """Heading of the second level -> the text below it."""
+    parts = (part.partition("\n") for part in read(path).split("\n## ")[1:])
+    return {heading: text for heading, _, text in parts}
+
+
+def without_blocks(text: str) -> str:
+    """A page without its fenced blocks."""
+    return _FENCED.sub("", text)
+
+
 def links(text: str) -> list[str]:
     """Targets of links and pictures, but for those in code."""
-    return _LINK.findall(_CODE.sub("", _FENCED.sub("", text)))
+    return _LINK.findall(_CODE.sub("", without_blocks(text)))
 
 
 def anchors(text: str) -> set[str]:
     """The anchors that GitHub and MkDocs give to the headings."""
-    headings = _HEADING.findall(_FENCED.sub("", text))
+    headings = _HEADING.findall(without_blocks(text))
     kept = (re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in headings)
     return {re.sub(r"\s", "-", heading) for heading in kept}
 

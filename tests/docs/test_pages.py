@@ -1,16 +1,32 @@
 """README and the pages name what exists: files, anchors, pictures, places, figures, types and markers."""
 
+import importlib
+import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.screen import Screen
 
+from cockpit import screens
 from cockpit.jobs.parameters import TYPES
 from cockpit.jobs.placeholders import MARKERS
 from cockpit.pools import registry
 from cockpit.screens.keymap import KEYS
-from tests.docs.markdown_pages import DOCS, ROOT, anchors, blocks, links, pages, read
+from tests.docs.markdown_pages import (
+    DOCS,
+    ROOT,
+    anchors,
+    blocks,
+    links,
+    pages,
+    read,
+    sections,
+    without_blocks,
+)
+from tests.screenshots.scenes import MOST_SCENES
 
 README = ROOT / "README.md"
 LINKED = [
@@ -21,6 +37,24 @@ LINKED = [
     ),
 ]
 MOST_LINES = 120
+WITHOUT_PICTURES = {
+    "screen-readers.md": "is for those who see none",
+    "causes.md": "is made by the program; the site has an answer of the command for each",
+    "configuration.md": "is made by the program; its digits are values",
+}
+BASES = {
+    *(
+        "BoundScreen",
+        "FormPage",
+        "KeepingForm",
+        "ObjectScreen",
+        "OneNumberScreen",
+        "Place",
+        "PoolNumberScreen",
+    ),
+    *("Question", "ReadPlace", "SharedList", "SharedPlace", "TablePlace", "TextScreen"),
+}
+"""What pages are made of."""
 
 
 def broken(path: Path, text: str) -> Iterator[str]:
@@ -47,15 +81,46 @@ def test_a_link_that_leads_nowhere_is_found() -> None:
 
 
 def test_every_place_of_the_keymap_has_a_section_with_a_picture() -> None:
-    text = read(DOCS / "places.md")
-    sections = {part.partition("\n")[0]: part for part in text.split("\n## ")[1:]}
+    parts = sections(DOCS / "places.md")
     places = [key for key in KEYS if key.id.startswith("place.")]
     assert len(places) >= 9
     for key in places:
-        section = sections[key.label.capitalize()]
+        section = parts[key.label.capitalize()]
         assert f"`{key.keys}`" in section and "](../screenshots/" in section, key.id
-    for name, section in sections.items():
+    for name, section in parts.items():
         assert "](../screenshots/" in section, f"{name}: a page without a picture"
+
+
+def pages_of_the_program() -> set[str]:
+    """Classes of its screens and dialogs, but for those that others are made of."""
+    for module in pkgutil.iter_modules(screens.__path__, f"{screens.__name__}."):
+        importlib.import_module(module.name)
+    found, waiting = set[type[Screen[Any]]](), list[type[Screen[Any]]]([Screen])
+    while waiting:
+        below = waiting.pop().__subclasses__()
+        found |= {each for each in below if each.__module__.startswith(("cockpit.", "cockpit_widgets."))}
+        waiting += below
+    return {each.__name__ for each in found if not each.__name__.startswith("_")} - BASES
+
+
+def test_every_page_of_the_program_has_its_picture_in_the_page_of_places() -> None:
+    shown = {scene.shows: f"](../screenshots/{scene.name}.svg)" for scene in MOST_SCENES if scene.shows}
+    assert pages_of_the_program() == {*shown}, (
+        "a page without a scene that `shows` it, or a base beside BASES"
+    )
+    text = read(DOCS / "places.md")
+    assert [page for page, picture in shown.items() if picture not in text] == []
+
+
+def test_a_page_that_names_a_key_shows_what_the_key_opens() -> None:
+    keys = {key.keys for key in KEYS if len(key.keys) == 1}
+    bare = {
+        path.name
+        for path in pages()
+        if keys & set(re.findall(r"`([^`\n]+)`", without_blocks(read(path))))
+        and not any(link.endswith(".svg") for link in links(read(path)))
+    }
+    assert bare == {*WITHOUT_PICTURES}
 
 
 def test_readme_is_short_and_shows_the_tour() -> None:

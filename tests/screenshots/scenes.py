@@ -19,12 +19,14 @@ from tests.tui import looking
 from tests.tui.ask_app import AskApp, AskEstate
 from tests.tui.audited_app import AuditedApp
 from tests.tui.bare import Bare
+from tests.tui.clusters_app import ClustersApp
 from tests.tui.crowd_estate import CrowdEstate
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 from tests.tui.fleet_estate import FleetApp, FleetEstate
 from tests.tui.gang_estate import GangEstate
 from tests.tui.idle_app import IdleApp, IdleEstate, JudgedJobApp
+from tests.tui.objects_app import CLAIMS, AwayApp, ObjectsApp
 from tests.tui.offering import OfferingApp
 from tests.tui.pools_estate import FailingEstate, PoolsApp, PoolsEstate
 from tests.tui.shared_estate import SharedEstate
@@ -49,13 +51,17 @@ class Scene:
     sentence: str = ""
     until: str = ""
     """A text to wait for: what comes by a timer is not there at once."""
-    app: type[ScriptedApp] = ScriptedApp
+    app: Callable[..., Any] = ScriptedApp
     rounds: int = 0
     """Rounds of telemetry since the cockpit was opened."""
     hour: bool = False
     """A Prometheus remembers the last hour of the page."""
     theme: str = ""
     """The theme that was chosen; else the one of a first start."""
+    then: tuple[str, ...] = ()
+    """Keys once `until` is there."""
+    shows: str = ""
+    """The class of the page that the picture is of: waited for. `tests/docs` asks for a picture of each."""
 
 
 def denied() -> Estate:
@@ -77,6 +83,11 @@ def nothing() -> None:
     """No attachment at all."""
 
 
+def several(_estate: Estate | None, *, write: bool) -> ClustersApp:
+    """Three clusters, of which one does not answer."""
+    return ClustersApp(write=("east",) if write else ())
+
+
 UNREACHABLE = "The API server at https://10.20.0.7:6443 does not answer within 10 s; check the network."
 A100 = ("5", "slash", *"a100", "enter")
 GROW = (*A100, "S", "ctrl+u", "1", "6", "ctrl+s")
@@ -92,6 +103,9 @@ IDLE_JOBS = (*A100, "R", *"job", "enter")
 DRAIN = ("3", "slash", *"h100-00", "enter", "D", *"now", "enter")
 GROWS = ("5", "slash", *"b200", "enter", "enter")
 FORM = ("2", "N", *"llama-sft", "tab", *"hub/train:1.4", "pagedown", "pagedown", "4", "tab", "8")
+WORKER = ("7", "slash", *"sft-worker-0", "enter")
+SFT = ("2", "slash", *"llm-7b", "enter")
+FILE = ("2", "N", "f2", *"file", "enter")
 
 NO_KUBECONFIG = (
     "There is no kubeconfig at /home/ada/.kube/config; set KUBECONFIG, give --kubeconfig FILE, "
@@ -114,11 +128,11 @@ FIRST_STARTS = (
 """What a dumb terminal is given is no screen; errors that go to a file change none."""
 
 MOST_SCENES = (
-    Scene("now", ("1",), hour=True),
+    Scene("now", ("1",), hour=True, shows="NowScreen"),
     Scene("now-80x24", ("1",), SMALL),
     Scene("now-200x60", ("1",), WIDE, hour=True),
     Scene("now-120x40", ("1",), (120, 40), hour=True),
-    Scene("acknowledge-80x24", ("1", "a", *"vendor comes at 14:00"), SMALL),
+    Scene("acknowledge-80x24", ("1", "a", *"vendor comes at 14:00"), SMALL, shows="NoteDialog"),
     Scene("heat-memory", ("1", "m")),
     Scene("heat-temperature", ("1", *"mm")),
     Scene("heat-power", ("1", *"mmm")),
@@ -128,12 +142,12 @@ MOST_SCENES = (
     Scene("heat-shared", ("1",), estate=SharedEstate),
     Scene("now-denied", ("1",), estate=denied),
     Scene("now-unreachable", ("1",), estate=nothing, link=Link.WAITING, sentence=UNREACHABLE),
-    Scene("jobs", ("2",)),
+    Scene("jobs", ("2",), shows="JobsScreen"),
     Scene("jobs-80x24", ("2",), SMALL),
     Scene("jobs-200x60", ("2",), WIDE),
     Scene("jobs-listing", ("2",), SMALL, estate=listing),
     Scene("jobs-empty", ("2",), SMALL, estate=empty),
-    Scene("job", JOB, until="first step"),
+    Scene("job", JOB, until="first step", shows="JobScreen"),
     Scene("job-80x24", JOB, SMALL, until="epoch 31/90"),
     Scene("job-devices", (*JOB, "x"), until="epoch 31/90"),
     Scene("job-devices-80x24", (*JOB, "x"), SMALL, until="epoch 31/90"),
@@ -143,37 +157,37 @@ MOST_SCENES = (
     Scene("training-80x24", JOB, SMALL, until="slower", app=TrainingApp),
     Scene("training-160x45", JOB, (160, 45), until="slower", app=TrainingApp),
     Scene("training-stalled", JOB, until="missing: the others", app=StalledApp),
-    Scene("logs", (*JOB, "l"), until="OSError"),
+    Scene("logs", (*JOB, "l"), until="OSError", shows="LogsScreen"),
     Scene("logs-80x24", (*JOB, "l"), SMALL, until="step 1590"),
     Scene("logs-filter", (*JOB, "l", "i", "slash", *"rank:1-2 !sshd"), until="14:12"),
     Scene("logs-previous", (*JOB, "l", "b"), SMALL, until="OutOfMemory"),
-    Scene("nodes", ("3",)),
+    Scene("nodes", ("3",), shows="NodesScreen"),
     Scene("nodes-80x24", ("3",), SMALL),
-    Scene("node", ("3", "enter")),
+    Scene("node", ("3", "enter"), shows="NodeScreen"),
     Scene("node-80x24", ("3", "enter"), SMALL),
     Scene("node-200x60", ("3", "enter", "down", "down"), WIDE),
     Scene("node-mig", ("3", "slash", *"cut", "enter", "enter"), estate=SharedEstate),
     Scene("node-shared", ("3", "slash", *"shared", "enter", "enter"), estate=SharedEstate),
     Scene("node-kept", ("3", "slash", *"b200-00", "enter", "enter"), estate=PoolsEstate, app=PoolsApp),
-    Scene("queues", ("4",)),
-    Scene("queue", ("4", "enter")),
+    Scene("queues", ("4",), shows="QueuesScreen"),
+    Scene("queue", ("4", "enter"), shows="QueueScreen"),
     Scene("queue-80x24", ("4", "enter"), SMALL),
-    Scene("pools", ("5",), rounds=8),
+    Scene("pools", ("5",), rounds=8, shows="PoolsScreen"),
     Scene("pools-80x24", ("5",), SMALL, rounds=8),
     Scene("pools-200x60", ("5", "down"), WIDE, estate=PoolsEstate, app=PoolsApp, rounds=8),
-    Scene("pool", ("5", "down", "enter"), rounds=1, hour=True),
+    Scene("pool", ("5", "down", "enter"), rounds=1, hour=True, shows="PoolScreen"),
     Scene("pool-80x24", ("5", "down", "enter"), SMALL, rounds=1, hour=True),
     *(
         Scene(f"pool-grows-{size[0]}x{size[1]}", GROWS, size, estate=PoolsEstate, app=PoolsApp, until="HPA")
         for size in (SMALL, MIDDLE, WIDE)
     ),
     Scene("pool-fails", GROWS, MIDDLE, estate=FailingEstate, app=PoolsApp, until="HPA"),
-    Scene("events", ("6",)),
+    Scene("events", ("6",), shows="EventsScreen"),
     Scene("events-80x24", ("6",), SMALL),
-    Scene("pods", ("7",)),
+    Scene("pods", ("7",), shows="PodsScreen"),
     Scene("pods-80x24", ("7",), SMALL),
-    Scene("audit", ("9",), write=True, app=AuditedApp, until="h100-03"),
-    Scene("why-job", WHY_JOB, MIDDLE, estate=WhyEstate, until="starts", app=WhyApp),
+    Scene("audit", ("9",), write=True, app=AuditedApp, until="h100-03", shows="AuditScreen"),
+    Scene("why-job", WHY_JOB, MIDDLE, estate=WhyEstate, until="starts", app=WhyApp, shows="WhyScreen"),
     Scene("why-job-80x24", WHY_JOB, SMALL, estate=WhyEstate, until="starts", app=WhyApp),
     Scene("why-job-200x60", WHY_JOB, WIDE, estate=WhyEstate, until="starts", app=WhyApp),
     Scene("why-queued", ("2", "down", "w"), MIDDLE),
@@ -185,22 +199,36 @@ MOST_SCENES = (
     Scene("why-gang-80x24", WHY_GANG, SMALL, estate=GangEstate, app=WhyApp, until="Expected"),
     Scene("why-queue", ("4", "w"), MIDDLE),
     Scene("why-pool", ("5", "down", "w"), MIDDLE),
-    Scene("fleet", FLEET, estate=FleetEstate, app=FleetApp, until="hours so far", hour=True),
+    Scene(
+        "fleet", FLEET, estate=FleetEstate, app=FleetApp, until="hours so far", hour=True, shows="FleetScreen"
+    ),
     Scene("fleet-80x24", FLEET, SMALL, estate=FleetEstate, app=FleetApp, until="hours so far"),
     Scene("fleet-120x40", FLEET, MIDDLE, estate=FleetEstate, app=FleetApp, until="hours so far", hour=True),
     Scene("fleet-200x60", FLEET, WIDE, estate=FleetEstate, app=FleetApp, until="hours so far", hour=True),
-    Scene("columns-80x24", ("2", "vertical_line", *"owner", "enter", "vertical_line"), SMALL),
-    Scene("help", ("2", "question_mark"), write=True),
+    Scene(
+        "columns-80x24",
+        ("2", "vertical_line", *"owner", "enter", "vertical_line"),
+        SMALL,
+        shows="TogglingDialog",
+    ),
+    Scene("help", ("2", "question_mark"), write=True, shows="HelpDialog"),
     Scene("help-80x24", ("2", "question_mark"), SMALL, write=True),
-    Scene("palette", ("2", "colon")),
-    Scene("namespaces", ("2", "ctrl+n")),
+    Scene("palette", ("2", "colon"), shows="ChoiceDialog"),
+    Scene("namespaces", ("2", "ctrl+n"), shows="MarkingDialog"),
     Scene("filter", ("2", "slash", *"state:queued")),
     Scene("filter-mistake", ("2", "slash", *"gpus>many"), SMALL),
-    Scene("submit", FORM, write=True, until="server: the cluster would accept it", app=OfferingApp),
+    Scene(
+        "submit",
+        FORM,
+        write=True,
+        until="server: the cluster would accept it",
+        app=OfferingApp,
+        shows="SubmitScreen",
+    ),
     Scene("submit-80x24", FORM, SMALL, write=True, until="4 x 8 GPUs = 32", app=OfferingApp),
     Scene("queues-engines", ("4",), until="not installed", app=OfferingApp),
     Scene("unlock", ("2", "colon", *"write", "enter")),
-    Scene("kill", ("2", "end", "K"), write=True),
+    Scene("kill", ("2", "end", "K"), write=True, shows="ConfirmDialog"),
     Scene("kill-many", ("2", "ctrl+a", "K"), write=True, until="The same from a shell"),
     Scene("suspend", ("2", "end", "P"), write=True, until="The same from a shell"),
     Scene("queue-stop", ("4", "P"), write=True),
@@ -211,7 +239,7 @@ MOST_SCENES = (
     Scene("drain", DRAIN, (160, 45), write=True, until="the cluster would accept it"),
     Scene("drain-80x24", DRAIN, SMALL, write=True, until="the cluster would accept it"),
     Scene("drain-choice", DRAIN[:-4], MIDDLE, write=True, until="drain after its jobs"),
-    Scene("scale", (*A100, "S", "ctrl+u", "1", "6"), write=True),
+    Scene("scale", (*A100, "S", "ctrl+u", "1", "6"), write=True, shows="ScaleScreen"),
     Scene("scale-plan", GROW, MIDDLE, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
     Scene("ask-plan", ASK, (160, 45), estate=AskEstate, app=AskApp, write=True, until="accept it"),
     Scene("scale-plan-80x24", GROW, SMALL, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
@@ -223,7 +251,47 @@ MOST_SCENES = (
     Scene("reclaim-job-80x24", IDLE_JOB, SMALL, app=JudgedJobApp, write=True, until="accept it"),
     Scene("reclaim-jobs", IDLE_JOBS, WIDE, app=JudgedJobApp, write=True, until="accept it"),
     Scene("reclaim-jobs-80x24", IDLE_JOBS, SMALL, app=JudgedJobApp, write=True, until="accept it"),
-    Scene("limit", (*A100, "M", "ctrl+u", "2", "0"), write=True),
+    Scene("ask", ASK[:-1], SMALL, estate=AskEstate, app=AskApp, write=True, shows="AskScreen"),
+    Scene("yaml", (*WORKER, "y"), SMALL, app=ObjectsApp, shows="YamlScreen", until="nodeName"),
+    Scene("describe", (*WORKER, "d"), SMALL, app=ObjectsApp, shows="DescribeScreen", until="Conditions"),
+    Scene("owners", (*WORKER, "o"), SMALL, app=ObjectsApp, shows="OwnersScreen", until="◂"),
+    Scene("port", (*WORKER, "F"), (100, 24), write=True, app=ObjectsApp, shows="PortDialog", until="2222"),
+    Scene(
+        "kind",
+        ("2", "colon", *CLAIMS, "enter"),
+        SMALL,
+        app=ObjectsApp,
+        shows="KindScreen",
+        until="checkpoints",
+    ),
+    Scene("now-away", ("1",), app=AwayApp, until="13 nodes"),
+    Scene("clusters", ("2",), app=several),
+    Scene("since-left", ("1", "home", "enter"), SMALL, app=AwayApp, shows="SinceLeftScreen"),
+    Scene("alike", ("1", "home", "down", "enter"), MIDDLE, app=AwayApp, shows="AlikeScreen"),
+    Scene("action", ("9", "enter"), SMALL, write=True, app=AuditedApp, shows="ActionScreen"),
+    Scene("clone", (*SFT, "C"), write=True, app=ObjectsApp, shows="CloneScreen", until="accept it"),
+    Scene("resize", (*SFT, "Z", "ctrl+u", "4"), SMALL, write=True, app=ObjectsApp, shows="ResizeScreen"),
+    Scene(
+        "smoke-test",
+        ("3", "slash", *"h100-17", "enter", "U"),
+        (160, 45),
+        write=True,
+        app=ObjectsApp,
+        shows="SmokeScreen",
+        until="accept it",
+    ),
+    Scene("submit-file", FILE, SMALL, write=True, app=OfferingApp, shows="SubmitFileScreen"),
+    Scene(
+        "results",
+        ("2", "space", "down", "space", "K"),
+        SMALL,
+        write=True,
+        app=ObjectsApp,
+        until="accept it",
+        then=("y",),
+        shows="ResultsScreen",
+    ),
+    Scene("limit", (*A100, "M", "ctrl+u", "2", "0"), write=True, shows="LimitScreen"),
 )
 
 LIGHT = tuple(
@@ -268,7 +336,7 @@ async def draw(scene: Scene) -> str:
         return picture_of(app, f"gpu-cockpit · {scene.name}")
 
 
-async def lead(app: ScriptedApp, pilot: Any, scene: Scene) -> None:
+async def lead(app: Any, pilot: Any, scene: Scene) -> None:
     """Bring the app to what the scene shows."""
     if scene.theme:
         app.theme = scene.theme
@@ -289,6 +357,9 @@ async def lead(app: ScriptedApp, pilot: Any, scene: Scene) -> None:
         side.show()
     async with asyncio.timeout(PATIENCE_SECONDS):
         while scene.until not in looking.text(app):
+            await pilot.pause(0.05)
+        await pilot.press(*scene.then)
+        while scene.shows not in ("", type(app.screen).__name__):
             await pilot.pause(0.05)
     for field in app.screen.query(Input):
         field.cursor_blink = False  # a picture shows one moment: always the same one
