@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = "tests/contract"
 BED_SUITES = (
     *("tests/bed", "tests/tui", "tests/differential", "tests/unit/exporter", "tests/training"),
-    *("tests/deploy", "tests/release"),
+    *("tests/deploy", "tests/release", "tests/docs"),
 )
 ONE_BED = ("tests/differential/server",)
 """Folders that are a suite each: their files share a bed, alone each would mostly start one."""

@@ -28,6 +28,7 @@ class Terminal(Seat):
         size: tuple[int, int] = (140, 40),
         *,
         is_fresh: bool = False,
+        program: Sequence[str] = (sys.executable, "-m", "cockpit"),
     ) -> None:
         """`is_fresh`: nothing was chosen before, it begins in `folder`; else details of lists are folded."""
         self.folder = folder
@@ -35,12 +36,11 @@ class Terminal(Seat):
         self.size = size
         self._program = str(ensure_program("tmux", print))
         self._environment = dict(environment)
-        self._arguments = list(arguments)
+        self._command = [*program, *arguments]
         # tmux loses the exit code now and then
         self._code_file = folder / "exit-code"
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "cockpit", *self._arguments]
         settings = {
             **self._environment,
             "TERM": "tmux-256color",
@@ -51,7 +51,7 @@ class Terminal(Seat):
         self._code_file.unlink(missing_ok=True)
         if not self._is_fresh:
             fold_details(self.folder / "state" / "gpu-cockpit")
-        words = ["env", *(f"{name}={value}" for name, value in settings.items()), *command]
+        words = ["env", *(f"{name}={value}" for name, value in settings.items()), *self._command]
         width, height = self.size
         self._tmux(
             "-f",
