@@ -14,7 +14,7 @@ import msgspec
 from cockpit.gangs.manifests import ApiKind, Attached
 from cockpit.gangs.offers import Offers
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook
-from cockpit.gangs.standing import GangStanding, QueueState, WaitingView
+from cockpit.gangs.standing import GangStanding, QueueDay, QueueState, WaitingView
 from cockpit.model.contender import Contender
 from cockpit.model.finding import Finding
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, SchedulerQueue, Workload
@@ -243,7 +243,7 @@ class QueueOrder(NamedTuple):
 
     `follows_others`: what holds a workload can be read only from another in its line. `place`: of the
     workload with that uid (1 is next), None for one in no line. `lines`: by queue, (namespace, name) of a
-    workload to its uid.
+    workload to its uid. `lately`: how the queue's last day was, by the time now in epoch seconds.
     """
 
     path: str
@@ -251,6 +251,7 @@ class QueueOrder(NamedTuple):
     follows_others: Callable[[Workload, StoreReader], bool]
     place: Callable[[StoreReader, str], int | None]
     lines: Callable[[StoreReader], dict[str, dict[tuple[str, str], str]]]
+    lately: Callable[[StoreReader, str, float], QueueDay]
 
 
 class SuspendsWorkload(NamedTuple):

@@ -12,7 +12,7 @@ import msgspec
 
 from cockpit.gangs import pod_group, registry
 from cockpit.gangs.engine import Engine, Queue
-from cockpit.gangs.standing import WaitingView
+from cockpit.gangs.standing import QueueDay, WaitingView
 from cockpit.model.gang import ClusterQueue, PodGroup, SchedulerQueue
 from cockpit.model.job import JobObject
 from cockpit.model.listing import listing
@@ -69,6 +69,14 @@ def running(store: StoreReader, queue: Queue) -> tuple[str, ...]:
         return ()
     groups = _groups(registry.engine_of_queue(queue), store).get(queue.name, ())
     return tuple(sorted(one.job for one in groups if one.is_running))
+
+
+def lately(store: StoreReader, queue: ClusterQueue, now_seconds: float) -> QueueDay | None:
+    """How its last day was; None where its engine keeps nothing that tells, or not all of it was read."""
+    order = registry.engine_of_queue(queue).line
+    if order is None or not listing(store, Kind.WORKLOAD).has_all:
+        return None
+    return order.lately(store, queue.name, now_seconds)
 
 
 def counted_queues(engine: Engine, store: StoreReader) -> list[ClusterQueue]:

@@ -71,3 +71,12 @@ class WaitingView(msgspec.Struct, frozen=True, gc=False):
     priority: int | None
     created_seconds: float | None
     reason: str
+
+
+class QueueDay(NamedTuple):
+    """The last 24 hours of a queue, by the workloads that are still there: `admitted` were let in for the
+    first time, after `median_wait_seconds` (None: none was); `preempted` made room for others."""
+
+    median_wait_seconds: float | None
+    admitted: int
+    preempted: int

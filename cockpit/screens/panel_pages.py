@@ -2,7 +2,7 @@
 
 from cockpit.screens.place import Place
 from cockpit.screens.pool import PoolScreen
-from cockpit.screens.queues import QueueScreen
+from cockpit.screens.queue import QueueScreen
 
 
 def page_of_row(panel: str, key: str) -> Place:

@@ -1,7 +1,7 @@
 """The queues table and the list of what waits in one queue."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cockpit_widgets.types import Cell, Column, Tone
@@ -355,8 +355,26 @@ WAITING_VIEW: View[WaitingView] = View(
 )
 
 
+def _waiting_view(starts: Mapping[str, str]) -> View[WaitingView]:
+    """With what would start each, by its uid."""
+    known: Field[WaitingView] = Field(
+        Column("starts", "Would start", 24, priority=4, grow=5, wish=60, folds=True),
+        lambda row, _: Cell(starts.get(row.workload_uid, ""), "dim"),
+        lambda row, _: starts.get(row.workload_uid, ""),
+    )
+    return replace(WAITING_VIEW, fields=(*_WAITING, known))
+
+
 def waiting_table(
-    store: StoreReader, queue: QueueRow, state: ViewState, now_seconds: float, memory: Memory | None = None
+    store: StoreReader,
+    queue: QueueRow,
+    state: ViewState,
+    now_seconds: float,
+    memory: Memory | None = None,
+    *,
+    starts: Mapping[str, str] | None = None,
 ) -> LazyTable[WaitingView]:
-    """What waits in a queue, next first, keyed by the Workload's uid; an estimated place reads `~3`."""
-    return WAITING_VIEW.table(waiting_rows(store, queue), state, now_seconds, memory)
+    """What waits in a queue, next first, keyed by the Workload's uid; an estimated place reads `~3`. With
+    `starts`, by that uid, there is a column of what would start it."""
+    view = WAITING_VIEW if starts is None else _waiting_view(starts)
+    return view.table(waiting_rows(store, queue), state, now_seconds, memory)

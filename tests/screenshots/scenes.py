@@ -32,7 +32,7 @@ from tests.tui.pools_estate import FailingEstate, PoolsApp, PoolsEstate
 from tests.tui.shared_estate import SharedEstate
 from tests.tui.start_estates import OneNamespace, Plain, Unmeasured
 from tests.tui.training_estate import StalledApp, TrainingApp
-from tests.tui.why_app import GrowingApp, WhyApp, WhyEstate
+from tests.tui.why_app import GrowingApp, QueuedApp, WhyApp, WhyEstate
 
 PATIENCE_SECONDS = 30.0
 SMALL, MIDDLE, WIDE = (80, 24), (120, 40), (200, 60)
@@ -170,7 +170,7 @@ MOST_SCENES = (
     Scene("node-shared", ("3", "slash", *"shared", "enter", "enter"), estate=SharedEstate),
     Scene("node-kept", ("3", "slash", *"b200-00", "enter", "enter"), estate=PoolsEstate, app=PoolsApp),
     Scene("queues", ("4",), shows="QueuesScreen"),
-    Scene("queue", ("4", "enter"), shows="QueueScreen"),
+    Scene("queue", ("4", "enter"), app=QueuedApp, until="h100 to 136", shows="QueueScreen"),
     Scene("queue-80x24", ("4", "enter"), SMALL),
     Scene("pools", ("5",), rounds=8, shows="PoolsScreen"),
     Scene("pools-80x24", ("5",), SMALL, rounds=8),
@@ -190,7 +190,7 @@ MOST_SCENES = (
     Scene("why-job", WHY_JOB, MIDDLE, estate=WhyEstate, until="starts", app=WhyApp, shows="WhyScreen"),
     Scene("why-job-80x24", WHY_JOB, SMALL, estate=WhyEstate, until="starts", app=WhyApp),
     Scene("why-job-200x60", WHY_JOB, WIDE, estate=WhyEstate, until="starts", app=WhyApp),
-    Scene("why-queued", ("2", "down", "w"), MIDDLE),
+    Scene("why-queued", ("2", "down", "w"), MIDDLE, app=QueuedApp, until="starts"),
     Scene("why-pod", WHY_POD, MIDDLE, estate=WhyEstate, app=WhyApp),
     Scene("why-node", ("3", "slash", *"h100-07", "enter", "w"), MIDDLE),
     Scene("why-node-80x24", ("3", "slash", *"h100-07", "enter", "w"), SMALL),

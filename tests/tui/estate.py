@@ -26,6 +26,10 @@ NO_ROOM = (
 )
 
 
+QUEUES = {"team-a": "research", "team-b": "product"}
+"""The ClusterQueue of each namespace that has a LocalQueue."""
+
+
 class Estate(Told):
     """Builds the records of one estate; `batches` hands them over as a reflector would."""
 
@@ -144,13 +148,13 @@ class Estate(Told):
                         QuotaRow(flavor, "memory", 64 << 40, used << 33, 0, None, used << 33),
                     ),
                     pending=pending,
-                    admitted=5,
+                    admitted=2,
                     conditions=active,
                 ),
             )
         for namespace, cluster_queue, pending, admitted in (
-            ("team-a", "research", 2, 3),
-            ("team-b", "product", 0, 4),
+            ("team-a", QUEUES["team-a"], 2, 2),
+            ("team-b", QUEUES["team-b"], 0, 2),
         ):
             self.add(
                 Kind.LOCAL_QUEUE,
@@ -293,7 +297,7 @@ class Estate(Told):
             "QuotaReserved",
             "True" if is_admitted else "False",
             "QuotaReserved" if is_admitted else "Pending",
-            "Quota reserved in ClusterQueue research" if is_admitted else message,
+            f"Quota reserved in ClusterQueue {QUEUES[namespace]}" if is_admitted else message,
             born + 2,
         )
         admitted = (Condition("Admitted", "True", "Admitted", "The workload is admitted", born + 2),)
@@ -302,7 +306,7 @@ class Estate(Told):
             Workload(
                 uid=f"wl-{namespace}-{name}", name=f"mpijob-{name}-1a2b3", namespace=namespace, created_seconds=born,
                 owner=OwnerRef(MPI_API, "MPIJob", name, owner_uid), queue=queue, priority=priority,
-                cluster_queue="research" if is_admitted else "",
+                cluster_queue=QUEUES[namespace] if is_admitted else "",
                 pod_sets=(
                     PodSet("launcher", 1, (("cpu", 1_000),)),
                     PodSet("worker", workers, ((GPU, workers * gpus), ("cpu", workers * 8_000)), "h100" if is_admitted else ""),

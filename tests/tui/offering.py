@@ -1,8 +1,9 @@
 """The scripted cockpit before a server that offers claims, classes and engines, or denies them."""
 
-from types import SimpleNamespace
+import json
 from typing import Any
 
+from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.discovery import Served, ServedResource
 from cockpit.kube.resource import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, MPIJOBS, PODS, WORKLOADS, Resource
 from tests.tui.deck import ScriptedApp
@@ -72,14 +73,12 @@ class OfferingApp(ScriptedApp):
         if session is not None:
             session.request = self._answer
 
-    async def _answer(self, method: str, path: str, **_: object) -> SimpleNamespace:
+    async def _answer(self, method: str, path: str, **_: object) -> ApiAnswer:
         self.asked.append(f"{method} {path}")
         plural = path.partition("?")[0].rpartition("/")[2]
-        status = (
-            201 if method != "GET" else 403 if plural in self._denied else 200 if plural in LISTS else 404
-        )
-        tree = {"items": LISTS.get(plural, [])} if status == 200 else {}
+        if method == "GET" and plural in LISTS and plural not in self._denied:
+            return ApiAnswer(200, "application/json", json.dumps({"items": LISTS[plural]}).encode())
+        status = 201 if method != "GET" else 403 if plural in self._denied else 404
         said = f"{plural} is forbidden to user ada" if status == 403 else ""
-        return SimpleNamespace(
-            status=status, body=b"{}", ok=status < 300, json=lambda: tree, message=lambda: said
-        )
+        body = {"kind": "Status", "message": said, "code": status} if status > 399 else {}
+        return ApiAnswer(status, "application/json", json.dumps(body).encode())

@@ -19,7 +19,7 @@ from cockpit.screens.node import NodeScreen
 from cockpit.screens.pages import PLACES, place_class
 from cockpit.screens.place import Place
 from cockpit.screens.pool import PoolScreen
-from cockpit.screens.queues import QueueScreen
+from cockpit.screens.queue import QueueScreen
 from cockpit.screens.scale import ScaleScreen
 from cockpit.screens.since_left import SinceLeftScreen
 from cockpit.screens.submit import SubmitScreen

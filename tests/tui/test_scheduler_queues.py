@@ -8,7 +8,8 @@ from textual.pilot import Pilot
 from cockpit.gangs import kai, volcano
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind
-from cockpit.screens.queues import QueueScreen, QueuesScreen
+from cockpit.screens.queue import QueueScreen
+from cockpit.screens.queues import QueuesScreen
 from cockpit.screens.why import WhyScreen
 from tests.tui import looking
 from tests.tui.deck import settle
@@ -36,6 +37,7 @@ def opened() -> OfferingApp:
     app = OfferingApp(Estate(), write=True, place="queues")
     for kind, records in QUEUES.items():
         app.attachment.store.apply(Batch(kind=kind, changed=records))
+    app.attachment.jobs.catch_up()
     return app
 
 

@@ -1,9 +1,12 @@
 """Why pages with everything on them: an estate with a job that waits for room, and the past of others; and
 the cockpit before a server that also tells the objects of pods, so that offers can be tried."""
 
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from cockpit.kube.discovery import Served, ServedResource
+from cockpit.kube.resource import MPIJOBS, PODS
 from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.price import MachinePrice, Prices
@@ -75,8 +78,11 @@ class WhyApp(ScriptedApp):
             tree = next((_as_read(one) for one in pods if one.name == name), {"items": []})
             return SimpleNamespace(status=200, ok=True, body=b"{}", json=lambda: tree, message=lambda: "")
         found = await self._before(method, path, **more)
-        if collection == "jobs" and found.json():
-            tree = {**found.json(), "spec": _SPEC}
+        if collection in _SPECS and found.json():
+            tree = {
+                **found.json(),
+                "spec": _SPECS[collection](self.attachment.store.records(Kind.MPIJOB), name),
+            }
             return SimpleNamespace(status=200, ok=True, body=b"{}", json=lambda: tree, message=lambda: "")
         return (
             found
@@ -87,22 +93,30 @@ class WhyApp(ScriptedApp):
         )
 
 
-_SPEC = {
-    "parallelism": 3,
-    "completions": 3,
-    "template": {
-        "spec": {
-            "restartPolicy": "Never",
-            "containers": [
-                {
-                    "name": "main",
-                    "image": "registry.example/train:1.4",
-                    "command": ["train"],
-                    "resources": {"requests": {GPU: "8"}, "limits": {GPU: "8"}},
-                }
-            ],
-        }
-    },
+def _pod_template(gpus: int) -> dict[str, Any]:
+    asked = {GPU: str(gpus)} if gpus else {}
+    container = {
+        "name": "main",
+        "image": "registry.example/train:1.4",
+        "command": ["train"],
+        "resources": {"requests": asked, "limits": asked},
+    }
+    return {"spec": {"restartPolicy": "Never", "containers": [container]}}
+
+
+def _mpi_spec(jobs: Mapping[str, JobObject], name: str) -> dict[str, Any]:
+    """The replicas as the store has them."""
+    (job,) = (job for job in jobs.values() if job.name == name)
+    roles = {
+        part.role.capitalize(): {"replicas": part.replicas, "template": _pod_template(part.gpus_each)}
+        for part in job.replicas
+    }
+    return {"runPolicy": {"suspend": job.is_suspended}, "mpiReplicaSpecs": roles}
+
+
+_SPECS: dict[str, Callable[[Mapping[str, JobObject], str], dict[str, Any]]] = {
+    "jobs": lambda _jobs, _name: {"parallelism": 3, "completions": 3, "template": _pod_template(8)},
+    "mpijobs": _mpi_spec,
 }
 
 
@@ -117,6 +131,16 @@ def _as_read(pod: Pod) -> dict[str, Any]:
     metadata = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
     selector = dict(pod.traits.wishes.node_selector)
     return {"metadata": metadata, "spec": {"containers": [container], "nodeSelector": selector}}
+
+
+class QueuedApp(WhyApp):
+    """It is known that MPIJobs are served, so those that wait are read."""
+
+    def __init__(self, estate: Estate | None, **options: Any) -> None:
+        super().__init__(estate, **options)
+        self.attachment.served = Served(
+            tuple(ServedResource(one, ("get", "list")) for one in (MPIJOBS, PODS))
+        )
 
 
 class GrowingApp(WhyApp):

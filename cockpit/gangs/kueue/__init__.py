@@ -103,6 +103,7 @@ KUEUE: Final = Engine(
         follows_others=waiting.follows_others,
         place=line.place_of,
         lines=standing.lines,
+        lately=queues.lately,
     ),
     suspends_workload=SuspendsWorkload(plans.is_through_workload, plans.suspend_workload),
     foretells=Foretells(outlook.LISTS, outlook.outlook, outlook.may_preempt),
