@@ -5,10 +5,11 @@ import pytest
 from cockpit.errors import BadInput
 from cockpit.gangs.engine_of_job import engine_of_job
 from cockpit.gangs.kueue.plans import plan_resume_queue, plan_stop_queue, suspend_workload
-from cockpit.gangs.kueue.queues import waiting
-from cockpit.model.gang import QueuePlace, QuotaRow
+from cockpit.gangs.kueue.queues import lately, waiting
+from cockpit.gangs.standing import QueueDay
+from cockpit.model.gang import QueuePlace, QuotaRow, Workload
 from cockpit.model.pod import Pod
-from cockpit.model.record import Uid
+from cockpit.model.record import Condition, Uid
 from cockpit.views.queues import rows
 from tests.unit.gangs.builders import (
     MORE_4,
@@ -44,6 +45,33 @@ def test_places_that_kueue_told_go_before_estimates() -> None:
     found = waiting(store_of(local, cluster_queue(), first, second, *told), local)
     assert [one.job for one in found] == ["team-a/b", "team-a/a"]
     assert not any(one.is_estimate for one in found)
+
+
+NOW, HOUR = 1_000_000.0, 3_600.0
+
+
+def admitted(name: str, *, asked: float, let_in: float, more: tuple[Condition, ...] = ()) -> Workload:
+    """Hours ago."""
+    reserved = is_("QuotaReserved", at=NOW - let_in * HOUR)
+    return workload(name, reserved, *more, created_seconds=NOW - asked * HOUR, cluster_queue="research")
+
+
+def test_the_last_day_counts_first_waits_and_preemptions_whose_moment_is_known() -> None:
+    back = is_("Evicted", "False", "QuotaReserved", at=NOW - HOUR)
+    store = store_of(
+        local_queue(),
+        cluster_queue(),
+        admitted("short", asked=2, let_in=1),
+        admitted("long", asked=9, let_in=2),
+        admitted("middle", asked=4, let_in=1),
+        admitted("before", asked=60, let_in=30),
+        admitted("second", asked=50, let_in=1, more=(back, is_("Preempted", "False", at=NOW - HOUR))),
+        admitted("today", asked=9, let_in=1, more=(back, is_("Preempted", "False", at=NOW - HOUR))),
+        workload("out", pending(MORE_4), is_("Preempted", at=NOW - HOUR), created_seconds=NOW - 90 * HOUR),
+        workload("other", is_("Preempted", at=NOW), is_("QuotaReserved", at=NOW), cluster_queue="vision"),
+    )
+    assert lately(store, "research", NOW) == QueueDay(3 * HOUR, admitted=3, preempted=2)
+    assert lately(store, "none", NOW) == QueueDay(None, 0, 0)
 
 
 def test_a_queue_is_not_active_when_what_is_behind_it_is_not() -> None:
