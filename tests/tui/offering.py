@@ -6,6 +6,8 @@ from typing import Any
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.discovery import Served, ServedResource
 from cockpit.kube.resource import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, MPIJOBS, PODS, WORKLOADS, Resource
+from cockpit.model.gang import ClusterQueue, LocalQueue
+from cockpit.model.record import Kind
 from tests.tui.deck import ScriptedApp
 from tests.tui.estate import Estate
 
@@ -61,6 +63,32 @@ LISTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+def _queue_tree(queue: LocalQueue) -> dict[str, Any]:
+    return {
+        "metadata": {"name": queue.name, "namespace": queue.namespace, "uid": queue.uid},
+        "spec": {"clusterQueue": queue.cluster_queue},
+    }
+
+
+def _quota_tree(queue: ClusterQueue) -> dict[str, Any]:
+    """Its quota as the store has it; it preempts lower priorities of its own."""
+    flavors = [
+        {
+            "name": row.flavor,
+            "resources": [
+                {"name": row.resource, "nominalQuota": row.nominal, "borrowingLimit": row.borrowing_limit}
+            ],
+        }
+        for row in queue.quotas
+    ]
+    groups = [{"coveredResources": [row.resource for row in queue.quotas], "flavors": flavors}]
+    preemption = {"withinClusterQueue": "LowerPriority"}
+    return {
+        "metadata": {"name": queue.name, "uid": queue.uid},
+        "spec": {"cohortName": queue.cohort, "preemption": preemption, "resourceGroups": groups},
+    }
+
+
 class OfferingApp(ScriptedApp):
     """The same, with discovery done and lists to choose from; `denied` names plurals that answer 403."""
 
@@ -76,9 +104,25 @@ class OfferingApp(ScriptedApp):
     async def _answer(self, method: str, path: str, **_: object) -> ApiAnswer:
         self.asked.append(f"{method} {path}")
         plural = path.partition("?")[0].rpartition("/")[2]
-        if method == "GET" and plural in LISTS and plural not in self._denied:
-            return ApiAnswer(200, "application/json", json.dumps({"items": LISTS[plural]}).encode())
+        if (
+            method == "GET"
+            and plural not in self._denied
+            and (found := self._found(path, plural)) is not None
+        ):
+            return ApiAnswer(200, "application/json", json.dumps(found).encode())
         status = 201 if method != "GET" else 403 if plural in self._denied else 404
         said = f"{plural} is forbidden to user ada" if status == 403 else ""
         body = {"kind": "Status", "message": said, "code": status} if status > 399 else {}
         return ApiAnswer(status, "application/json", json.dumps(body).encode())
+
+    def _found(self, path: str, last: str) -> dict[str, Any] | None:
+        store = self.attachment.store
+        if "/localqueues/" in path:
+            queues = store.records(Kind.LOCAL_QUEUE).values()
+            return next(
+                (_queue_tree(one) for one in queues if f"/{one.namespace}/localqueues/{one.name}" in path),
+                None,
+            )
+        if last == "clusterqueues":
+            return {"items": [_quota_tree(queue) for queue in store.records(Kind.CLUSTER_QUEUE).values()]}
+        return {"items": LISTS[last]} if last in LISTS else None
