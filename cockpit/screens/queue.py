@@ -139,31 +139,29 @@ class QueueScreen(TablePlace):
 
     async def _look_ahead(self) -> None:
         """Look for it row by row, of those in sight, at a bounded share of the time."""
-        clock = self.cockpit.clock
         while True:
-            cost = 0.0
             for key in self.table.visible_keys if self.app.screen is self else ():
-                if (job := self._job_of(key)) is None:
-                    continue
-                begun = clock.monotonic()
-                await self._look_at(key, job)
-                cost = max(cost, clock.monotonic() - begun)
-                await asyncio.sleep(max(BETWEEN_SECONDS, cost / SHARE_OF_TIME))
+                if (job := self._job_of(key)) is not None:
+                    cost_seconds = await self._look_at(key, job)
+                    await asyncio.sleep(max(BETWEEN_SECONDS, cost_seconds / SHARE_OF_TIME))
             await asyncio.sleep(AHEAD_SECONDS)
 
-    async def _look_at(self, key: str, job: Job) -> None:
-        """What starts that job, with what is read on demand for it once."""
+    async def _look_at(self, key: str, job: Job) -> float:
+        """What starts that job, with what is read on demand for it once; seconds that judging took."""
         about = self._ahead.get(key)
         if about is None or about.subject.key != job.key:
             subject = Subject("job", job.namespace, job.name)
             about = self._ahead[key] = Explanation(self.cockpit, subject)
             with suppress(CockpitError):  # without it less is known; the header tells the trouble
                 about.take(await self.cockpit.api.ask_verdict(subject, about.view(), self._lines))
-        known = about.view()
+        known, clock = about.view(), self.cockpit.clock
+        begun = clock.monotonic()
         words = queue_page.start_words(about.explained(known), known.now_seconds)
+        cost_seconds = clock.monotonic() - begun
         if self._starts.get(key) != words:
             self._starts[key] = words
             self.show()
+        return cost_seconds
 
     # ---- rows and keys
 

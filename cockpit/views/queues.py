@@ -358,7 +358,7 @@ WAITING_VIEW: View[WaitingView] = View(
 def _waiting_view(starts: Mapping[str, str]) -> View[WaitingView]:
     """With what would start each, by its uid."""
     known: Field[WaitingView] = Field(
-        Column("starts", "Would start", 24, priority=4, grow=5, wish=60, folds=True),
+        Column("starts", "Would start", 24, priority=3, grow=5, folds=True),
         lambda row, _: Cell(starts.get(row.workload_uid, ""), "dim"),
         lambda row, _: starts.get(row.workload_uid, ""),
     )

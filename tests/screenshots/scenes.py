@@ -170,7 +170,7 @@ MOST_SCENES = (
     Scene("node-shared", ("3", "slash", *"shared", "enter", "enter"), estate=SharedEstate),
     Scene("node-kept", ("3", "slash", *"b200-00", "enter", "enter"), estate=PoolsEstate, app=PoolsApp),
     Scene("queues", ("4",), shows="QueuesScreen"),
-    Scene("queue", ("4", "enter"), app=QueuedApp, until="h100 to 136", shows="QueueScreen"),
+    Scene("queue", ("4", "enter"), app=QueuedApp, until="136", shows="QueueScreen"),
     Scene("queue-80x24", ("4", "enter"), SMALL),
     Scene("pools", ("5",), rounds=8, shows="PoolsScreen"),
     Scene("pools-80x24", ("5",), SMALL, rounds=8),
