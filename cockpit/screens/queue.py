@@ -73,7 +73,6 @@ class QueueScreen(TablePlace):
             yield from super().body()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.cockpit.keep(self, "starts", self._look_ahead)
 
     # ---- what is shown

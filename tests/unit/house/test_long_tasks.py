@@ -46,4 +46,4 @@ def test_what_is_kept_up() -> None:
         for _, call in calls("keep")
         if len(call.args) == 3 and isinstance(call.args[1], ast.Constant)
     }
-    assert kept == {"rows", "history", "pools", "why", "fleet", "list", "run", "run-log"}
+    assert kept == {"rows", "history", "pools", "why", "fleet", "list", "run", "run-log", "starts"}
