@@ -12,7 +12,7 @@ import msgspec
 
 from cockpit.commands.document import OutputDocument, document_lines
 from cockpit.commands.output import grid, put, put_data
-from cockpit.commands.settings import context_name
+from cockpit.commands.settings import context_name, declared
 from cockpit.errors import BadInput
 from cockpit.local_state.config import load_settings, settings_text
 from cockpit.local_state.paths import config_folder, make_private_folder
@@ -22,6 +22,7 @@ from cockpit.local_state.setting_list import (
     FINDINGS,
     PRICES,
     TOP,
+    VENDOR,
     Setting,
     commented_file,
     json_schema,
@@ -80,7 +81,7 @@ def validate(options: argparse.Namespace) -> int:
     path = Path(options.file).expanduser() if options.file else _path()
     if settings_text(path) is None:
         raise BadInput(f"{path}: there is no such file; write one by cockpit config init")
-    load_settings(path)
+    declared(load_settings(path))
     put([f"{path}: valid"])
     return 0
 
@@ -113,6 +114,10 @@ def show(options: argparse.Namespace) -> int:
     return 0
 
 
+_INNER: Final = {"prices": (PRICES, 1), "findings": (FINDINGS, 1), "accelerators": (VENDOR, -1)}
+"""Tables of the file, and which part of a setting's dotted name is a setting of theirs."""
+
+
 def _words(item: Mapping[str, Any]) -> str:
     value = item["value"]
     if value is None:
@@ -139,8 +144,8 @@ def in_force(levels: tuple[_Level, ...]) -> Iterator[dict[str, Any]]:
             yield _item(setting.name, setting, found)
             continue
         for name, value in _leaves(found[1], setting.name):
-            table = {"prices": PRICES, "findings": FINDINGS}.get(setting.name, TOP)
-            inner = setting_of(table, name.split(".")[1]) or setting
+            table, at = _INNER.get(setting.name, (TOP, 1))
+            inner = setting_of(table, name.split(".")[at]) or setting
             yield _item(name, inner, (found[0], value))
     for name in _SECRETS:
         if name in metrics:

@@ -11,6 +11,7 @@ from cockpit.attach import AttachOptions
 from cockpit.cli_values import PROMETHEUS
 from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput, NoConnection
+from cockpit.k8s import gpu_resources
 from cockpit.kube.kubeconfig import check, context_names, current_context, files
 from cockpit.local_state.audit import Audit
 from cockpit.local_state.config import Settings, load_settings, not_a_namespace
@@ -20,6 +21,7 @@ from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_fo
 from cockpit.model.namespaces import Namespaces, namespaces_of
 from cockpit.nearest import nearest_words
 from cockpit.pools.forecast import PoolExperience
+from cockpit.telemetry import site_vendors
 from cockpit.telemetry.endpoint import configured
 
 if TYPE_CHECKING:
@@ -28,8 +30,17 @@ if TYPE_CHECKING:
 
 
 def settings_in_force() -> Settings:
-    """The configuration file of this user. Raises BadInput where it cannot be used."""
-    return load_settings(config_folder(os.environ) / "config.toml")
+    """The configuration file of this user, with its accelerators declared. Raises BadInput where it cannot be
+    used."""
+    return declared(load_settings(config_folder(os.environ) / "config.toml"))
+
+
+def declared(settings: Settings) -> Settings:
+    """The settings, once accelerators of their vendors are known everywhere. Raises BadInput for a series
+    that is known as something else."""
+    site_vendors.declare(settings.vendors)
+    gpu_resources.declare(settings.vendors)
+    return settings
 
 
 def audit_log() -> Audit:

@@ -19,7 +19,7 @@ from cockpit.jobs.parameters import Parameter, read
 from cockpit.jobs.pod_templates import amounts, containers, pod_templates, ray_workers
 from cockpit.jobs.template import Template
 from cockpit.jobs.template_match import CommandWords, Match, best_match, recomputed
-from cockpit.k8s.gpu_resources import GPU_NAMES
+from cockpit.k8s.gpu_resources import gpu_names
 from cockpit.k8s.json_values import mapping
 
 _ORDER: Final = (
@@ -324,4 +324,4 @@ def _is_count(value: Any) -> bool:
 
 
 def _gpu_resource(container: Mapping[str, Any]) -> str:
-    return next((name for name in GPU_NAMES if name in amounts(container, "limits")), "")
+    return next((name for name in gpu_names() if name in amounts(container, "limits")), "")

@@ -11,7 +11,7 @@ from cockpit.jobs.parameters import Parameter, Value, read
 from cockpit.jobs.placeholders import fill, used_parameters
 from cockpit.jobs.template import Template
 from cockpit.jobs.values import Mount, refuse_secrets
-from cockpit.k8s.gpu_resources import GPU_NAMES, is_gpu_resource
+from cockpit.k8s.gpu_resources import gpu_names, is_gpu_resource
 from cockpit.k8s.json_values import mapping, mappings
 from cockpit.k8s.quantity import parse_quantity
 
@@ -200,7 +200,7 @@ def _gpu_advice(part: ManifestPods, tainted: frozenset[str] | None) -> Iterable[
         return
     tolerations = mappings(part.pod_spec.get("tolerations"))
     # A toleration without a key tolerates everything.
-    known = (None, *GPU_NAMES, *(resource for resource in _resources(part) if is_gpu_resource(resource)))
+    known = (None, *gpu_names(), *(resource for resource in _resources(part) if is_gpu_resource(resource)))
     is_tolerated = any(toleration.get("key") in known for toleration in tolerations)
     if not is_tolerated and (tainted is None or not tainted.isdisjoint(known)):
         yield f"{part.role} pods ask for GPUs but do not tolerate the taint of GPU nodes"

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from cockpit.model.accelerator_vendor import AcceleratorVendor
 from cockpit.model.gang import PodSet
 
 TABLE: dict[str, Any] = tomllib.loads(
@@ -16,7 +17,25 @@ TABLE: dict[str, Any] = tomllib.loads(
 )
 _VENDORS: list[dict[str, Any]] = TABLE["resource"]
 
-GPU_NAMES: tuple[str, ...] = tuple(name for vendor in _VENDORS for name in vendor["names"])
+_BUILT_IN: tuple[str, ...] = tuple(name for vendor in _VENDORS for name in vendor["names"])
+_site: list[AcceleratorVendor] = []
+
+
+def declare(vendors: Iterable[AcceleratorVendor]) -> None:
+    """Count the accelerators of these vendors, too, from now on, and of none that was declared before."""
+    _site[:] = vendors
+    is_gpu_resource.cache_clear()
+
+
+def site_vendors() -> tuple[AcceleratorVendor, ...]:
+    """The vendors that the configuration names."""
+    return tuple(_site)
+
+
+def gpu_names() -> tuple[str, ...]:
+    """Extended resources that count accelerators, without those of parts; the usual ones first."""
+    return (*_BUILT_IN, *(vendor.resource for vendor in _site))
+
 
 _PARTS = tuple(start for vendor in _VENDORS for start in vendor.get("parts", ()))
 _SHARES = tuple(name for vendor in _VENDORS for name in vendor.get("shares", ()))
@@ -29,9 +48,14 @@ _ALIASES = {name: vendor["names"] for vendor in _VENDORS if vendor.get("same") f
 @lru_cache(maxsize=1024)
 def is_gpu_resource(name: str) -> bool:
     """True for a resource that counts accelerators or slices of them, e.g. `nvidia.com/mig-1g.10gb`."""
+    return is_built_in(name) or any(vendor.resource == name for vendor in _site)
+
+
+def is_built_in(name: str) -> bool:
+    """The same without vendors of the configuration."""
     if name in _SHARES:
         return False
-    if name in GPU_NAMES or name.endswith("/gpu"):
+    if name in _BUILT_IN or name.endswith("/gpu"):
         return True
     return name.startswith(_PARTS) and not name.endswith(_SHARE_ENDS)
 
@@ -55,7 +79,7 @@ def main_resource(resources: Iterable[tuple[str, int]]) -> str:
     return max(offered, default=(0, 0, ""))[2]
 
 
-_ORDER = {name: place for place, name in enumerate(GPU_NAMES)}
+_ORDER = {name: place for place, name in enumerate(_BUILT_IN)}
 
 
 @cache

@@ -30,6 +30,8 @@ from cockpit.local_state.setting_list import (
     TOP,
     names,
 )
+from cockpit.local_state.vendor_settings import read_vendors
+from cockpit.model.accelerator_vendor import AcceleratorVendor
 from cockpit.model.duration import parse_duration
 from cockpit.model.job import RECLAIM_GRACE, RECLAIM_WINDOW
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
@@ -97,6 +99,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[tuple[str, str], ...] = ()  # action, key
     prices: Prices = Prices()
     findings: FindingTargets = FindingTargets()
+    vendors: tuple[AcceleratorVendor, ...] = ()  # of accelerators, beside those that are built in
     contexts: tuple[tuple[str, ContextSettings], ...] = ()
     open_contexts: tuple[str, ...] = ()  # the screens show these clusters together; (): the current one
 
@@ -226,6 +229,7 @@ def _settings(reader: "_Reader", tree: Mapping[str, Any]) -> Settings:
         keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
         prices=_prices(reader, reader.table(tree, "prices", "")),
         findings=_findings(reader, reader.table(tree, "findings", "")),
+        vendors=read_vendors(reader, reader.table(tree, "accelerators", "")),
         contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),
         open_contexts=reader.open_contexts(tree),
     )

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 TOP, CONTEXT = "", "context.NAME"
 PRICES, MACHINE = "prices", "prices.machines.NAME"
 FINDINGS = "findings"
+VENDOR = "accelerators.NAME"
 AWS, POOL = "context.NAME.aws", "context.NAME.outside-pools.NAME"
 
 
@@ -58,6 +59,9 @@ _URL: Final[Mapping[str, Any]] = {"type": "string", "pattern": "^(https?://[^\\s
 _MONEY: Final[Mapping[str, Any]] = {"type": "number", "minimum": 0, "maximum": HIGHEST_PRICE}
 _BILLED: Final[Mapping[str, Any]] = {"type": "string", "enum": list(BILLED)}
 _TABLE: Final[Mapping[str, Any]] = {"type": "object"}
+_SERIES: Final[Mapping[str, Any]] = {"type": "string", "pattern": "^[A-Za-z_:][A-Za-z0-9_:]* \\S+$"}
+_SERIES_OF: Final = "name of its series and the unit:"
+_MEMORY: Final = "bytes, KiB, MiB or GiB"
 _PATH_IN_JSON: Final = "where it is in what read prints: keys and positions with dots"
 
 SETTINGS: Final = (
@@ -131,6 +135,10 @@ SETTINGS: Final = (
     Setting("keys", (TOP,), _TABLE, '{kill = "ctrl+k"}', "other keys: action = key", "none"),
     Setting("prices", (TOP,), _TABLE, '{currency = "$"}', "what machines cost", "none"),
     Setting("findings", (TOP,), _TABLE, '{slack = "@~/.slack"}', "where findings are sent", "nowhere"),
+    Setting(
+        "accelerators", (TOP,), _TABLE, '{Tensorwave = {resource = "tensorwave.example/chip"}}',
+        "accelerators of vendors that are not built in, by a name of yours", "none",
+    ),
     Setting("context", (TOP,), _TABLE, '{"prod-eu" = {write = false}}', "settings of one context", "none"),
     Setting(
         "alertmanager", (FINDINGS,), _TEXT, '"http://alertmanager.monitoring:9093"',
@@ -163,6 +171,33 @@ SETTINGS: Final = (
     ),
     Setting("hourly", (MACHINE,), _MONEY, "98.32", "price of a machine", "", "money per hour"),
     Setting("spot", (MACHINE,), _MONEY, "39.33", "price of a spot machine", "unknown", "money per hour"),
+    Setting(
+        "resource", (VENDOR,), _TEXT, '"tensorwave.example/chip"', "extended resource that counts its devices"
+    ),
+    Setting("model-label", (VENDOR,), _TEXT, '"tensorwave.example/model"', "node label with the model"),
+    Setting(
+        "count-label", (VENDOR,), _TEXT, '"tensorwave.example/count"',
+        "node label with how many devices the node is to have", "as many as it offers",
+    ),
+    Setting(
+        "exporter", (VENDOR,), _TEXT, '"tensorwave-exporter"',
+        "app.kubernetes.io/name, app or k8s-app of its exporter's pods", "Prometheus alone is asked",
+    ),
+    Setting(
+        "exporter-port", (VENDOR,), {"type": "integer", "minimum": 1, "maximum": 65_535}, "9100",
+        "port of those pods where they name none", "9400",
+    ),
+    Setting(
+        "card-label", (VENDOR,), _TEXT, '"chip"', "label of its series that tells the cards of a node apart",
+        "UUID, uuid and the like",
+    ),
+    Setting("duty", (VENDOR,), _SERIES, '"tw_utilization %"', f"{_SERIES_OF} %, of 100, or ratio, of 1"),
+    Setting("memory-used", (VENDOR,), _SERIES, '"tw_used MiB"', f"{_SERIES_OF} {_MEMORY}"),
+    Setting("memory-free", (VENDOR,), _SERIES, '"tw_free MiB"', f"{_SERIES_OF} {_MEMORY}"),
+    Setting("memory-total", (VENDOR,), _SERIES, '"tw_total MiB"', f"{_SERIES_OF} {_MEMORY}"),
+    Setting("temperature", (VENDOR,), _SERIES, '"tw_temperature C"', f"{_SERIES_OF} C or mC"),
+    Setting("power", (VENDOR,), _SERIES, '"tw_power mW"', f"{_SERIES_OF} W or mW"),
+    Setting("clock", (VENDOR,), _SERIES, '"tw_clock MHz"', f"{_SERIES_OF} Hz or MHz"),
     Setting("aws", (CONTEXT,), _TABLE, '{region = "eu-west-1"}', "where EKS and auto scaling groups are"),
     Setting("region", (AWS,), _TEXT, '"eu-west-1"', "AWS region", "from the nodes"),
     Setting("cluster", (AWS,), _TEXT, '"prod"', "name of the EKS cluster", "from the nodes"),
@@ -236,6 +271,7 @@ def json_schema() -> dict[str, Any]:
     prices = _table_schema(PRICES, {"machines": _map_of(machine)})
     inner = {"keys": _map_of({"type": "string"}), "prices": prices, "context": _map_of(context)}
     inner["findings"] = _table_schema(FINDINGS)
+    inner["accelerators"] = _map_of(_table_schema(VENDOR) | {"required": ["resource"]})
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "config.toml of gpu-cockpit",
@@ -276,7 +312,7 @@ def commented_file() -> str:
         "",
     ]
     for setting in of_table(TOP):
-        if setting.name not in ("keys", "prices", "findings", "context"):
+        if setting.schema is not _TABLE:
             lines += _commented(setting)
     lines += ["", "# [keys]", "# # other keys: action = key", '# kill = "ctrl+k"']
     lines += ["", "# [prices]"]
@@ -284,6 +320,9 @@ def commented_file() -> str:
         lines += _commented(setting)
     lines += ["", "# [findings]"]
     for setting in of_table(FINDINGS):
+        lines += _commented(setting)
+    lines += ["", "# [accelerators.Tensorwave]"]
+    for setting in of_table(VENDOR):
         lines += _commented(setting)
     lines += ["", '# [context."prod-eu"]']
     for setting in of_table(CONTEXT):
@@ -301,6 +340,7 @@ _HEADINGS: Final = {
     PRICES: "Prices: `[prices]`",
     MACHINE: 'Price of a machine type: `[prices.machines."TYPE"]`, or a number in `[prices.machines]`',
     FINDINGS: "Findings for others, of `cockpit triage --watch`: `[findings]`",
+    VENDOR: "Accelerators of another vendor: `[accelerators.NAME]`",
     AWS: 'AWS: `[context."NAME".aws]`',
     POOL: 'Pools outside the cluster: `[context."NAME".outside-pools.POOL]`',
 }

@@ -55,8 +55,12 @@ PORTS: dict[str, int] = {
 }
 """Names under which the exporters' pods are known, and where they serve metrics if no port is named."""
 _KEYS = ("app.kubernetes.io/name", "app", "k8s-app")
-SELECTORS = tuple(f"{key} in ({','.join(PORTS)})" for key in _KEYS)
-"""Labels under which exporters are known, a selector each: a pod needs one of them only."""
+
+
+def selectors() -> tuple[str, ...]:
+    """Labels under which exporters are known, a selector each: a pod needs one of them only."""
+    return tuple(f"{key} in ({','.join(PORTS)})" for key in _KEYS)
+
 
 _PORT_NAMES = ("metrics", "gpu-metrics", "http-metrics")
 _HTTPS_PORT_NAME = "https-metrics"
@@ -181,7 +185,7 @@ class ExporterPages:
     async def find(self) -> int:
         """Look for exporter pods; answers on how many nodes there is one. Raises TelemetryError."""
         found: dict[str, list[Exporter]] = {}
-        for selector in SELECTORS:
+        for selector in selectors():
             try:
                 body = await self._read("/api/v1/pods", (("labelSelector", selector),), 16 * PAGE_BYTES)
                 tree = msgspec.json.decode(body)

@@ -12,7 +12,7 @@ from cockpit.telemetry.cards.stamps import stamps_of
 from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.labels import NodeNames
 from cockpit.telemetry.names import GpuMetric, names_of
-from cockpit.telemetry.promql import BY_CARD, BY_NODE
+from cockpit.telemetry.promql import BY_NODE, by_card
 from cockpit.telemetry.rows import Row, samples
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class FleetReader:
         labelled = [await self._asked.series(item, at) for item in partial_rounds.labelled(known, way)]
         trimmed = [await self._asked.series(item, at) for item in partial_rounds.trimmed(known, way)]
         times = await self._times(
-            promql.sample_times(by=BY_NODE if known is not None and known.is_placed else BY_CARD), at
+            promql.sample_times(by=BY_NODE if known is not None and known.is_placed else by_card()), at
         )
 
         def work() -> tuple[list[Gpu], bool] | None:

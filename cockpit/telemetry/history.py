@@ -25,8 +25,6 @@ Line = tuple[float | None, ...]
 """A value a minute, the oldest first; a gap is None."""
 
 _DUTY, _ENGINE = SLOTS[GpuMetric.DUTY], SLOTS[GpuMetric.ENGINE]
-_NAMES = names_of((GpuMetric.DUTY, GpuMetric.ENGINE))
-_DUTY_NAMES = names_of((GpuMetric.DUTY,))
 _POD_LABELS = (("exported_pod", "exported_namespace"), ("pod", "namespace"), ("pod_name", "pod_namespace"))
 
 
@@ -52,7 +50,7 @@ def end_of(now_seconds: float) -> float:
 
 def card_query(node: str) -> str:
     """Duty and engine of every card of a node."""
-    return instant(_NAMES, (node,))
+    return instant(names_of((GpuMetric.DUTY, GpuMetric.ENGINE)), (node,))
 
 
 def pod_queries(pods: Sequence[tuple[str, str]]) -> tuple[str, str]:
@@ -60,7 +58,7 @@ def pod_queries(pods: Sequence[tuple[str, str]]) -> tuple[str, str]:
     names = any_of(sorted({pod for _, pod in pods[:MOST_PODS]}))
     spaces = any_of(sorted({namespace for namespace, _ in pods[:MOST_PODS]}))
     which = " or ".join(
-        f"{{__name__=~{any_of(_DUTY_NAMES)},{pod}=~{names},{namespace}=~{spaces}}}"
+        f"{{__name__=~{any_of(names_of((GpuMetric.DUTY,)))},{pod}=~{names},{namespace}=~{spaces}}}"
         for pod, namespace in _POD_LABELS
     )
     return f"sum by (__name__) ({which})", f"count by (__name__) ({which})"

@@ -37,6 +37,10 @@ UUIDS = ("UUID", "uuid", "gpu_uuid", "serial_number", "accelerator_id", "deviceu
 """Labels that name a card wherever it is."""
 NUMBERED = ("neuroncore", "instance_id", "instance_type", "id")
 """Labels that number a part of a node, of exporters that name no card (`_numbered`)."""
+SITE_CARDS: list[str] = []
+"""The same of exporters that the site's configuration names (`site_vendors`)."""
+SITE_EXPORTERS: list[str] = []
+"""Names of those exporters, which their pods' names hold."""
 HOSTS = (
     "Hostname",
     "hostname",
@@ -73,7 +77,12 @@ def first(labels: Labels, names: tuple[str, ...]) -> str:
 
 
 def uuid_of(labels: Labels) -> str:
-    return labels.get("UUID") or first(labels, UUIDS) or _numbered(labels)
+    return labels.get("UUID") or first(labels, UUIDS) or _of_site(labels) or _numbered(labels)
+
+
+def _of_site(labels: Labels) -> str:
+    told = first(labels, tuple(SITE_CARDS)) if SITE_CARDS else ""
+    return f"card-{told}" if told.isdecimal() else told
 
 
 def _numbered(labels: Labels) -> str:
@@ -107,7 +116,7 @@ def model_of(labels: Labels, label: str = "") -> str:
 
 def index_of(labels: Labels) -> int | None:
     """The card's number on its node, None where no label tells."""
-    for name in _INDEX:
+    for name in (*_INDEX, *SITE_CARDS):
         told = labels.get(name, "")
         if told.isascii() and told.isdigit() and len(told) <= _MOST_DIGITS:
             return int(told)
@@ -189,4 +198,5 @@ def holder_of(labels: Labels) -> PodOnCard:
 
 def is_exporter(labels: Labels) -> bool:
     """True where `pod` is the exporter's own: its name or its container says so."""
-    return any(_EXPORTER.search(labels.get(name, "")) for name in ("pod", "container"))
+    told = [labels.get(name, "") for name in ("pod", "container")]
+    return any(_EXPORTER.search(name) or any(own in name for own in SITE_EXPORTERS) for name in told)

@@ -43,6 +43,7 @@ class ExporterFamily(enum.Enum):
     GAUDI = "gaudi"
     NEURON = "neuron"
     ASCEND = "ascend"
+    SITE = "configured"  # of a vendor that the site's configuration names (`site_vendors`)
 
 
 class Meaning(NamedTuple):
@@ -71,10 +72,13 @@ def _spelt(name: str, section: Mapping[str, Any]) -> tuple[str, ...]:
     return (name, *(spellings[how] for how in section.get("spelt", ())))
 
 
+_NOTHING: dict[str, Any] = {"metrics": {}}
+
+
 def _meanings() -> dict[str, Meaning]:
     found: dict[str, Meaning] = {}
     for trust, family in enumerate(ExporterFamily):
-        section = TABLE[family.value]
+        section = TABLE.get(family.value, _NOTHING)
         for name, told in {**section["metrics"], **section.get("fallback", {})}.items():
             word, _, unit = told.partition(" ")
             quantity = GpuMetric[word.upper()]
@@ -112,7 +116,7 @@ FALLBACKS: dict[str, int] = {
 """Names that count only where a card has no better reading of the quantity, the better ones first."""
 
 MODEL_LABELS: dict[ExporterFamily, str] = {
-    family: label for family in ExporterFamily if (label := TABLE[family.value].get("model"))
+    family: label for family in ExporterFamily if (label := TABLE.get(family.value, _NOTHING).get("model"))
 }
 """The label with the model, of families that write it under an unusual one."""
 
@@ -126,7 +130,7 @@ RATIO_NAMES: frozenset[str] = frozenset(
 FAMILY_LABEL = "cockpit_family"
 """The label by which sample times say of which name they are: `timestamp()` drops the name."""
 
-SAMPLED_AT: tuple[str, ...] = tuple(name for section in TABLE.values() for name in section["sampled_at"])
+SAMPLED_AT: list[str] = [name for section in TABLE.values() for name in section["sampled_at"]]
 """One name a family that every card has, MIG or not: its sample time stands for the card's."""
 
 

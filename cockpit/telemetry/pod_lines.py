@@ -36,7 +36,6 @@ _ENERGY = {
 does not."""
 MOST_JOULES = 1e12
 """Thirty years at a kilowatt; DCGM's blank of a counter is far above."""
-_NAMES = (*names_of(_METRICS), *_ENERGY)
 _POD_LABELS = (("exported_pod", "exported_namespace"), ("pod", "namespace"), ("pod_name", "pod_namespace"))
 
 _Points = dict[int, tuple[int, float]]
@@ -47,9 +46,9 @@ def card_query(pods: Sequence[Pod]) -> str:
     """Every series of these quantities that names one of these pods."""
     names = any_of(sorted({pod.name for pod in pods}))
     spaces = any_of(sorted({pod.namespace for pod in pods}))
+    series = any_of((*names_of(_METRICS), *_ENERGY))
     return " or ".join(
-        f"{{__name__=~{any_of(_NAMES)},{pod}=~{names},{namespace}=~{spaces}}}"
-        for pod, namespace in _POD_LABELS
+        f"{{__name__=~{series},{pod}=~{names},{namespace}=~{spaces}}}" for pod, namespace in _POD_LABELS
     )
 
 

@@ -22,8 +22,6 @@ NODES_EACH = 100
 MOST_NODES = 500
 """Of a larger pool no history is asked for: the URL of a GET has its limits, and so has patience."""
 
-_NAMES = names_of((GpuMetric.DUTY,))
-
 
 class RangeApi(Protocol):
     """The Prometheus."""
@@ -55,9 +53,8 @@ def computed(nodes: Sequence[str] = ()) -> tuple[str, str]:
         'kube_pod!=""',
     )
     hosts = [f",{label}=~{any_of(nodes)}" for label in HOST_LABELS] if nodes else [""]
-    which = " or ".join(
-        f"{{__name__=~{any_of(_NAMES)},{matches}{host}}}" for matches in allocated for host in hosts
-    )
+    names = any_of(names_of((GpuMetric.DUTY,)))
+    which = " or ".join(f"{{__name__=~{names},{matches}{host}}}" for matches in allocated for host in hosts)
     return f"sum by (__name__) ({which})", f"count by (__name__) ({which})"
 
 

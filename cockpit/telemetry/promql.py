@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from cockpit.model.throttle import HARMFUL, REASONS
-from cockpit.telemetry.labels import HOSTS, NUMBERED, UUIDS
+from cockpit.telemetry.labels import HOSTS, NUMBERED, SITE_CARDS, UUIDS
 from cockpit.telemetry.names import FAMILY_LABEL, SAMPLED_AT, GpuMetric, names_of
 
 REASONED = {
@@ -96,11 +96,15 @@ def trimmed(names: Iterable[str], *, is_placed: bool) -> str:
     `is_placed`: host labels name every node, so what the scrape adds is left out too. Where two scrapes
     of a page differ in a label of the server's own, the larger of two values counts, and no doubt is told.
     """
-    labels = ("__name__", *_CARD_LABELS, *_SENSOR_LABELS, *(() if is_placed else _SCRAPE_LABELS))
+    labels = ("__name__", *_CARD_LABELS, *SITE_CARDS, *_SENSOR_LABELS, *(() if is_placed else _SCRAPE_LABELS))
     return f"max by ({', '.join(labels)}) ({instant(names)})"
 
 
-BY_CARD = (FAMILY_LABEL, *_CARD_LABELS, *_SCRAPE_LABELS)
+def by_card() -> tuple[str, ...]:
+    """Labels by which sample times are told for each card."""
+    return (FAMILY_LABEL, *_CARD_LABELS, *SITE_CARDS, *_SCRAPE_LABELS)
+
+
 BY_NODE = (FAMILY_LABEL, *HOSTS)
 """What sample times of a large fleet are told by: each card, or, where host labels name every node, each node
 and exporter. A page is scraped whole, and a series that left it ends at once."""

@@ -21,7 +21,7 @@ from cockpit.triage.packing import Packing
 from cockpit.views.cards import short_model
 from cockpit.views.fleet import share
 from cockpit.views.lazy_table import Field, LazyTable
-from cockpit.views.next_steps import GPU_RESOURCES
+from cockpit.views.next_steps import looked_for
 
 _MOST_JOBS = 3
 _BAR_CELLS: Final = 16
@@ -77,7 +77,7 @@ def head_lines(page: FleetPage) -> list[str]:
     if not use.are_nodes_known:
         return [f"GPUs and nodes are not known: {cannot('list nodes')}", *_idle_lines(use)]
     if not use.nodes:
-        return [f"no node that is ready offers GPUs (looked for {GPU_RESOURCES}); see cockpit doctor"]
+        return [f"no node that is ready offers GPUs (looked for {looked_for()}); see cockpit doctor"]
     if not use.is_use_known:
         return [f"{use.nodes} GPU nodes; what they need is not known: not every pod may be read"]
     spare = use.nodes - use.needed

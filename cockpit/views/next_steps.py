@@ -3,7 +3,7 @@
 from typing import Final
 
 from cockpit.gangs import registry as engines
-from cockpit.k8s.gpu_resources import GPU_NAMES
+from cockpit.k8s.gpu_resources import gpu_names
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.namespaces import EVERY, Namespaces, namespaces_of
 from cockpit.model.record import Kind
@@ -12,8 +12,12 @@ from cockpit.pools import registry as pools
 from cockpit.views.fleet import fleet
 from cockpit.views.states import why_empty
 
-GPU_RESOURCES: Final = f"nvidia.com/gpu, amd.com/gpu and {len(GPU_NAMES) - 2} more resources"
 _OTHER_NAMESPACES: Final = "ctrl+n shows other namespaces"
+
+
+def looked_for() -> str:
+    """The resources that count as GPUs."""
+    return f"nvidia.com/gpu, amd.com/gpu and {len(gpu_names()) - 2} more resources"
 
 
 def no_gpus(store: StoreReader) -> str:
@@ -25,7 +29,7 @@ def no_gpus(store: StoreReader) -> str:
         "The only node offers no GPUs" if found.nodes == 1 else f"None of {found.nodes:,} nodes offers GPUs"
     )
     return (
-        f"{nodes} (looked for {GPU_RESOURCES}). Install the device plugin or GPU operator of the vendor, "
+        f"{nodes} (looked for {looked_for()}). Install the device plugin or GPU operator of the vendor, "
         "or run cockpit doctor for what is missing."
     )
 

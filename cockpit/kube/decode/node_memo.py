@@ -19,15 +19,15 @@ from cockpit.kube.decode.nodes import (
     CAPI_MACHINE,
     CAPI_OWNER_KIND,
     CAPI_OWNER_NAME,
-    COUNT_LABELS,
     KEPT_ANNOTATIONS,
     MEMORY_LABEL,
-    MODEL_LABELS,
     REPLICAS_LABEL,
     TYPE_LABELS,
     ZONE_LABELS,
     amounts,
+    count_labels,
     is_kept,
+    model_labels,
 )
 from cockpit.kube.decode.pod_memo import KEPT, Memo, moment, names_of
 from cockpit.kube.decode.reading import PROTOBUF
@@ -44,18 +44,23 @@ except ImportError:  # no compiler where the cockpit was installed
 Parse = Callable[[bytes], Node]
 """Raw bytes of one node to its record. Raises UndecodableError."""
 
-TELLING_LABELS: tuple[str, ...] = (
-    *(*POOL_LABELS, *MODEL_LABELS, *COUNT_LABELS, *TYPE_LABELS, *ZONE_LABELS),
-    *(MEMORY_LABEL, REPLICAS_LABEL),
-)
-"""Labels that tell something else than themselves: nodes are alike only where these are equal."""
 
-_NAMES = (
-    names_of(set(TELLING_LABELS)),
-    names_of([CAPI_MACHINE]),  # that it is there
-    names_of([CAPI_OWNER_KIND, CAPI_OWNER_NAME]),  # and what they say
-    names_of(KEPT_ANNOTATIONS),
-)
+def telling_labels() -> tuple[str, ...]:
+    """Labels that tell something else than themselves: nodes are alike only where these are equal."""
+    found = (*POOL_LABELS, *model_labels(), *count_labels(), *TYPE_LABELS, *ZONE_LABELS)
+    return tuple(label for label in (*found, MEMORY_LABEL, REPLICAS_LABEL) if label)
+
+
+def _names() -> tuple[bytes, bytes, bytes, bytes]:
+    """What `_gist` looks for."""
+    return (
+        names_of(set(telling_labels())),
+        names_of([CAPI_MACHINE]),  # that it is there
+        names_of([CAPI_OWNER_KIND, CAPI_OWNER_NAME]),  # and what they say
+        names_of(KEPT_ANNOTATIONS),
+    )
+
+
 _LABELS_KEPT = 32_768
 
 
@@ -91,11 +96,11 @@ def remembering_nodes(parse: Parse) -> Parse:
     like: dict[bytes, Node] = {}
     moments, stated, shown, noted = Memo(moment), Memo(_conditions), Memo(_amounts), Memo(_annotations)
     labelled = Memo(_label, _LABELS_KEPT)
-    copied, look = msgspec.structs.replace, gist
+    copied, look, wanted = msgspec.structs.replace, gist, _names()
 
     def decode(raw: bytes) -> Node:
         try:
-            found = look(raw, _NAMES, labelled)
+            found = look(raw, wanted, labelled)
             if found is None:
                 return parse(raw)
             key, name, uid, version, provider, address, created, conditions_, amounts_, notes, own = found

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from cockpit.k8s.gpu_resources import device_count, main_resource, model_of_machine
+from cockpit.k8s.gpu_resources import device_count, main_resource, model_of_machine, site_vendors
 from cockpit.k8s.labels import POOL_LABELS
 from cockpit.kube.decode.amounts import pairs
 from cockpit.kube.decode.common import annotations, conditions, identity, labels
@@ -21,7 +21,7 @@ _DRAWN = re.compile(r"-(?:[bcdfghjklmnpqrstvwxz2456789]{5,10}|\d{8,10})$")
 """What a MachineDeployment appends to its name for each of its MachineSets, drawn from these characters;
 before that a hash (source: cluster-api internal/controllers/machinedeployment/machinedeployment_sync.go)."""
 
-MODEL_LABELS: tuple[str, ...] = (
+_MODEL_LABELS: tuple[str, ...] = (
     "nvidia.com/gpu.product",
     "gpu.nvidia.com/model",
     "nebius.com/gpu-name",
@@ -44,7 +44,7 @@ _NO_MODELS = frozenset({"nvidia", "amd", "intel", "gpu", "true"})
 PRESENT_LABEL = "nvidia.com/gpu.present"
 _BARE_MODEL_LABEL = "accelerator"
 """A generic label, which nodes without a GPU may have too."""
-COUNT_LABELS: tuple[str, ...] = (
+_COUNT_LABELS: tuple[str, ...] = (
     "nvidia.com/gpu.count",
     "gpu.nvidia.com/count",
     "aliyun.accelerator/nvidia_count",
@@ -71,6 +71,16 @@ concern."""
 _MIB = 1 << 20
 
 
+def model_labels() -> tuple[str, ...]:
+    """Labels with the model of a node's accelerators, the most telling first."""
+    return (*(vendor.model_label for vendor in site_vendors()), *_MODEL_LABELS)
+
+
+def count_labels() -> tuple[str, ...]:
+    """Labels with how many accelerators a node is to have."""
+    return (*(vendor.count_label for vendor in site_vendors()), *_COUNT_LABELS)
+
+
 def is_kept(key: str) -> bool:
     """True for an annotation that a record keeps."""
     return key.startswith(KEPT_ANNOTATIONS) or "cordon" in key
@@ -90,7 +100,7 @@ def _count(text: str) -> int | None:
 
 def _model(found: dict[str, str], type_: str) -> str:
     """The model as a label tells it, else as the machine type does."""
-    told = (found.get(label, "") for label in MODEL_LABELS)
+    told = (found.get(label, "") for label in model_labels())
     return next(
         (model for model in told if model and model.lower() not in _NO_MODELS), model_of_machine(type_)
     )
@@ -112,7 +122,7 @@ def node_record(node: Any, reading: Reading) -> Node:
     if not pool and _DRAWN.search(machine := noted.get(OPENSHIFT_MACHINE, "")):
         pool, pool_label = _DRAWN.sub("", machine.rpartition("/")[2]), OPENSHIFT_MACHINE
     memory = _count(found.get(MEMORY_LABEL, ""))
-    model, model_label = _first(found, MODEL_LABELS)
+    model, model_label = _first(found, model_labels())
     type_ = _first(found, TYPE_LABELS)[0]
     is_modelled = bool(model) and model_label != _BARE_MODEL_LABEL
     return Node(
@@ -128,7 +138,7 @@ def node_record(node: Any, reading: Reading) -> Node:
         internal_ip=next((clean(item.address) for item in status.addresses if item.type == "InternalIP"), ""),
         kubelet_version=WORDS[status.node_info.kubelet_version],
         **amounts(status, reading),
-        gpus_expected=_count(_first(found, COUNT_LABELS)[0]),
+        gpus_expected=_count(_first(found, count_labels())[0]),
         gpu_replicas=_count(found.get(REPLICAS_LABEL, "")) or 1,
         is_gpu_labelled=found.get(PRESENT_LABEL) == "true" or is_modelled,
         gpu_model=_model(found, type_),

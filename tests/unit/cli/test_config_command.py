@@ -20,6 +20,7 @@ from cockpit.local_state.setting_list import (
     PRICES,
     SETTINGS,
     TOP,
+    VENDOR,
     Setting,
     commented_file,
     json_schema,
@@ -37,6 +38,7 @@ HOMES = {
     FINDINGS: "[findings]\n{line}",
     PRICES: "[prices]\n{line}",
     MACHINE: '[prices.machines."m"]\nhourly = 1\n{line}',
+    VENDOR: '[accelerators.v]\nresource = "v.example/chip"\n{line}',
     AWS: '[context."c".aws]\n{line}',
     POOL: (
         '[context."c".outside-pools.p]\nprofile = "aks"\n'
@@ -118,9 +120,13 @@ def test_each_setting_of_the_written_file_works_without_its_mark() -> None:
             section = line.removeprefix("# ")
         elif found := re.match(r"# ([a-z-]+) = ", line):
             names.add(found[1])
-            read_settings(f"{section}\n{line.removeprefix('# ')}\n", "c.toml", Path("/home/ann"))
-    wanted = {setting.name for table in (TOP, CONTEXT, FINDINGS, PRICES) for setting in of_table(table)}
-    assert wanted - names == {"keys", "prices", "findings", "context"} and "kill" in names
+            own = line.removeprefix("# ")
+            if section.startswith("[accelerators") and found[1] != "resource":
+                own += '\nresource = "tensorwave.example/chip"'  # a vendor is nothing without it
+            read_settings(f"{section}\n{own}\n", "c.toml", Path("/home/ann"))
+    tables = (TOP, CONTEXT, FINDINGS, PRICES, VENDOR)
+    wanted = {setting.name for table in tables for setting in of_table(table)}
+    assert wanted - names == {"keys", "prices", "findings", "context", "accelerators"} and "kill" in names
 
 
 # ---- validate

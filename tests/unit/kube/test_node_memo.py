@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cockpit.kube.decode import node_memo
 from cockpit.kube.decode.decoders import _protobuf
-from cockpit.kube.decode.node_memo import TELLING_LABELS, remembering_nodes
+from cockpit.kube.decode.node_memo import remembering_nodes, telling_labels
 from cockpit.kube.decode.nodes import KEPT_ANNOTATIONS, node_record
 from cockpit.kube.proto import core_pb2
 from tests.unit.kube.variants import Counting, changes, edited, edits, filled, needs_gist, outcome
@@ -78,7 +78,7 @@ def test_whatever_field_differs_the_record_differs_as_the_parser_says(has_pool: 
 
 
 @needs_gist
-@pytest.mark.parametrize("label", TELLING_LABELS)
+@pytest.mark.parametrize("label", telling_labels())
 def test_a_label_that_tells_something_is_never_taken_from_another_node(label: str) -> None:
     fast = remembering_nodes(PARSER)
     for value in ("4", "2", "", "4"):

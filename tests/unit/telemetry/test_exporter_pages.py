@@ -17,6 +17,7 @@ from cockpit.telemetry.sample import parse_exposition
 from tests.unit.kube.test_node_shapes import NODES
 from tests.unit.telemetry import oracle
 from tests.unit.telemetry.builders import NOW
+from tests.unit.telemetry.test_site_vendors import CONFIG
 
 _FILE = Path(__file__).with_name("exporter_pages.toml")
 PAGES: list[dict[str, Any]] = tomllib.loads(_FILE.read_text("utf-8"))["page"]
@@ -63,7 +64,8 @@ def test_every_family_of_names_is_read_somewhere() -> None:
     seen = {
         wanted["source"].replace("dcgm B", "dcgm A") for page in PAGES for wanted in page["cards"].values()
     }
-    assert seen == {family.value for family in ExporterFamily} == set(TABLE)
+    # that of a site's own configuration is read in test_site_vendors.py
+    assert seen == {family.value for family in ExporterFamily} - {ExporterFamily.SITE.value} == set(TABLE)
 
 
 def test_one_name_has_one_meaning() -> None:
@@ -76,6 +78,23 @@ def test_one_name_has_one_meaning() -> None:
 def _quantities(section: dict[str, Any]) -> list[str]:
     told = {**section["metrics"], **section.get("fallback", {})}
     return sorted({word.split()[0].replace("_", " ") for word in told.values()})
+
+
+OTHERS = (
+    "## Others, by configuration",
+    "",
+    "A vendor that is in none of these tables is named in `config.toml`; a job, a node, a pool, fit,",
+    "`get gpus`, the map and the form count its devices then, and what it does not print is *not",
+    "collected*. Each series has its unit beside its name; a duty in % is of 100, in `ratio` of 1.",
+    "`cockpit config validate` names all that is wrong; every setting is in",
+    "[configuration](configuration.md).",
+    "",
+    "```toml",
+    *CONFIG.strip().splitlines(),
+    "```",
+    "",
+)
+"""How a site names a vendor that is not built in."""
 
 
 def page_of_docs() -> str:
@@ -116,6 +135,9 @@ def page_of_docs() -> str:
             f"| {' | '.join(head)} |",
             f"|{' --- |' * len(head)}",
             *examples,
+            "",
+            *OTHERS,
+            "## Nodes",
             "",
             "What is read of nodes in the shapes that clouds publish (`cockpit/k8s/accelerators.toml`): the",
             "model by label, else by the machine type where it names its cards.",

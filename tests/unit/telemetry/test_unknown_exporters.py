@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cockpit.clock import ManualClock
-from cockpit.telemetry.exporters import ACCELERATORS, SELECTORS, ExporterPages, exporters_of
+from cockpit.telemetry.exporters import ACCELERATORS, ExporterPages, exporters_of, selectors
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.names import MEANINGS, TABLE
 from cockpit.telemetry.promql import UNKNOWN
@@ -23,7 +23,7 @@ def test_a_vendors_pod_is_asked_at_its_own_port_where_it_names_none(section: dic
         item = pod("a", ports=[])
         item["metadata"]["labels"] = {"app": name}
         assert [exporter.port for exporter in exporters_of({"items": [item]})] == [section["port"]]
-        assert all(name in selector for selector in SELECTORS)
+        assert all(name in selector for selector in selectors())
 
 
 async def test_a_page_of_unknown_names_is_told_and_no_silence() -> None:
