@@ -106,6 +106,7 @@ def _made(job: _Known, store: StoreReader, positions: Positions, tree: OwnerTree
         started_seconds=None if own is None else own.started_seconds,
         finished_seconds=ended_at if ended_at is not None else last_finish(pods),
         reclaim=None if found is None else found.reclaim,
+        reported=None if own is None else own.reported,
     )
 
 

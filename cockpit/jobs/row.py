@@ -12,7 +12,7 @@ from cockpit.jobs.owner_chain import Root
 from cockpit.jobs.whose import person_of, team_of
 from cockpit.model.gang import Workload
 from cockpit.model.gpu_share import GpuShare, sum_of_shares
-from cockpit.model.job import Job, JobObject, JobState, ReclaimMark, ReplicaSpec
+from cockpit.model.job import Job, JobObject, JobState, ReclaimMark, ReplicaSpec, ReportedProgress
 from cockpit.model.pod import Pod
 from cockpit.model.record import Labels
 from cockpit.model.store_reader import StoreReader
@@ -104,6 +104,7 @@ def make_row(  # the one place where a Job is put together
     started_seconds: float | None = None,
     finished_seconds: float | None = None,
     reclaim: ReclaimMark | None = None,
+    reported: ReportedProgress | None = None,
 ) -> Job:
     """The row of one job."""
     state = judge(facts)
@@ -135,6 +136,7 @@ def make_row(  # the one place where a Job is put together
         started_seconds=started_seconds if started_seconds is not None else first_start(facts.pods),
         finished_seconds=finished_seconds if state in JobState.ENDED else None,
         reclaim=reclaim,
+        reported=reported,
         owner=person_of(labels),
         team=team_of(labels),
         workload_uid="" if workload is None else workload.uid,

@@ -64,6 +64,16 @@ class JobPart(NamedTuple):
     after: tuple[tuple[str, bool], ...] = ()
 
 
+class ReportedProgress(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """How far a job is as its own program told its controller; None where it told nothing. `metrics` are
+    pairs of name and value in the program's own words and units."""
+
+    done_ratio: float | None = None  # 0 to 1
+    remaining_seconds: float | None = None
+    metrics: tuple[tuple[str, float], ...] = ()
+    at_seconds: float | None = None
+
+
 class JobObject(Record, frozen=True, gc=False, kw_only=True):
     """A job as its own API object tells it (MPIJob, batch Job, PyTorchJob ...), decoded but not judged.
 
@@ -89,6 +99,7 @@ class JobObject(Record, frozen=True, gc=False, kw_only=True):
     started_seconds: float | None = None
     finished_seconds: float | None = None
     reclaim: ReclaimMark | None = None
+    reported: ReportedProgress | None = None
 
     @property
     def asks_for_gpus(self) -> bool:
@@ -142,6 +153,7 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     started_seconds: float | None = None
     finished_seconds: float | None = None
     reclaim: ReclaimMark | None = None
+    reported: ReportedProgress | None = None
     owner: str = ""  # person, where a label tells
     team: str = ""  # where a label tells
     workload_uid: str = ""

@@ -17,7 +17,7 @@ from cockpit.jobs.training.run import Checkpoints
 from cockpit.jobs.training.start import GOAL_SECONDS, PARTS, StartTime, beside, start_of
 from cockpit.model.event import Event
 from cockpit.model.gang import Workload
-from cockpit.model.job import Job, JobObject, JobState
+from cockpit.model.job import Job, JobObject, JobState, ReportedProgress
 from cockpit.model.pod import Pod
 from cockpit.model.pod_times import PodTimes
 from cockpit.model.record import Kind, condition
@@ -246,6 +246,19 @@ def progress_words(now: Progress) -> str:
     return " · ".join(parts)
 
 
+def reported_words(told: ReportedProgress, now_seconds: float) -> str:
+    """`45% · 2h left · loss 0.2347 · 3m ago`: what the program told its controller, as of then."""
+    parts = []
+    if told.done_ratio is not None:
+        parts.append(fmt.percent(told.done_ratio))
+    if told.remaining_seconds is not None:
+        parts.append(f"{fmt.span(told.remaining_seconds)} left")
+    parts += [f"{name} {value:.6g}" for name, value in told.metrics[:MOST_NAMED]]
+    if told.at_seconds is not None:
+        parts.append(f"{fmt.span(max(0.0, now_seconds - told.at_seconds))} ago")
+    return " · ".join(parts)
+
+
 def eta_words(found: Eta, now_seconds: float) -> str:
     """`ends 15:10 to 15:25 UTC`."""
     begin, end = (fmt.moment(item, now_seconds) for item in found)
@@ -372,6 +385,8 @@ def facts(
         pairs += _checkpoint(job, run.progress, run.checkpoints)
     elif run.trouble:
         pairs.append(Pair("log", run.trouble, "dim"))
+    if job.reported is not None:
+        pairs.append(Pair("reported", reported_words(job.reported, now_seconds)))
     if ends := end_words(members):
         is_bad = any(pod.exit_code for pod in members)
         pairs.append(Pair("exit codes", ends, "bad" if is_bad else ""))

@@ -5,6 +5,7 @@ Sources: training-operator common/v1 types.go, KubeRay ray/v1, JobSet v1alpha2, 
 AppWrapper v1beta2, Argo v1alpha1 (status.phase), apps/v1, LeaderWorkerSet v1.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from cockpit.kube.decode.reading import JSON
 from cockpit.kube.decode.shapes import WireShape
 from cockpit.kube.decode.wire import UndecodableError, read_json
 from cockpit.kube.resource import Resource
-from cockpit.model.job import JobObject, JobPart, ReplicaSpec
+from cockpit.model.job import JobObject, JobPart, ReplicaSpec, ReportedProgress
 from cockpit.model.scheduling import Traits
 from cockpit.sanitise import WORDS, clean
 
@@ -26,6 +27,8 @@ Roles = Callable[[Mapping[str, Any]], tuple[ReplicaSpec, ...]]
 
 _MARKS = (b"gpu", b"gaudi", b"nvidia.com/mig-", b"resourceClaims")
 """One of these stands in every object that asks for GPUs."""
+_MOST_METRICS, _METRIC_NAME = 32, 80
+_NUMBER = re.compile(r"[-+]?[0-9]{1,30}(?:\.[0-9]{1,40})?(?:[eE][-+]?[0-9]{1,2})?")
 _ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
 _STARTED = ("startTime", "startedAt")
 _FINISHED = ("completionTime", "endTime", "finishedAt", "terminationTime")
@@ -93,7 +96,32 @@ def _record(job: OtherJob, resource: Resource, roles: tuple[ReplicaSpec, ...]) -
         started_seconds=_time(status, _STARTED),
         finished_seconds=_time(status, _FINISHED),
         reclaim=reclaim_mark(meta),
+        reported=_reported(mapping(status.get("trainerStatus"))),
     )
+
+
+def _reported(told: Mapping[str, Any]) -> ReportedProgress | None:
+    """What a TrainJob's program reported (kubeflow/trainer KEP-2779, feature gate TrainJobStatus): whole
+    percents, whole seconds, values as text. What is none of that is left out."""
+    percent, seconds = (_whole(told.get(key)) for key in ("progressPercentage", "estimatedRemainingSeconds"))
+    numbers = (
+        (clean(_text(item.get("name")), _METRIC_NAME), _text(item.get("value")))
+        for item in _dicts(told.get("metrics"))
+    )
+    found = ReportedProgress(
+        done_ratio=percent / 100 if percent is not None and percent <= 100 else None,
+        remaining_seconds=seconds,
+        metrics=tuple((name, float(text)) for name, text in numbers if name and _NUMBER.fullmatch(text))[
+            :_MOST_METRICS
+        ],
+        at_seconds=_time(told, ("lastUpdatedTime",)),
+    )
+    return None if found == ReportedProgress(at_seconds=found.at_seconds) else found
+
+
+def _whole(value: Any) -> int | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and value >= 0 else None
 
 
 def _cleaned(role: ReplicaSpec) -> ReplicaSpec:
