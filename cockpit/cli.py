@@ -168,10 +168,6 @@ def _shell(nouns: Any) -> None:
     parser.set_defaults(command="completion:run", whole_parser=lambda: build_parser(is_whole=True))
     what = "print the manual page: cockpit man | man -l -"
     nouns.add_parser("man", help=what, description=what).set_defaults(command="man:run", grammar=build_parser)
-    names = nouns.add_parser("complete-names")  # without help it is in no list: the scripts call it
-    names.add_argument("kind", metavar="KIND")
-    names.add_argument("line", metavar="LINE", nargs="?", default="")
-    names.set_defaults(command="complete_names:run")
 
 
 _COMPLETION = """to use it:

@@ -1,35 +1,32 @@
-"""Names for the shell's completion: those of the cluster within 300 ms of the process' start, or none.
+"""`cockpit complete-names KIND -- LINE [WORD]`: names for the shell's completion, as they were read last.
 
-A child reads them and keeps them on this host; where it is late it goes on for a few seconds, so that the
-next try has them. No credential plugin is run, no person is asked, and no error is printed.
+It prints what is kept on this host and waits for nothing: the scripts of `completion` drop what comes late.
+Names older than FRESH_SECONDS are read again by a child, for the next try. No credential plugin is run, no
+person is asked, and no error is printed. It imports little: its start is most of its time.
 """
 
-import argparse
 import contextlib
-import hashlib
+import fcntl
 import os
 import re
-import select
 import shlex
 import signal
 import sys
 import time
+import zlib
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Final
 
-from cockpit.local_state.paths import state_folder, write_private
+from cockpit.local_state.folders import state_folder_name
 
-DEADLINE_SECONDS: Final = 0.25
-"""From the start of the process to its answer: 50 ms are left for its end."""
-FRESH_SECONDS: Final = 30.0
-"""So old kept names may be that are printed without looking."""
-STALE_SECONDS: Final = 3_600.0
-"""So old they may be where the cluster is late."""
-_CHILD_SECONDS: Final = 8
-_MOST_FILES: Final = 64
-_SAFE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]*")
-_VALUES: Final = {
+FRESH_SECONDS = 30.0
+"""So old kept names may be before they are read again."""
+STALE_SECONDS = 3_600.0
+"""So old they may be to be printed."""
+MOST_NAMES = 500
+"""A shell takes longer to read more than to ask for them."""
+_CHILD_SECONDS = 20
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]*")
+_VALUES = {
     "--context": "context",
     "--namespace": "namespace",
     "-n": "namespace",
@@ -37,11 +34,20 @@ _VALUES: Final = {
 }
 
 
-def run(options: argparse.Namespace) -> int:
-    """Print the names, one a line; nothing where none are known in time."""
+def run(words: Sequence[str]) -> int:
+    """Print the names, one a line; nothing where none are known."""
     with contextlib.suppress(Exception):
-        sys.stdout.writelines(f"{name}\n" for name in _in_time(options.kind, chosen_in(options.line)))
+        kind, line, word, *_ = *(word for word in words if word != "--"), "", ""
+        names = beginning(known(kind, chosen_in(line)), word)
+        os.write(sys.stdout.fileno(), "".join(f"{name}\n" for name in names).encode())
+        os.close(sys.stdout.fileno())  # who reads does not wait for the interpreter to end
     return 0
+
+
+def beginning(names: Sequence[str], word: str) -> Sequence[str]:
+    """Those that begin so. Of too many the last is kept: what all have in common is what these have."""
+    found = [name for name in names if name.startswith(word)]
+    return found if len(found) <= MOST_NAMES else [*found[: MOST_NAMES - 1], found[-1]]
 
 
 def chosen_in(line: str) -> dict[str, str]:
@@ -62,48 +68,41 @@ def chosen_in(line: str) -> dict[str, str]:
     return found
 
 
-def _in_time(kind: str, chosen: dict[str, str]) -> Sequence[str]:
-    path = _kept_path(kind, chosen)
-    kept, age_seconds = _kept(path)
-    if age_seconds <= FRESH_SECONDS:
-        return kept
-    left_seconds = DEADLINE_SECONDS - _lived_seconds()
-    reading, writing = os.pipe()
-    if os.fork() == 0:
-        os.close(reading)
-        _child(kind, chosen, path, writing)
-    os.close(writing)
-    ready, _, _ = select.select([reading], [], [], max(0.0, left_seconds))
-    if ready and os.read(reading, 1) == b"1":
-        return _kept(path)[0]
-    return kept if age_seconds <= STALE_SECONDS else ()
+def known(kind: str, chosen: dict[str, str]) -> Sequence[str]:
+    """The kept names, sorted; where they are not fresh, a child begins to read them again."""
+    path, key = _place(kind, chosen)
+    names, age_seconds = _kept(path, key)
+    if age_seconds > FRESH_SECONDS and os.fork() == 0:
+        _child(kind, chosen, path, key)
+    return names if age_seconds <= STALE_SECONDS else ()
 
 
-def _child(kind: str, chosen: dict[str, str], path: Path, done: int) -> None:
-    """Read the names, keep them, tell the parent, and end this process."""
+def _child(kind: str, chosen: dict[str, str], path: str, key: str) -> None:
+    """Read the names, keep them, and end this process. While one reads them, no other does."""
     try:
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDWR)
         for handle in (0, 1, 2):
             os.dup2(nothing, handle)
         signal.alarm(_CHILD_SECONDS)
-        from cockpit.commands.names_of import names_of
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        fcntl.flock(os.open(f"{path}.lock", os.O_WRONLY | os.O_CREAT, 0o600), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        from cockpit.commands.names_of import keep_names
 
-        names = sorted({name for name in names_of(kind, chosen) if _SAFE.fullmatch(name)})
-        write_private(path, "\n".join(names))
-        _forget_old(path.parent)
-        os.write(done, b"1")
+        keep_names(kind, chosen, path, key)
     finally:
         os._exit(0)
 
 
-def _kept_path(kind: str, chosen: dict[str, str]) -> Path:
+def _place(kind: str, chosen: dict[str, str]) -> tuple[str, str]:
+    """The file of these names, and its first line: two keys may have one file, never one line."""
     named = (
         chosen.get("kubeconfig") or os.environ.get("KUBECONFIG", "") or os.path.expanduser("~/.kube/config")
     )
     times = [_changed(part) for part in named.split(os.pathsep)]
-    key = repr((kind, sorted(chosen.items()), named, times)).encode()
-    return state_folder(os.environ) / "completion" / hashlib.sha256(key).hexdigest()[:32]
+    key = repr((kind, sorted(chosen.items()), named, times))
+    name = f"{zlib.crc32(key.encode(errors='surrogateescape')):08x}"
+    return os.path.join(state_folder_name(os.environ), "completion", name), key
 
 
 def _changed(path: str) -> int:
@@ -113,27 +112,14 @@ def _changed(path: str) -> int:
         return 0
 
 
-def _kept(path: Path) -> tuple[Sequence[str], float]:
+def _kept(path: str, key: str) -> tuple[Sequence[str], float]:
     """The kept names and their age in seconds; infinitely old where there are none."""
     try:
-        age_seconds = time.clock_gettime(time.CLOCK_REALTIME) - path.stat().st_mtime
-        text = path.read_text(encoding="utf-8")
-    except OSError:
+        with open(path, encoding="utf-8") as file:
+            age_seconds = time.clock_gettime(time.CLOCK_REALTIME) - os.fstat(file.fileno()).st_mtime
+            first, *names = file.read().splitlines()
+    except (OSError, ValueError):
         return (), float("inf")
-    names = [name for name in text.splitlines() if _SAFE.fullmatch(name)]
-    return names, age_seconds if age_seconds >= 0 else float("inf")
-
-
-def _forget_old(folder: Path) -> None:
-    newest = sorted(folder.iterdir(), key=lambda item: item.stat().st_mtime, reverse=True)
-    for item in newest[_MOST_FILES:]:
-        item.unlink(missing_ok=True)
-
-
-def _lived_seconds() -> float:
-    """How long this process has run; a guess where the system does not tell."""
-    try:
-        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, AttributeError):
-        return 0.1 if sys.platform != "linux" else 0.15
+    if first != key or age_seconds < 0:
+        return (), float("inf")
+    return [name for name in names if _SAFE.fullmatch(name)], age_seconds

@@ -31,7 +31,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
     for path, action in actions_of(parser):
         if (found := _completed(path, action)) is not None:
             action.complete = found  # type: ignore[attr-defined] # what shtab reads
-    text: str = shtab.complete(parser, shell, preamble=_PREAMBLES.get(shell, ""))
+    text: str = shtab.complete(parser, shell, preamble=_PREAMBLES[shell].replace("LATE", _LATE_SECONDS))
     return text
 
 
@@ -67,30 +67,43 @@ def _names(kind: str) -> dict[str, str]:
     return {
         "bash": f"_cockpit_names_{kind}",
         "zsh": f"_cockpit_names_{kind}",
-        "fish": f"(cockpit complete-names {kind} -- (commandline -c) 2>/dev/null)",
+        "fish": f"(_cockpit_names {kind})",
     }
 
 
 _KINDS: Final = (*_NOUNS.values(), "contexts", "namespaces", "templates", "causes", "subjects")
 # Names hold no character that a shell expands: complete_names prints no other. ARNs of EKS have colons.
+# The wait for the first name is bounded, with the start of the interpreter in it; names come in one piece.
 _BASH: Final = """
 COMP_WORDBREAKS=${COMP_WORDBREAKS//:}
 _cockpit_names() {
-  local name
-  while IFS= read -r name; do
-    [[ $name == "$2"* ]] && printf '%s\\n' "$name"
-  done < <(cockpit complete-names "$1" -- "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+  local first
+  { IFS= read -r -t LATE first && printf '%s\\n' "$first" && cat
+  } < <(cockpit complete-names "$1" -- "${COMP_LINE:0:COMP_POINT}" "$2" 2>/dev/null)
 }
 """
 _ZSH: Final = """
 _cockpit_names() {
+  local first from
   local -a names
-  names=(${(f)"$(cockpit complete-names $1 -- "$LBUFFER" 2>/dev/null)"})
+  exec {from}< <(cockpit complete-names $1 -- "$LBUFFER" "$PREFIX" 2>/dev/null)
+  IFS= read -r -t LATE -u $from first && names=($first ${(f)"$(cat <&$from)"})
+  exec {from}<&-
   compadd -- $names
 }
 """
+_FISH: Final = """
+function _cockpit_names
+    sh -c '(cockpit complete-names "$@" 2>/dev/null &) |
+        if command -v timeout >/dev/null; then exec timeout LATE cat; else exec cat; fi' \
+        sh $argv -- (commandline -c) (commandline -ct)
+end
+"""
+_LATE_SECONDS: Final = "0.15"
+"""The wait of a shell for the names; its own work before and after it is within the 300 ms, too."""
 _PREAMBLES: Final = {
     "bash": _BASH
     + "".join(f'_cockpit_names_{kind}() {{ _cockpit_names {kind} "$1"; }}\n' for kind in _KINDS),
     "zsh": _ZSH + "".join(f"_cockpit_names_{kind}() {{ _cockpit_names {kind} }}\n" for kind in _KINDS),
+    "fish": _FISH,
 }

@@ -1,4 +1,4 @@
-"""Where files of the cockpit live (XDG base directories), and how they are written: 0600, in one step."""
+"""Where files of the cockpit live, and how they are written: 0600, in one step."""
 
 import contextlib
 import errno
@@ -8,29 +8,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cockpit.errors import BadInput
+from cockpit.local_state.folders import config_folder_name, state_folder_name
 
-_NAME = "gpu-cockpit"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _NAMELESS = os.O_WRONLY | os.O_CLOEXEC | getattr(os, "O_TMPFILE", os.O_DIRECTORY)
 
 
 def config_folder(environment: Mapping[str, str]) -> Path:
     """`$XDG_CONFIG_HOME/gpu-cockpit`, else `~/.config/gpu-cockpit`."""
-    return _base(environment, "XDG_CONFIG_HOME", ".config") / _NAME
+    return Path(config_folder_name(environment))
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
     """`$XDG_STATE_HOME/gpu-cockpit`, else `~/.local/state/gpu-cockpit`: audit lines, choices, logs."""
-    return _base(environment, "XDG_STATE_HOME", ".local/state") / _NAME
-
-
-def _base(environment: Mapping[str, str], variable: str, below_home: str) -> Path:
-    named = environment.get(variable, "")
-    # The specification says that a relative path is to be ignored.
-    if named and os.path.isabs(named):
-        return Path(named)
-    home = environment.get("HOME", "")
-    return (Path(home) if home else Path.home()) / below_home
+    return Path(state_folder_name(environment))
 
 
 def make_private_folder(folder: Path) -> Path:

@@ -97,7 +97,7 @@ def test_options_for_the_cluster_are_in_the_main_help_alone() -> None:
     assert len(pages) > 40
     for page in pages:
         assert "--prometheus-url" not in page and "--kubeconfig" not in page
-        alone = ("tour", "completion", "man", "complete-names")
+        alone = ("tour", "completion", "man")
         assert page.count("cockpit --help") == 1 or any(f"usage: cockpit {name}" in page for name in alone)
     assert "--prometheus-url" in main.format_help() and "--kubeconfig" in main.format_help()
 
