@@ -112,7 +112,7 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 release: $(STAMP)
-	$(BIN)/python -m tests.release
+	$(BIN)/python -m tests.release $(if $(URL),--url $(URL))
 
 LOCKED = $(BIN)/uv pip compile -q $(1) --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/$(2).lock
 lock: $(STAMP)

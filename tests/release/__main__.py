@@ -4,6 +4,7 @@ What is built is the commit that is checked out. `--quick` leaves out what other
 """
 
 import argparse
+import re
 import shutil
 import sys
 import tempfile
@@ -23,14 +24,15 @@ from tests.release.judging import Installed, judge_cockpit, judge_exporter
 from tests.release.resolving import resolution_problems, resolution_table, resolve_all
 
 DIST = ROOT / "dist"
+HTTPS = re.compile(r"https://[^\s/\"\\]+/[^\s\"\\]+")
 PROCESSORS = {62: "x86_64", 183: "aarch64"}
 """Processor in the head of an ELF file -> its name in the tag of a wheel."""
 
 
-def built_twice(commit: Commit, work: Path) -> tuple[list[Path], list[str]]:
+def built_twice(commit: Commit, work: Path, url: str = "") -> tuple[list[Path], list[str]]:
     """The archives of the first build, and a sentence for each that is not the same in the second."""
-    first = build_all(commit.digest, work / "first", commit.epoch_seconds)
-    again = digests(build_all(commit.digest, work / "second" / "deeper", commit.epoch_seconds))
+    first = build_all(commit.digest, work / "first", commit.epoch_seconds, url)
+    again = digests(build_all(commit.digest, work / "second" / "deeper", commit.epoch_seconds, url))
     differing = [name for name, digest in digests(first).items() if again.get(name) != digest]
     return first, [f"{name}: differs when it is built again" for name in differing]
 
@@ -95,7 +97,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.release", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="do not ask what other platforms resolve to")
     parser.add_argument("--into", type=Path, default=DIST, help="folder for the archives (default: dist)")
+    parser.add_argument("--url", default="", help="address of the repository, for the metadata of both")
     given = parser.parse_args(arguments)
+    if given.url and not HTTPS.fullmatch(given.url):
+        parser.error(f"--url {given.url!r} is no address: give https://HOST/PATH")
     commit = head()
     if git("status", "--porcelain"):
         print("note: uncommitted changes are not in what is built")
@@ -103,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         work = Path(folder)
         try:
             tools()
-            archives, problems = built_twice(commit, work)
+            archives, problems = built_twice(commit, work, given.url)
             print(f"built {len(archives)} archives of {commit.digest[:12]}, twice", flush=True)
             problems += [problem for path in archives for problem in archive_problems(path)]
             problems += judged_by_tools(archives, work)

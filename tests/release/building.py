@@ -130,9 +130,22 @@ def build(distribution: Distribution, source: Path, work: Path, epoch: int) -> l
     return [sdist, *wheels]
 
 
-def build_all(tree: str, work: Path, epoch: int) -> list[Path]:
-    """Every archive of a release, made in a folder that is empty or absent."""
+PAGES = (("Homepage", ""), ("Changelog", "blob/HEAD/CHANGELOG.md"), ("Documentation", "tree/HEAD/docs"))
+"""What the metadata of both distributions links to, below the address of the repository."""
+
+
+def add_urls(pyproject: Path, url: str) -> None:
+    """Write where the project lives: known to who publishes it, so no file of the repository claims it."""
+    text = pyproject.read_text()
+    lines = [f'{name} = "{"/".join(filter(None, (url.rstrip("/"), page)))}"\n' for name, page in PAGES]
+    pyproject.write_text(f"{text}\n[project.urls]\n{''.join(lines)}")
+
+
+def build_all(tree: str, work: Path, epoch: int, url: str = "") -> list[Path]:
+    """Every archive of a release, made in a folder that is empty or absent; with `url` as its home."""
     export(tree, work / "source")
+    for distribution in DISTRIBUTIONS if url else ():
+        add_urls(work / "source" / distribution.folder / "pyproject.toml", url)
     return [
         path
         for distribution in DISTRIBUTIONS

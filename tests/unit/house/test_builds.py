@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hatch_build import PURE, STABLE_ABI
+from tests.release.__main__ import main as release
 from tests.release.bill_of_materials import (
     COCKPIT,
     DISTRIBUTIONS,
@@ -19,7 +21,7 @@ from tests.release.bill_of_materials import (
     bill_of_materials,
     text,
 )
-from tests.release.building import digests, hatchling, unpacked
+from tests.release.building import add_urls, digests, hatchling, unpacked
 from tests.release.contents import archive_problems, metadata, names_in
 from tests.release.resolving import Resolution, resolution_problems, resolution_table
 from tests.reliability.figures import Tell, whole
@@ -111,6 +113,28 @@ def test_archives_hold_what_they_install_and_nothing_else(archives: dict[str, li
         assert pure.name == f"{distribution.stem}-{distribution.version()}-py3-none-any.whl"
         told = metadata(pure)
         assert not told.get_all("Project-URL"), "this repository has no published address"
+
+
+def test_who_publishes_it_gives_its_address(tmp_path: Path) -> None:
+    folder = tmp_path / "exporter"
+    shutil.copytree(ROOT / EXPORTER.folder, folder)
+    add_urls(folder / "pyproject.toml", "https://git.example/team/gpu-cockpit/")
+    sdist = hatchling("sdist", folder, tmp_path / "sdist", EPOCH_SECONDS, python=MINE)
+    assert metadata(wheel_of(sdist, tmp_path, is_pure=True)).get_all("Project-URL") == [
+        "Homepage, https://git.example/team/gpu-cockpit",
+        "Changelog, https://git.example/team/gpu-cockpit/blob/HEAD/CHANGELOG.md",
+        "Documentation, https://git.example/team/gpu-cockpit/tree/HEAD/docs",
+    ]
+
+
+@pytest.mark.parametrize(
+    "url", ["git.example/team", "http://git.example/team", 'https://git.example/a"b', "https://x"]
+)
+def test_what_is_no_address_is_refused(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        release(["--url", url])
+    assert ended.value.code == 2
+    assert f"--url {url!r} is no address: give https://HOST/PATH" in capsys.readouterr().err
 
 
 def test_the_part_in_c_is_for_every_cpython_from_3_11_on(archives: dict[str, list[Path]]) -> None:
