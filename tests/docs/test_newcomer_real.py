@@ -11,10 +11,12 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from packaging.tags import sys_tags
+from packaging.utils import parse_wheel_filename
 
 from tests.bed.api import Tree
 from tests.bed.bed import Bed
@@ -73,8 +75,18 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     commit = head()
     tools()
     built = build_all(commit.digest, tmp_path_factory.mktemp("built") / "all", commit.epoch_seconds)
-    best = {path.name.partition("-")[0]: path for path in built if path.suffix == ".whl"}
-    return {"'.[demo]'": f"'{best[COCKPIT.stem]}[demo]'", "./exporter": str(best[EXPORTER.stem])}
+    cockpit, exporter = (taken_by_pip(built, stem) for stem in (COCKPIT.stem, EXPORTER.stem))
+    return {"'.[demo]'": f"'{cockpit}[demo]'", "./exporter": str(exporter)}
+
+
+def taken_by_pip(built: Iterable[Path], stem: str) -> Path:
+    """The wheel whose tag this machine likes best."""
+    ranks = {tag: rank for rank, tag in enumerate(sys_tags())}
+    found = [path for path in built if path.name.startswith(f"{stem}-") and path.suffix == ".whl"]
+    worst = len(ranks)
+    return min(
+        found, key=lambda path: min(ranks.get(tag, worst) for tag in parse_wheel_filename(path.name)[3])
+    )
 
 
 @pytest.fixture
