@@ -99,7 +99,7 @@ function _cockpit_names
         sh $argv -- (commandline -c) (commandline -ct)
 end
 """
-_LATE_SECONDS: Final = "0.15"
+_LATE_SECONDS: Final = "0.1"
 """The wait of a shell for the names; its own work before and after it is within the 300 ms, too."""
 _PREAMBLES: Final = {
     "bash": _BASH
