@@ -156,14 +156,18 @@ static int put(gist *g, uint8_t number, text content) {
     return 1;
 }
 
-/* The head of a field of bytes, its length in three bytes even where one would do: known afterwards, too. */
+/* The head of a field of bytes: five, for its length may be known afterwards only. The tag has no byte too many:
+ * protobuf without its own part in C, as on musl, would take it for one of an unknown field. */
 static void put_head(uint8_t *to, uint8_t number, size_t size) {
     unsigned tag = (unsigned)number << 3 | BYTES;
-    to[0] = (uint8_t)(tag | 0x80);
-    to[1] = (uint8_t)(tag >> 7);
-    to[2] = (uint8_t)(size | 0x80);
-    to[3] = (uint8_t)(size >> 7 | 0x80);
-    to[4] = (uint8_t)(size >> 14);
+    uint8_t *const end = to + HEAD_BYTES - 1;
+    if (tag > 0x7F) {
+        *to++ = (uint8_t)(tag | 0x80);
+        tag >>= 7;
+    }
+    *to++ = (uint8_t)tag;
+    for (; to < end; size >>= 7) *to++ = (uint8_t)(size | 0x80);
+    *to = (uint8_t)size;
 }
 
 static int put_part(gist *g, enum part which, uint8_t number, text content) {

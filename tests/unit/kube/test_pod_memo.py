@@ -1,5 +1,9 @@
 """Pods that are like one seen before have the record that the parser would have made of them."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -310,3 +314,30 @@ def test_noise_is_read_as_the_parser_reads_it(noise: bytes) -> None:
     fast(PLAIN)
     assert outcome(fast, behind) == outcome(PARSER, behind)
     assert outcome(fast, behind) == outcome(PARSER, behind)
+
+
+@needs_gist
+def test_ranks_are_read_where_protobuf_is_pure_python() -> None:
+    """As on musl, for which protobuf has no wheel with a part in C."""
+    program = """
+from google.protobuf.internal import api_implementation
+from tests.unit.kube.test_pod_memo import PARSER, base, pod_memo
+assert api_implementation.Type() == "python"
+fast = pod_memo.remembering(PARSER)
+for rank in range(3):
+    pod = base()
+    pod.metadata.labels["training.kubeflow.org/replica-index"] = str(rank)
+    raw = pod.SerializePartialToString()
+    assert PARSER(raw).rank == rank
+    assert fast(raw) == PARSER(raw)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).resolve().parents[3],
+        env={**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
