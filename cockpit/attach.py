@@ -18,7 +18,7 @@ from cockpit.jobs import other_jobs
 from cockpit.jobs.index import JobIndex
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Batch, Phase, StreamStatus
-from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer
+from cockpit.model.metrics_server import NO_ALERTMANAGER, NO_METRICS_SERVER, MetricsServer
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.reach import NOTHING_OUTSIDE, Outside
 from cockpit.model.record import Kind
@@ -78,6 +78,7 @@ class AttachOptions:
     namespaces: Namespaces = EVERY  # those that are shown
     write: bool = False
     prometheus: MetricsServer = NO_METRICS_SERVER
+    alertmanager: MetricsServer = NO_ALERTMANAGER  # whose alerts are shown
     patience_seconds: float = 20.0  # for a whole answer of a metrics server
     telemetry_seconds: float = 5.0
     outside: Outside = NOTHING_OUTSIDE  # how pools outside the cluster are read
@@ -367,7 +368,7 @@ class Attachment:
 
     def tasks(self, session: "ApiSession") -> dict[str, Work]:
         """What runs side by side, by name. An error of one is told, and costs no other."""
-        from cockpit.connection import Feed, QueuePlaces, run_telemetry, server_reads
+        from cockpit.connection import Feed, QueuePlaces, alert_poller, run_telemetry, server_reads
 
         def feed() -> Awaitable[object]:
             return Feed(
@@ -388,6 +389,9 @@ class Attachment:
             "places": lambda: self._places(partial(QueuePlaces, session)),
             "pulse": lambda: session.pulse.run(self._changed),
             "telemetry": lambda: self._telemetry(partial(run_telemetry, **server_reads(session)._asdict())),
+            "alerts": lambda: alert_poller(
+                session, self.options.alertmanager, self.sink, self.clock, lambda: self.is_away
+            ).run(),
             "rights": self._ask_rights,
         }
 
@@ -426,11 +430,7 @@ class Attachment:
 
         readers = [
             reader(
-                partial(waiting, line.lines),
-                self.sink,
-                self.clock,
-                path=line.path,
-                versions=line.versions,
+                partial(waiting, line.lines), self.sink, self.clock, path=line.path, versions=line.versions
             )
             for line in told
         ]

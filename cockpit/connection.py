@@ -6,6 +6,7 @@ Slow to import, so `cockpit.attach` does it in a thread, after the first frame.
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, NamedTuple
 
+from cockpit.clock import Clock
 from cockpit.errors import Refused
 from cockpit.kube.access_reviews import AccessReviews
 from cockpit.kube.answer import ApiAnswer
@@ -14,6 +15,9 @@ from cockpit.kube.refusal import refusal_of, refused
 from cockpit.kube.resource import SERVICES
 from cockpit.kube.session import ApiSession, SessionOptions, open_session
 from cockpit.kube.visibility import Lines, QueuePlaces
+from cockpit.model.batch import Batch
+from cockpit.model.metrics_server import MetricsServer
+from cockpit.telemetry.alertmanager import AlertPoller
 from cockpit.telemetry.discovery import Service, services_of
 from cockpit.telemetry.start import run_telemetry
 
@@ -52,6 +56,27 @@ def server_reads(session: ApiSession) -> ServerReads:
         return answer.body
 
     return ServerReads(reader(session), list_services, read_page, session.pulse.returned)
+
+
+def alert_poller(
+    session: ApiSession,
+    server: MetricsServer,
+    sink: Callable[[Batch], None],
+    clock: Clock,
+    is_away: Callable[[], bool],
+) -> AlertPoller:
+    """What reads the alerts of that Alertmanager, unless `is_away`."""
+    get, list_services, _, returned = server_reads(session)
+    return AlertPoller(
+        server,
+        session.context,
+        sink,
+        clock,
+        get_proxied=get,
+        list_services=list_services,
+        returned=returned,
+        is_away=is_away,
+    )
 
 
 LONGEST_SECONDS = 120.0

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cockpit.services.drains import Drains
     from cockpit.services.pool_changes import PoolChanges
 
-_OF_CONTEXT = ("namespaces", "write", "prometheus", "outside", "autoscaler_status")
+_OF_CONTEXT = ("namespaces", "write", "prometheus", "alertmanager", "outside", "autoscaler_status")
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ CLAIM_KINDS = (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM)
 WEIGHED_KINDS = (Kind.POD, Kind.NODE, Kind.WORKLOAD, Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE)
 """What tells whom jobs that ask for GPUs would preempt."""
 TELEMETRY_SECONDS = 5.0
-"""Patience for GPU samples once everything else is there."""
+"""Patience for GPU samples and alerts once everything else is there."""
 _MOST_ROUNDS = 4
 """Reads of what rows rest on before a command says what it has."""
 _UNTRUSTED = {
@@ -83,6 +83,7 @@ class Live:
         timeout_seconds: float,
         *,
         with_gpus: bool = False,
+        with_alerts: bool = False,
         tells_rest: bool = False,
         may_be_new: bool = False,
     ) -> tuple[str, ...]:
@@ -103,12 +104,11 @@ class Live:
         missing = missing_namespaces(self.attachment.store, named)
         if named and missing == named.names and not may_be_new:
             raise BadInput(f"{absent_words(missing)}; see kubectl get namespaces")
-        if with_gpus:
-            samples_end = min(end, clock.monotonic() + TELEMETRY_SECONDS)
-            while not self.attachment.is_settled((Kind.GPU,)) and await self._next(
-                samples_end - clock.monotonic()
-            ):
-                continue
+        has_alerts = with_alerts and bool(self.attachment.options.alertmanager.url)
+        late = (*((Kind.GPU,) if with_gpus else ()), *((Kind.ALERT,) if has_alerts else ()))
+        samples_end = min(end, clock.monotonic() + TELEMETRY_SECONDS)
+        while not self.attachment.is_settled(late) and await self._next(samples_end - clock.monotonic()):
+            continue
         # A busy cluster is never quiet: what follows from the lists gets a bounded time to come.
         quiet_end = min(end, clock.monotonic() + LONGEST_QUIET_SECONDS)
         while await self._next(min(QUIET_SECONDS, quiet_end - clock.monotonic())):
@@ -121,6 +121,7 @@ class Live:
             *self._namespace_notes(),
             *self._notes(kinds, tells_rest=tells_rest),
             *(self._telemetry_notes() if with_gpus else ()),
+            *(self._alert_notes() if has_alerts else ()),
         )
         told = {status.message for _, status in self._troubled(kinds)}
         if with_gpus and (gpus := self.attachment.store.status(Kind.GPU)) is not None:
@@ -220,6 +221,13 @@ class Live:
         if status is None or status.phase in (Phase.CONNECTING, Phase.LISTING):
             return (f"gpus: no readings within {TELEMETRY_SECONDS:g} s",)
         return (f"gpus: {status.message}",) if status.message else ()
+
+    def _alert_notes(self) -> tuple[str, ...]:
+        """What is wrong with alerts that are read; that they are not is a finding."""
+        status = self.attachment.store.status(Kind.ALERT)
+        if status is None or status.phase is not Phase.LIVE or not status.message:
+            return ()
+        return (f"alerts: {status.message}",)
 
 
 def late_login(plugin: str, timeout_seconds: float) -> str:

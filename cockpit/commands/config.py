@@ -32,6 +32,7 @@ from cockpit.local_state.setting_list import (
 from cockpit.mask import HIDDEN, mask_tree
 
 _PROMETHEUS: Final = "prometheus-"
+_ALERTMANAGER: Final = "alertmanager-"
 _SECRETS: Final = ("prometheus-token", "prometheus-password")
 """Only in the environment."""
 
@@ -127,9 +128,9 @@ def _words(item: Mapping[str, Any]) -> str:
 
 def in_force(levels: tuple[_Level, ...]) -> Iterator[dict[str, Any]]:
     """Every setting with its value from the first level that has it, as `ValueItem`s."""
-    metrics = _metrics(levels)
+    metrics = _metrics(levels, _PROMETHEUS) | _metrics(levels, _ALERTMANAGER)
     for setting in _known():
-        if setting.name.startswith(_PROMETHEUS):
+        if setting.name.startswith((_PROMETHEUS, _ALERTMANAGER)):
             found = metrics.get(setting.name)
         else:
             found = next(
@@ -157,18 +158,18 @@ def _known() -> Iterator[Setting]:
     return (setting for name, setting in seen.items() if name != "context")
 
 
-def _metrics(levels: tuple[_Level, ...]) -> dict[str, tuple[str, Any]]:
-    """Settings of the metrics server: as `model.metrics_server.in_force` joins them, by name."""
+def _metrics(levels: tuple[_Level, ...], prefix: str) -> dict[str, tuple[str, Any]]:
+    """Settings of a server that begin so: as `model.metrics_server.in_force` joins them, by name."""
     found: dict[str, tuple[str, Any]] = {}
     has_login = False
     for level in levels:
-        own = {name: value for name, value in level.values.items() if name.startswith(_PROMETHEUS) and value}
-        login = {name for name in own if name not in ("prometheus-url", "prometheus-ca-file")}
+        own = {name: value for name, value in level.values.items() if name.startswith(prefix) and value}
+        login = {name for name in own if name.removeprefix(prefix) not in ("url", "ca-file", "filter")}
         for name, value in own.items():
             if name not in found and not (name in login and has_login):
                 found[name] = (level.source, value)
         has_login = has_login or bool(login)
-        if "prometheus-url" in own:
+        if f"{prefix}url" in own:
             break
     return found
 

@@ -8,7 +8,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,7 @@ from cockpit.commands.document import OutputDocument, document_lines
 from cockpit.commands.output import grid, note, put
 from cockpit.commands.patience import within
 from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.triage_document import alert_source
 from cockpit.errors import CockpitError
 from cockpit.gangs.installed_engines import installed_engines
 from cockpit.gangs.sentence import counted
@@ -74,7 +75,7 @@ async def _run(options: argparse.Namespace) -> int:
     try:
         chosen = attach_options(options, settings_in_force())
         async with attached(chosen, SystemClock()) as live:
-            note(await live.settle(_ALL, options.timeout, with_gpus=True, tells_rest=True))
+            note(await live.settle(_ALL, options.timeout, with_gpus=True, with_alerts=True, tells_rest=True))
             checks += await _there(live, may_write=chosen.write)
     except CockpitError as error:
         is_reached = False
@@ -146,6 +147,7 @@ async def _there(live: Live, *, may_write: bool) -> list[Check]:
     names = ", ".join(item.engine for item in there) if there else "none: jobs start pod by pod"
     checks.append(Check("engines", "; ".join(dead) or names, "start its controller" if dead else ""))
     checks.append(_telemetry(store.status(Kind.GPU)))
+    checks.append(_alerts(alert_source(attachment, attachment.clock.cluster_now())))
     pools = pools_of(store)
     owners = ", ".join(sorted({pool.owner_kind or "labels alone" for pool in pools})) if pools else ""
     checks.append(Check("pools", f"{counted(len(pools), 'pool')} of {owners}" if pools else "none"))
@@ -153,7 +155,9 @@ async def _there(live: Live, *, may_write: bool) -> list[Check]:
 
 
 def _rights(statuses: Iterable[StreamStatus]) -> list[Check]:
-    denied = sorted({status.kind for status in statuses if status.phase is Phase.DENIED})
+    denied = sorted(
+        {item.kind for item in statuses if item.phase is Phase.DENIED and item.kind != Kind.ALERT}
+    )
     if not denied:
         return [Check("rights", "every kind that is read may be read")]
     remedy = "bind the role of deploy/roles/viewer.yaml"
@@ -167,3 +171,16 @@ def _telemetry(status: StreamStatus | None) -> Check:
         return Check("GPU metrics", status.message or f"{counted(status.objects, 'card')}")
     remedy = "give --prometheus-url, or install dcgm-exporter or cockpit-exporter"
     return Check("GPU metrics", status.message or status.phase.value, remedy)
+
+
+def _alerts(source: dict[str, Any]) -> Check:
+    """Whether alerts are read, and how many are about nodes and jobs here: others are not shown."""
+    if source["phase"] is None:
+        return Check("alerts", "not read: alertmanager-url is not set")
+    if source["phase"] != Phase.LIVE.value:
+        return Check(
+            "alerts", source["message"] or "no answer yet", "see alertmanager-url in docs/on-call.md"
+        )
+    found = f"{counted(source['shown'], 'alert')} about nodes and jobs; {source['others']} about other things"
+    more = f". {source['message']}" if source["message"] else ""
+    return Check("alerts", f"{found}, not shown{more}", names_own=bool(more))

@@ -81,8 +81,8 @@ def of_clusters(document: type[OutputDocument]) -> type[OutputDocument]:
         ("at_seconds", float),
         ("unanswered", dict[str, str]),
     ]
-    if "telemetry" in by_name:
-        fields.append(("telemetry", dict[str, Telemetry]))
+    of_each = [name for name in ("telemetry", "alertmanager") if name in by_name]
+    fields += [(name, dict[str, by_name[name]]) for name in of_each]  # type: ignore[valid-type]
     return new_document(
         f"{document.__name__}OfClusters",
         f"{document.__doc__} Of the clusters in `contexts`, which answered; `unanswered` says"

@@ -24,8 +24,11 @@ def exposure_notes(chosen: AttachOptions, settings: Settings) -> tuple[str, ...]
         *_of_kubeconfigs(chosen.kubeconfig),
         ("Prometheus token file", Path(chosen.prometheus.token_file)),
         ("Prometheus password file", Path(chosen.prometheus.password_file)),
+        ("Alertmanager token file", Path(chosen.alertmanager.token_file)),
+        ("Alertmanager password file", Path(chosen.alertmanager.password_file)),
     ]
-    servers = (settings.prometheus, *(context.prometheus for _, context in settings.contexts))
+    servers = [settings.prometheus, settings.alertmanager]
+    servers += (server for _, own in settings.contexts for server in (own.prometheus, own.alertmanager))
     if any("@" in server.url for server in servers):
         files.append(("configuration", config_folder(os.environ) / "config.toml"))
     return exposed(files)

@@ -27,6 +27,7 @@ from cockpit.notify.open_metrics import metrics_text, serve_metrics, write_metri
 from cockpit.notify.outbox import Outbox
 from cockpit.notify.receivers import CommandReceiver, HttpReceiver, NotDelivered, Receiver
 from cockpit.services.problems import is_sighted, look_again
+from cockpit.triage.alerts import without_alerts
 from cockpit.triage.troubles import Troubles
 
 FIRST_PAUSE_SECONDS: Final = 1.0
@@ -150,7 +151,7 @@ class FindingsOut:
             ]
         cluster: Any = attachment
         self._troubles.remember((), await apart(partial(_acknowledged, attachment, now_seconds)))
-        shown = look_again(self._troubles, found, now_seconds, cluster)
+        shown = look_again(self._troubles, without_alerts(found), now_seconds, cluster)
         items = {
             trouble.key: (finding_item(trouble.found), trouble.acknowledged is not None)
             for trouble in shown

@@ -17,7 +17,7 @@ from cockpit.local_state.audit import Audit
 from cockpit.local_state.config import Settings, load_settings, not_a_namespace
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import config_folder, state_folder
-from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
+from cockpit.model.metrics_server import FIND, NO_METRICS_SERVER, MetricsServer, in_force
 from cockpit.model.namespaces import Namespaces, namespaces_of
 from cockpit.nearest import nearest_words
 from cockpit.pools.forecast import PoolExperience
@@ -63,12 +63,14 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
     prometheus = in_force(_by_options(options), by_environment(os.environ), own.prometheus)
     if prometheus != NO_METRICS_SERVER:
         configured(prometheus)
+    _check_alertmanager(own.alertmanager)
     return AttachOptions(
         kubeconfig=getattr(options, "kubeconfig", None),
         context=context,
         namespaces=Namespaces((namespace,)) if namespace else chosen,
         write=getattr(options, "write", False) or own.write,
         prometheus=prometheus,
+        alertmanager=own.alertmanager,
         outside=own.outside,
         autoscaler_status=own.autoscaler_status,
     )
@@ -121,6 +123,7 @@ def each_attach_options(
         own = settings.of_context(context)
         if own.prometheus != NO_METRICS_SERVER:
             configured(own.prometheus)
+        _check_alertmanager(own.alertmanager)
         shown = chosen if every else own.namespaces
         return AttachOptions(
             kubeconfig=kubeconfig,
@@ -128,6 +131,7 @@ def each_attach_options(
             namespaces=Namespaces((namespace,)) if namespace else shown,
             write=getattr(options, "write", False) or own.write,
             prometheus=own.prometheus,
+            alertmanager=own.alertmanager,
             outside=own.outside,
             autoscaler_status=own.autoscaler_status,
         )
@@ -166,6 +170,19 @@ async def remember_reclaims(session: "Session", found: "Iterable[Reclaim]") -> s
     for item in found:
         await apart(partial(history.put_reclaim, item))
     return history.note
+
+
+def _check_alertmanager(server: MetricsServer) -> None:
+    """Raises BadInput for an Alertmanager that cannot be asked."""
+    has_more = server.has_login or bool(server.ca_file)
+    if server.url != FIND:
+        if server.url or has_more:
+            configured(server)
+    elif has_more:
+        raise BadInput(
+            "alertmanager-url: an Alertmanager that is found is reached through the API server, which passes"
+            " no credentials on; give its own URL, or leave the credentials out"
+        )
 
 
 def _by_options(options: argparse.Namespace) -> MetricsServer:

@@ -21,11 +21,12 @@ from cockpit.commands.settings import (
     each_attach_options,
     settings_in_force,
 )
-from cockpit.commands.triage_document import TriageDocument, finding_item
+from cockpit.commands.triage_document import TriageDocument, alert_source, finding_item
 from cockpit.commands.why import NEEDS_A_HUMAN
 from cockpit.errors import BadInput
 from cockpit.model.finding import Finding
 from cockpit.model.record import Kind
+from cockpit.triage.alerts import counted_sentence
 from cockpit.triage.attention import needs_human, rank
 from cockpit.triage.judgement import quiet
 from cockpit.triage.on_demand import rows_of
@@ -50,11 +51,12 @@ def _of_each(options: argparse.Namespace, contexts: Sequence[str]) -> int:
     chosen, clock = each_attach_options(options, settings_in_force(), contexts), SystemClock()
 
     async def work(live: Live) -> Noted[OfCluster]:
-        notes = await live.settle(NEEDED, options.timeout, with_gpus=True, tells_rest=True)
+        notes = await live.settle(NEEDED, options.timeout, with_gpus=True, with_alerts=True, tells_rest=True)
         found = await _found(live, clock.cluster_now())
         rows = tuple(each for row in found for each in row.alike or (row,)) if options.each else found
         one = live.attachment
-        return OfCluster(rows, quiet(one.store, one.namespaces), telemetry(one)), notes
+        alerts = alert_source(one, clock.cluster_now())
+        return OfCluster(rows, quiet(one.store, one.namespaces), telemetry(one), alerts), notes
 
     answers = asyncio.run(ask_each(chosen, options.timeout, clock, work))
     now_seconds = clock.cluster_now()
@@ -65,11 +67,12 @@ def _of_each(options: argparse.Namespace, contexts: Sequence[str]) -> int:
 
 
 class OfCluster(NamedTuple):
-    """What needs a human in one cluster, its sentence where nothing does, and how its GPUs are read."""
+    """What needs a human in one cluster, its sentence where nothing does, how GPUs and alerts are read."""
 
     rows: tuple[Finding, ...]
     quiet: str
     telemetry: dict[str, Any]
+    alerts: dict[str, Any]
 
 
 def _lines_of_each(
@@ -86,6 +89,7 @@ def _lines_of_each(
             "at_seconds": now_seconds,
             "unanswered": unanswered(answers),
             "telemetry": {context: one.telemetry for context, one in found.items()},
+            "alertmanager": {context: one.alerts for context, one in found.items()},
             "items": [{"cluster": context, **finding_item(row)} for context, row in rows],
         }
         return document_lines(of_clusters(TriageDocument), tree, options.output)
@@ -104,14 +108,16 @@ async def watch(
     to_others = FindingsOut(targets(options, settings_in_force()), sleep)
     async with attached(chosen, clock) as live, to_others as out:
         while True:
-            notes = await live.settle(NEEDED, options.timeout, with_gpus=True, tells_rest=True)
+            notes = await live.settle(
+                NEEDED, options.timeout, with_gpus=True, with_alerts=True, tells_rest=True
+            )
             now_seconds = clock.cluster_now()
             found = await _found(live, now_seconds)
             if options.watch:
                 await out.look(live.attachment, found, now_seconds)
             if options.each:
                 found = tuple(each for row in found for each in row.alike or (row,))
-            news = [(item.key, item.sentence) for item in found]
+            news = [(item.key, counted_sentence(item)) for item in found]
             if news != printed:
                 put(page(options, live, found, now_seconds, is_first=printed is None))
                 printed = news
@@ -164,7 +170,7 @@ def table_lines(found: Sequence[Finding], now_seconds: float) -> list[str]:
 
 def _words(one: Finding, now_seconds: float) -> tuple[str, ...]:
     since = fmt.since(one.since_seconds, now_seconds)
-    return since, one.title, one.sentence, remedy_text(one.remedies)
+    return since, one.title, counted_sentence(one), remedy_text(one.remedies)
 
 
 def _tree(found: Sequence[Finding], attachment: Attachment, now_seconds: float) -> dict[str, Any]:
@@ -174,5 +180,6 @@ def _tree(found: Sequence[Finding], attachment: Attachment, now_seconds: float) 
         "context": session.context if session else "",
         "at_seconds": now_seconds,
         "telemetry": telemetry(attachment),
+        "alertmanager": alert_source(attachment, now_seconds),
         "items": [finding_item(row) for row in found],
     }

@@ -4,9 +4,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from cockpit.attach import Attachment
 from cockpit.commands.document import ClusterDocument, Telemetry
 from cockpit.commands.output import plain
+from cockpit.model.alert import Alert
 from cockpit.model.finding import Finding, KeyRemedy
+from cockpit.model.record import Kind
+from cockpit.triage.alerts import AlertRows
 
 
 class SubjectItem(msgspec.Struct, kw_only=True):
@@ -17,9 +21,34 @@ class SubjectItem(msgspec.Struct, kw_only=True):
     name: str
 
 
+class AlertItem(msgspec.Struct, kw_only=True):
+    """An alert of Alertmanager: what a rule says, no finding. `severity` is "" without one."""
+
+    name: str
+    severity: str
+    since_seconds: float | None
+    summary: str
+    runbook: str
+    fingerprint: str
+    labels: dict[str, str]
+
+
+class AlertSource(msgspec.Struct, kw_only=True):
+    """Where alerts stand: `phase` is null where none are to be read. `shown` are about nodes and jobs here,
+    `others` about other things; `read_seconds` is when they were read last, null for never."""
+
+    phase: str | None
+    message: str
+    shown: int
+    others: int
+    read_seconds: float | None
+
+
 class FindingItem(msgspec.Struct, kw_only=True):
     """What needs a human. `is_bad`: broken, and not only waiting or wasteful; `root` is the object whose
-    trouble it is; `jobs` counts further jobs with that root; `rows` are the objects it stands for."""
+    trouble it is; `jobs` counts further jobs with that root; `rows` are the objects it stands for. `alerts`
+    are those of Alertmanager about its objects; of a row that is there by them alone `finding` begins with
+    `alert/`."""
 
     finding: str
     subject_key: str
@@ -33,6 +62,7 @@ class FindingItem(msgspec.Struct, kw_only=True):
     root: SubjectItem | None
     jobs: int
     rows: list["FindingItem"]
+    alerts: list[AlertItem]
 
 
 class TriageDocument(ClusterDocument, kw_only=True):
@@ -40,6 +70,7 @@ class TriageDocument(ClusterDocument, kw_only=True):
 
     kind: Literal["triage"]
     telemetry: Telemetry
+    alertmanager: AlertSource
     items: list[FindingItem]
 
 
@@ -58,4 +89,28 @@ def finding_item(row: Finding) -> dict[str, Any]:
         "root": None if row.root is None else row.root._asdict(),
         "jobs": row.others,
         "rows": [finding_item(inner) for inner in row.alike],
+        "alerts": [_alert_item(alert) for alert in row.alerts],
+    }
+
+
+def _alert_item(alert: Alert) -> dict[str, Any]:
+    tree = {
+        name: getattr(alert, name) for name in ("name", "severity", "since_seconds", "summary", "runbook")
+    }
+    return {**tree, "fingerprint": alert.uid, "labels": dict(alert.labels)}
+
+
+def alert_source(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
+    """An `AlertSource` as a tree."""
+    status = attachment.store.status(Kind.ALERT)
+    if status is None:
+        return {"phase": None, "message": "", "shown": 0, "others": 0, "read_seconds": None}
+    rows = AlertRows(attachment.store, attachment.jobs, attachment.namespaces)
+    shown, others = rows.counts(now_seconds)
+    return {
+        "phase": status.phase.value,
+        "message": status.message,
+        "shown": shown,
+        "others": others,
+        "read_seconds": status.heard_seconds,
     }

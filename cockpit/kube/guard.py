@@ -2,8 +2,8 @@
 
 Secrets are refused in every mode. In read-only mode only reading passes: GET and HEAD of objects and logs,
 access reviews, server dry runs, and through the proxy the metrics and query paths of exporters and
-Prometheus. A `get` on exec, attach, portforward or nodes/proxy is a way to run commands
-(kubernetes.io RBAC good practices), so these count as writes.
+Prometheus and the alerts of an Alertmanager. A `get` on exec, attach, portforward or nodes/proxy is a way to
+run commands (kubernetes.io RBAC good practices), so these count as writes.
 
 Paths are read exactly as the API server reads them (apiserver pkg/endpoints/request/requestinfo.go); a path
 that two readers could read in two ways is refused.
@@ -32,7 +32,7 @@ _OPEN_ROOTS = ("version", "healthz", "livez", "readyz", "openapi", "metrics")
 _PROXY_READS = re.compile(
     r"(?:[A-Za-z0-9._~-]+/)*(?:metrics|-/(?:ready|healthy)|api/v1/"
     r"(?:query|query_range|query_exemplars|series|labels|label/[A-Za-z0-9_:.-]+/values|targets|metadata|rules|alerts"
-    r"|status/(?:buildinfo|runtimeinfo|flags|tsdb)))\Z"
+    r"|status/(?:buildinfo|runtimeinfo|flags|tsdb))|api/v2/alerts)\Z"
 )
 
 Query = Sequence[tuple[str, str]]

@@ -19,6 +19,7 @@ import msgspec
 from cockpit.errors import BadInput, BadValue, BadValues
 from cockpit.local_state.cloud_settings import read_outside
 from cockpit.local_state.setting_list import (
+    ALERTS_URL,
     BILLED,
     CONTEXT,
     FINDINGS,
@@ -34,7 +35,15 @@ from cockpit.local_state.vendor_settings import read_vendors
 from cockpit.model.accelerator_vendor import AcceleratorVendor
 from cockpit.model.duration import parse_duration
 from cockpit.model.job import RECLAIM_GRACE, RECLAIM_WINDOW
-from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
+from cockpit.model.metrics_server import (
+    ALERTMANAGER,
+    NO_ALERTMANAGER,
+    NO_METRICS_SERVER,
+    PROMETHEUS,
+    MetricsServer,
+    ServerKind,
+    in_force,
+)
 from cockpit.model.namespaces import EVERY, Namespaces, namespaces_of
 from cockpit.model.price import MachinePrice, Prices, is_currency
 from cockpit.model.reach import NOTHING_OUTSIDE, Outside
@@ -56,6 +65,7 @@ class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
     write: bool = False
     namespaces: Namespaces = EVERY
     prometheus: MetricsServer = NO_METRICS_SERVER
+    alertmanager: MetricsServer = NO_ALERTMANAGER  # whose alerts are shown
     acknowledgements_folder: Path | None = None  # where a group shares what it knows of; None: nowhere
     lease_namespace: str = ""  # where a change of a pool is held against other cockpits
     shrink_at_once: int | None = None  # nodes; None: a share of the pool
@@ -85,6 +95,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     namespaces: Namespaces = EVERY
     prometheus: MetricsServer = NO_METRICS_SERVER
+    alertmanager: MetricsServer = NO_ALERTMANAGER  # whose alerts are shown
     theme: str = ""
     template_folders: tuple[Path, ...] = ()
     docs_url: str = ""  # where the site of the documents is
@@ -110,6 +121,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             write=own.write,
             namespaces=own.namespaces or self.namespaces,
             prometheus=in_force(own.prometheus, self.prometheus),
+            alertmanager=in_force(own.alertmanager, self.alertmanager),
             acknowledgements_folder=own.acknowledgements_folder or self.acknowledgements_folder,
             lease_namespace=own.lease_namespace or self.lease_namespace or LEASE_NAMESPACE,
             shrink_at_once=own.shrink_at_once or self.shrink_at_once,
@@ -214,7 +226,8 @@ def _settings(reader: "_Reader", tree: Mapping[str, Any]) -> Settings:
     keys = reader.table(tree, "keys", "")
     return Settings(
         namespaces=reader.namespaces(tree, ""),
-        prometheus=reader.prometheus(tree, ""),
+        prometheus=reader.server(tree, "", PROMETHEUS),
+        alertmanager=reader.server(tree, "", ALERTMANAGER),
         theme=reader.theme(tree),
         template_folders=tuple(map(reader.path, reader.texts(tree, "template-folders"))),
         docs_url=reader.url(tree, "docs-url"),
@@ -242,7 +255,8 @@ def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> Conte
     return ContextSettings(
         write=reader.switch(tree, "write", section),
         namespaces=reader.namespaces(tree, section),
-        prometheus=reader.prometheus(tree, section),
+        prometheus=reader.server(tree, section, PROMETHEUS),
+        alertmanager=reader.server(tree, section, ALERTMANAGER),
         acknowledgements_folder=reader.folder(tree, section),
         lease_namespace=reader.lease_namespace(tree, section),
         shrink_at_once=reader.nodes(tree, "shrink-at-once", section),
@@ -457,17 +471,22 @@ class _Reader:
             raise self.fault(key, section, f"give namespace/name such as scaling/status, not {value!r}")
         return value
 
-    def prometheus(self, tree: Mapping[str, Any], section: str) -> MetricsServer:
-        url = tree.get("prometheus-url", "")
+    def server(self, tree: Mapping[str, Any], section: str, kind: ServerKind) -> MetricsServer:
+        name = kind.option.lstrip("-")
+        key, url = f"{name}-url", tree.get(f"{name}-url", "")
         # a URL may hold a password: no sentence shows it
         if not isinstance(url, str) or any(ord(item) < 0x20 for item in url):
-            raise self.fault("prometheus-url", section, "give one line of text")
-        if url and not re.match(r"https?://[^\s/]", url):
-            raise self.fault("prometheus-url", section, "give a URL with http:// or https://")
+            raise self.fault(key, section, "give one line of text")
+        is_alerts = kind is ALERTMANAGER
+        if url and not re.match(ALERTS_URL if is_alerts else r"https?://[^\s/]", url):
+            more = ", namespace/service:port, or find" if is_alerts else ""
+            raise self.fault(key, section, f"give a URL with http:// or https://{more}")
         return MetricsServer(
             url=url,
-            token_file=self.text(tree, "prometheus-token-file", section),
-            username=self.text(tree, "prometheus-username", section),
-            password_file=self.text(tree, "prometheus-password-file", section),
-            ca_file=self.text(tree, "prometheus-ca-file", section),
+            token_file=self.text(tree, f"{name}-token-file", section),
+            username=self.text(tree, f"{name}-username", section),
+            password_file=self.text(tree, f"{name}-password-file", section),
+            ca_file=self.text(tree, f"{name}-ca-file", section),
+            filters=self.texts(tree, f"{name}-filter", section) if is_alerts else (),
+            kind=kind,
         )

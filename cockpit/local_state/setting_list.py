@@ -62,7 +62,28 @@ _TABLE: Final[Mapping[str, Any]] = {"type": "object"}
 _SERIES: Final[Mapping[str, Any]] = {"type": "string", "pattern": "^[A-Za-z_:][A-Za-z0-9_:]* \\S+$"}
 _SERIES_OF: Final = "name of its series and the unit:"
 _MEMORY: Final = "bytes, KiB, MiB or GiB"
+ALERTS_URL: Final = r"^(https?://[^\s/]|[a-z0-9-]+/[a-z0-9.-]+(:[a-z0-9-]+)?$|find$|$)"
 _PATH_IN_JSON: Final = "where it is in what read prints: keys and positions with dots"
+
+
+def _login(server: str) -> tuple[Setting, ...]:
+    """What lets us in where a server is asked by its own URL."""
+    return (
+        Setting(
+            f"{server}-token-file", _BOTH, _TEXT, f'"~/.{server}.token"',
+            "file with the bearer token for that URL, read for every request",
+        ),
+        Setting(f"{server}-username", _BOTH, _TEXT, '"ops"', "user for that URL"),
+        Setting(
+            f"{server}-password-file", _BOTH, _TEXT, f'"~/.{server}.password"',
+            "file with the password of that user, read for every request",
+        ),
+        Setting(
+            f"{server}-ca-file", _BOTH, _TEXT, f'"/etc/ssl/{server}.pem"',
+            "CA certificates for that URL, PEM", "the system's",
+        ),
+    )  # fmt: skip
+
 
 SETTINGS: Final = (
     Setting(
@@ -75,18 +96,17 @@ SETTINGS: Final = (
         "prometheus-url", _BOTH, _URL, '"http://prometheus.monitoring:9090"',
         "the Prometheus that has the GPU metrics; a password in it is never shown", "found in the cluster",
     ),
+    *_login("prometheus"),
     Setting(
-        "prometheus-token-file", _BOTH, _TEXT, '"~/.prometheus.token"',
-        "file with the bearer token for that URL, read for every request",
+        "alertmanager-url", _BOTH, {"type": "string", "pattern": ALERTS_URL},
+        '"monitoring/alertmanager:9093"',
+        "the Alertmanager whose alerts about nodes and jobs are shown: a URL, namespace/service:port of the"
+        " cluster, or find for its Service; a password in it is never shown", "no alerts are read",
     ),
-    Setting("prometheus-username", _BOTH, _TEXT, '"ops"', "user for that URL"),
+    *_login("alertmanager"),
     Setting(
-        "prometheus-password-file", _BOTH, _TEXT, '"~/.prometheus.password"',
-        "file with the password of that user, read for every request",
-    ),
-    Setting(
-        "prometheus-ca-file", _BOTH, _TEXT, '"/etc/ssl/prometheus.pem"', "CA certificates for that URL, PEM",
-        "the system's",
+        "alertmanager-filter", _BOTH, _WORDS, """['cluster="prod-eu"']""",
+        "matchers of the alerts that are read, where several clusters share that Alertmanager", "all",
     ),
     Setting("theme", (TOP,), {"type": "string", "enum": list(THEMES)}, '"nord"', "colours", "dark"),
     Setting(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from cockpit.model.alert import Alert
 from cockpit.model.sureness import Sureness
 
 
@@ -155,7 +156,8 @@ class Finding(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     What needs a human has a `finding` (job-waits, node-not-ready, ...) and is a row of *Now*: `row` is the
     key of its object, `is_bad` that it is broken (▲) and not only wasteful or waiting for a decision (●),
     `remedies` begin with what it offers, `others` counts further jobs that wait or broke for the same root.
-    `alike` are the rows of many objects of one kind and cause that this row stands for, () else.
+    `alike` are the rows of many objects of one kind and cause that this row stands for, () else. `alerts` are
+    those of Alertmanager about its objects: what rules say, no part of the verdict.
     """
 
     subject: Subject = NO_SUBJECT
@@ -183,6 +185,7 @@ class Finding(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     remedies: tuple[KeyRemedy, ...] = ()
     others: int = 0
     alike: tuple["Finding", ...] = ()
+    alerts: tuple[Alert, ...] = ()
 
     @property
     def key(self) -> str:

@@ -1,12 +1,32 @@
 """Where metrics are read, and what lets us in, as a person wrote it. What is secret stays out of `repr`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+
+class ServerKind(NamedTuple):
+    """What kind of server is asked, and how its options begin, for sentences. `port` is that of a Service of
+    which none is named, `narrow` what makes its answers smaller."""
+
+    name: str
+    option: str
+    port: str
+    narrow: str
+
+
+PROMETHEUS: Final = ServerKind(
+    "Prometheus", "--prometheus", "9090", "narrow the namespace or record fewer GPU series"
+)
+ALERTMANAGER: Final = ServerKind("Alertmanager", "alertmanager", "9093", "set alertmanager-filter")
+FIND: Final = "find"
+"""As a URL: the server is looked for among the Services of the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricsServer:
     """`url` is `http(s)://...` or `namespace/service[:port]`, "" where a server is to be looked for. It may
-    hold credentials, so it is never shown as it is. Files are read whenever they are needed."""
+    hold credentials, so it is never shown as it is. Files are read whenever they are needed. `filters` are
+    matchers of an Alertmanager."""
 
     url: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
@@ -15,6 +35,8 @@ class MetricsServer:
     password: str = field(default="", repr=False)
     password_file: str = ""
     ca_file: str = ""
+    filters: tuple[str, ...] = ()
+    kind: ServerKind = PROMETHEUS
 
     @property
     def has_login(self) -> bool:
@@ -23,6 +45,7 @@ class MetricsServer:
 
 
 NO_METRICS_SERVER = MetricsServer()
+NO_ALERTMANAGER = MetricsServer(kind=ALERTMANAGER)
 
 
 def in_force(*sources: MetricsServer) -> MetricsServer:
@@ -32,19 +55,13 @@ def in_force(*sources: MetricsServer) -> MetricsServer:
     nothing is taken from below the first source with a URL, and never a part of a login from each of two.
     """
     url = ca_file = ""
+    filters: tuple[str, ...] = ()
     login = NO_METRICS_SERVER
     for source in sources:
         login = login if login.has_login else source
         ca_file = ca_file or source.ca_file
+        filters = filters or source.filters
         url = source.url
         if url:
             break
-    return MetricsServer(
-        url=url,
-        token=login.token,
-        token_file=login.token_file,
-        username=login.username,
-        password=login.password,
-        password_file=login.password_file,
-        ca_file=ca_file,
-    )
+    return replace(login, url=url, ca_file=ca_file, filters=filters)

@@ -35,6 +35,7 @@ class Kind:
     NAMESPACE = "namespaces"
     GPU = "gpus"  # telemetry, keyed by GPU uuid
     GPU_DETAIL = "gpudetails"  # further values on the page of a node, same keys
+    ALERT = "alerts"  # what fires in Alertmanager, keyed by fingerprint
     POD_USE = "poduses"  # CPU and network of the pods on screen, keyed by the pod's uid
 
 

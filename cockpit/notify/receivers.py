@@ -16,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from cockpit import __version__
+from cockpit.model.alert import OWN_ALERT
 from cockpit.notify.outbox import FindingChange
 
 SEND_SECONDS: Final = 30.0
@@ -117,7 +118,7 @@ def alert(change: FindingChange) -> dict[str, Any]:
         notes["acknowledged"] = "true"
     return {
         "labels": {
-            "alertname": "GpuCockpitFinding",
+            "alertname": OWN_ALERT,
             "finding": item["finding"],
             "subject": item["subject"],
             "cause": item["cause"] or "unknown",

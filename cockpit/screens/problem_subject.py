@@ -5,6 +5,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.place import Place
+from cockpit.triage.alerts import ALERT
 
 
 def thing_of(place: Place, kind: str, key: str) -> Job | Node | Pod | None:
@@ -13,7 +14,7 @@ def thing_of(place: Place, kind: str, key: str) -> Job | Node | Pod | None:
     if kind == "job":
         return place.cockpit.cluster.jobs.job(_subject(key))
     if kind == "pod":
-        pod = store.by_key(Kind.POD, _subject(key)) if key.startswith("pod-") else None
+        pod = store.by_key(Kind.POD, _subject(key)) if key.startswith(("pod-", ALERT)) else None
         return pod if isinstance(pod, Pod) else None
     found = store.by_key(Kind.NODE, _subject(key)) if kind == "node" else None
     return found if isinstance(found, Node) else None

@@ -26,6 +26,7 @@ from cockpit.model.remembered import (
     SessionNotes,
 )
 from cockpit.services.host import Cluster, Host
+from cockpit.triage.alerts import is_alert, is_firing
 from cockpit.triage.attention import go_on, is_behind, needs_human
 from cockpit.triage.expected_start import ended_runs
 from cockpit.triage.since_left import Happened, since_left
@@ -378,15 +379,17 @@ def look_again(
 def is_settled(cluster: Cluster) -> bool:
     """Whether no kind is being listed any more."""
     statuses = cluster.store.statuses().values()
-    return is_listed(cluster) and not any(status.phase in _UNDER_WAY for status in statuses)
+    listed = (status for status in statuses if status.kind != Kind.ALERT)  # no finding of ours rests on it
+    return is_listed(cluster) and not any(status.phase in _UNDER_WAY for status in listed)
 
 
 def is_sighted(cluster: Cluster, found: Finding) -> bool:
     """Whether this finding would be found now if it was there."""
     if not is_settled(cluster):
         return False
-    gpus = cluster.store.status(Kind.GPU)
-    return found.finding not in MEASURED or (gpus is not None and gpus.phase is Phase.LIVE)
+    source = Kind.ALERT if is_alert(found) else Kind.GPU if found.finding in MEASURED else ""
+    status = cluster.store.status(source) if source else None
+    return not source or (status is not None and status.phase is Phase.LIVE)
 
 
 def exists(cluster: Cluster, found: Finding) -> bool:
@@ -403,7 +406,10 @@ def exists(cluster: Cluster, found: Finding) -> bool:
 
 
 def is_mended(cluster: Cluster, found: Finding) -> bool:
-    """False for a job that waits or is broken still: another row tells its cause, or no human is needed."""
+    """False for a job that waits or is broken still: another row tells its cause, or no human is needed; and
+    for an alert that fires still, beside a finding or without its object."""
+    if is_alert(found) and is_firing(found, cluster.store):
+        return False
     job = cluster.jobs.job(found.row) if found.finding in _OF_A_STATE else None
     return job is None or job.state in (JobState.RUNNING, *JobState.ENDED)
 

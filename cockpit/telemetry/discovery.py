@@ -4,11 +4,11 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from cockpit.errors import BadInput, CockpitError
 from cockpit.model.batch import Phase
-from cockpit.model.metrics_server import MetricsServer
+from cockpit.model.metrics_server import ALERTMANAGER, PROMETHEUS, MetricsServer, ServerKind
 from cockpit.telemetry.endpoint import MetricsTarget, ServicePort, configured, of_service
 from cockpit.telemetry.faults import TelemetryError, refused_by_cluster
 from cockpit.telemetry.names import MEANINGS
@@ -19,13 +19,37 @@ MOST_PROBED = 24
 """A cluster with more Services that look like a Prometheus needs to be told its URL."""
 MOST_AT_ONCE = 6
 
-_NAME_LABELS = ("app.kubernetes.io/name", "app", "k8s-app", "operated-prometheus")
-_IS_NOT = re.compile(
-    r"operator|alertmanager|node-exporter|exporter|pushgateway|kube-state|adapter|blackbox|grafana|webhook|"
-    r"thanos-sidecar|-(kubelet|coredns|kube-[a-z-]+|etcd)$"
+
+class Sought(NamedTuple):
+    """How Services of a server are known; names and numbers of ports, the likeliest first."""
+
+    kind: ServerKind
+    name: str
+    related: tuple[str, ...]
+    is_not: re.Pattern[str]
+    port_names: tuple[str, ...]
+    port_numbers: tuple[int, ...]
+
+
+PROMETHEUS_SERVICE: Final = Sought(
+    PROMETHEUS,
+    "prometheus",
+    ("vmsingle", "vmselect", "thanos-query", "mimir-query"),
+    re.compile(
+        r"operator|alertmanager|node-exporter|exporter|pushgateway|kube-state|adapter|blackbox|grafana|"
+        r"webhook|thanos-sidecar|-(kubelet|coredns|kube-[a-z-]+|etcd)$"
+    ),
+    ("web", "http-web", "prometheus", "http", "http-query", "https", "server"),
+    (9090, 80, 8481, 8428, 443),
 )
-_PORT_NAMES = ("web", "http-web", "prometheus", "http", "http-query", "https", "server")
-_PORT_NUMBERS = (9090, 80, 8481, 8428, 443)
+ALERTMANAGER_SERVICE: Final = Sought(
+    ALERTMANAGER,
+    "alertmanager",
+    (),
+    re.compile("exporter|adapter|webhook|grafana"),
+    ("web", "http-web", "http", "https"),
+    (9093, 80, 443),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,44 +92,49 @@ def services_of(tree: Any) -> list[Service]:
     return found
 
 
-def candidates(services: Iterable[Service]) -> list[MetricsTarget]:
-    """Services that look like a Prometheus, the likeliest first; then their other ports: neither name says
+def candidates(services: Iterable[Service], sought: Sought = PROMETHEUS_SERVICE) -> list[MetricsTarget]:
+    """Services that look like what is sought, the likeliest first; then their other ports: neither name says
     who answers there."""
     scored: list[tuple[bool, int, str, MetricsTarget]] = []
     for service in services:
-        score = _score(service)
+        score = _score(service, sought)
         if not score:
             continue
-        for place_in_service, (name, number) in enumerate(_ports(service.ports)):
+        for place_in_service, (name, number) in enumerate(_ports(service.ports, sought)):
             is_likely = place_in_service == 0 and (
-                name in _PORT_NAMES or number in _PORT_NUMBERS or len(service.ports) == 1
+                name in sought.port_names or number in sought.port_numbers or len(service.ports) == 1
             )
             is_https = name == "https" or number == 443
             place = ServicePort(service.namespace, service.name, name or str(number), is_https)
-            scored.append((not is_likely, -score, f"{service.namespace}/{service.name}", of_service(place)))
+            scored.append(
+                (not is_likely, -score, f"{service.namespace}/{service.name}", of_service(place, sought.kind))
+            )
     return [target for *_, target in sorted(scored, key=lambda row: row[:3])]
 
 
-def _score(service: Service) -> int:
-    if _IS_NOT.search(service.name):
+def _score(service: Service, sought: Sought) -> int:
+    if sought.is_not.search(service.name):
         return 0
-    labelled = any(key in _NAME_LABELS and value in ("prometheus", "true") for key, value in service.labels)
-    named = "prometheus" in service.name
-    related = any(word in service.name for word in ("vmsingle", "vmselect", "thanos-query", "mimir-query"))
+    names = ("app.kubernetes.io/name", "app", "k8s-app", f"operated-{sought.name}")
+    labelled = any(key in names and value in (sought.name, "true") for key, value in service.labels)
+    named = sought.name in service.name
+    related = any(word in service.name for word in sought.related)
     if not (labelled or named or related):
         return 0
     numbers = {number for _, number in service.ports}
     # the operator's headless service answers from one pod; an ordinary one before it, exotic ones last
-    return 1 + 4 * labelled + 3 * named + 2 * (9090 in numbers) - (service.name == "prometheus-operated")
+    is_usual = int(sought.kind.port) in numbers
+    return 1 + 4 * labelled + 3 * named + 2 * is_usual - (service.name == f"{sought.name}-operated")
 
 
-def _ports(ports: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+def _ports(ports: Sequence[tuple[str, int]], sought: Sought) -> list[tuple[str, int]]:
     """The likeliest first: by name, then by number."""
 
     def rank(port: tuple[str, int]) -> tuple[int, int]:
         name, number = port
-        by_name = _PORT_NAMES.index(name) if name in _PORT_NAMES else len(_PORT_NAMES)
-        by_number = _PORT_NUMBERS.index(number) if number in _PORT_NUMBERS else len(_PORT_NUMBERS)
+        names, numbers = sought.port_names, sought.port_numbers
+        by_name = names.index(name) if name in names else len(names)
+        by_number = numbers.index(number) if number in numbers else len(numbers)
         return by_name, by_number
 
     return sorted(ports, key=rank)

@@ -2,11 +2,11 @@
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from cockpit.errors import BadInput
-from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer
+from cockpit.model.metrics_server import NO_METRICS_SERVER, PROMETHEUS, MetricsServer, ServerKind
 
 _FORMS = "write http://host:port or namespace/service:port"
 _SCHEME = re.compile(r"(https?)://", re.IGNORECASE)
@@ -72,21 +72,26 @@ class MetricsTarget:
     login: MetricsServer = NO_METRICS_SERVER
 
 
-def of_service(place: ServicePort) -> MetricsTarget:
+def of_service(place: ServicePort, kind: ServerKind = PROMETHEUS) -> MetricsTarget:
     """The target that a Service is."""
-    return MetricsTarget(place, f"Prometheus at {place.namespace}/{place.name}:{place.port}")
+    return MetricsTarget(
+        place,
+        f"{kind.name} at {place.namespace}/{place.name}:{place.port}",
+        replace(NO_METRICS_SERVER, kind=kind),
+    )
 
 
-def configured(server: MetricsServer, name: str = "Prometheus URL") -> MetricsTarget:
+def configured(server: MetricsServer, name: str = "") -> MetricsTarget:
     """The target that a person named; `name` is the field in sentences.
 
     Raises BadInput naming the field and the remedy. A value that may hold a password is not in the sentence.
     """
-    text = server.url.strip()
+    text, kind = server.url.strip(), server.kind
+    name = name or f"{kind.name} URL"
     if not text and (server.has_login or server.ca_file):
         raise BadInput(
-            "Credentials or a CA file for Prometheus need the URL that they are for; "
-            "give --prometheus-url, too."
+            f"Credentials or a CA file for {kind.name} need the URL that they are for; "
+            f"give {kind.option}-url, too."
         )
     scheme = _SCHEME.match(text)
     if scheme is not None:
@@ -101,7 +106,7 @@ def configured(server: MetricsServer, name: str = "Prometheus URL") -> MetricsTa
             "give its own http(s):// URL, or leave the credentials out."
         )
     namespace, service_name, port = service.groups()
-    return of_service(ServicePort(namespace, service_name, port or "9090"))
+    return of_service(ServicePort(namespace, service_name, port or kind.port), kind)
 
 
 def _endpoint(scheme: str, rest: str, server: MetricsServer, name: str) -> MetricsTarget:
@@ -112,7 +117,7 @@ def _endpoint(scheme: str, rest: str, server: MetricsServer, name: str) -> Metri
         # either a path with an @, or a password with a / ? or #: nobody can tell, and a guess would show it
         raise BadInput(
             f"{name} has an @ behind a / ? or #; write these in a password as %2F %3F %23 (an @ of a path as "
-            f"%40), or give the password by --prometheus-password-file{_WITHOUT}."
+            f"%40), or give the password by {server.kind.option}-password-file{_WITHOUT}."
         )
     userinfo, has_login, place = authority.rpartition("@")
     if "?" in tail or "#" in tail:
@@ -127,7 +132,7 @@ def _endpoint(scheme: str, rest: str, server: MetricsServer, name: str) -> Metri
             f"{name}: credentials for {endpoint.origin} would cross the network unencrypted; use https://, "
             "or a tunnel to 127.0.0.1."
         )
-    return MetricsTarget(endpoint, f"Prometheus at {endpoint.url}", login)
+    return MetricsTarget(endpoint, f"{server.kind.name} at {endpoint.url}", login)
 
 
 def _host_and_port(place: str, name: str) -> tuple[str, int | None]:
@@ -156,28 +161,22 @@ def _host_and_port(place: str, name: str) -> tuple[str, int | None]:
 
 def _login(userinfo: str, server: MetricsServer, name: str) -> MetricsServer:
     """Credentials of the URL itself, else those beside it. Raises BadInput where there are two kinds."""
+    kind = server.kind
     username, has_password, password = userinfo.partition(":")
     if has_password and not username:
         raise BadInput(f"{name} has a password but no user; write https://user:password@host.")
     if (has_password and server.has_login) or (userinfo and server.username):
         raise BadInput(f"{name} contains credentials, and others are given; give only one of them.")
     if has_password:
-        return MetricsServer(username=unquote(username), password=unquote(password), ca_file=server.ca_file)
+        return replace(server, url="", username=unquote(username), password=unquote(password))
     user = unquote(userinfo) or server.username
     basic = user or server.password or server.password_file
     if basic and (server.token or server.token_file):
-        raise BadInput("Prometheus: give a token or a user with a password, not both.")
+        raise BadInput(f"{kind.name}: give a token or a user with a password, not both.")
     if basic and not (user and (server.password or server.password_file)):
         raise BadInput(
-            "Prometheus: a user and a password go together; give both, or --prometheus-token-file."
+            f"{kind.name}: a user and a password go together; give both, or {kind.option}-token-file."
         )
     if ":" in user:
-        raise BadInput("Prometheus: a user name cannot hold a colon.")
-    return MetricsServer(
-        token=server.token,
-        token_file=server.token_file,
-        username=user,
-        password=server.password,
-        password_file=server.password_file,
-        ca_file=server.ca_file,
-    )
+        raise BadInput(f"{kind.name}: a user name cannot hold a colon.")
+    return replace(server, url="", username=user)

@@ -18,7 +18,7 @@ from cockpit import __version__
 from cockpit.daemon_thread import resolver
 from cockpit.errors import NoConnection
 from cockpit.model.batch import Phase
-from cockpit.model.metrics_server import MetricsServer
+from cockpit.model.metrics_server import PROMETHEUS, MetricsServer, ServerKind
 from cockpit.sanitise import clean
 from cockpit.telemetry.endpoint import Endpoint
 from cockpit.telemetry.faults import TelemetryError
@@ -60,7 +60,9 @@ class Direct:
                 answer = await self._once(path, query, limit_bytes, renewed)
             return answer
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise NoConnection(f"{self._who} cannot be reached: {reason_of(error)}.") from None
+            raise NoConnection(
+                f"{self._who} cannot be reached: {reason_of(error, self._login.kind)}."
+            ) from None
 
     async def _once(self, path: str, query: Query, limit_bytes: int, header: str) -> DirectAnswer:
         client = await self._open()
@@ -75,8 +77,8 @@ class Direct:
                 if len(body) > limit_bytes:
                     answer.close()
                     raise TelemetryError(
-                        f"{self._who} answers more than {limit_bytes // 2**20} MiB; narrow the namespace or "
-                        "record fewer GPU series."
+                        f"{self._who} answers more than {limit_bytes // 2**20} MiB; "
+                        f"{self._login.kind.narrow}."
                     )
             return DirectAnswer(
                 answer.status,
@@ -87,7 +89,7 @@ class Direct:
 
     async def _open(self) -> "aiohttp.ClientSession":
         if self._endpoint.scheme == "https" and self._tls is None:
-            self._tls = _authorities(self._login.ca_file)
+            self._tls = _authorities(self._login)
         if self._client is None:
             headers = {
                 "User-Agent": f"gpu-cockpit/{__version__}",
@@ -111,18 +113,17 @@ class Direct:
             await client.close()
 
 
-def _authorities(ca_file: str) -> ssl.SSLContext:
-    """Whom to trust: the authorities in that file, else those of this machine. Raises TelemetryError."""
+def _authorities(login: MetricsServer) -> ssl.SSLContext:
+    """Whom to trust: the authorities in its file, else those of this machine. Raises TelemetryError."""
+    ca_file, option = login.ca_file, f"{login.kind.option}-ca-file"
     try:
         return ssl.create_default_context(cafile=os.path.expanduser(ca_file) if ca_file else None)
     except ssl.SSLError:
         raise TelemetryError(
-            f"--prometheus-ca-file: {ca_file} contains no certificates in PEM form.", Phase.DENIED
+            f"{option}: {ca_file} contains no certificates in PEM form.", Phase.DENIED
         ) from None
     except OSError as error:
-        raise TelemetryError(
-            f"--prometheus-ca-file: {ca_file} cannot be read: {error.strerror}.", Phase.DENIED
-        ) from None
+        raise TelemetryError(f"{option}: {ca_file} cannot be read: {error.strerror}.", Phase.DENIED) from None
 
 
 def _proxy_for(endpoint: Endpoint) -> str | None:
@@ -149,12 +150,12 @@ def _seconds(retry_after: str, date: str) -> float | None:
         return None
 
 
-def reason_of(error: BaseException) -> str:
+def reason_of(error: BaseException, kind: ServerKind = PROMETHEUS) -> str:
     """Why there is no answer, in a few words of our own or of the system: never the server's."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         cause = getattr(error, "certificate_error", error)
         said = clean(str(getattr(cause, "verify_message", "")), 120)
-        return f"its certificate is not trusted ({said or 'no reason given'}); give --prometheus-ca-file"
+        return f"its certificate is not trusted ({said or 'no reason given'}); give {kind.option}-ca-file"
     if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
         inner = getattr(error, "os_error", error)
         said = str(getattr(inner, "reason", "") or "").lower().replace("_", " ")
@@ -187,14 +188,17 @@ LARGEST_BYTES = 64 * 1024
 
 def authorization(login: MetricsServer) -> str:
     """The header's value, "" where nothing is to be sent. Raises TelemetryError naming file and remedy."""
+    option = login.kind.option
     if login.token or login.token_file:
-        token = login.token or secret_of(login.token_file, "--prometheus-token-file")
+        token = login.token or secret_of(login.token_file, f"{option}-token-file")
         if not (token.isascii() and token.isprintable() and " " not in token):
             where = f" in {login.token_file}" if login.token_file else ""
-            raise TelemetryError(f"The Prometheus token{where} is not one word of ASCII.", Phase.DENIED)
+            raise TelemetryError(
+                f"The {login.kind.name} token{where} is not one word of ASCII.", Phase.DENIED
+            )
         return f"Bearer {token}"
     if login.username:
-        password = login.password or secret_of(login.password_file, "--prometheus-password-file")
+        password = login.password or secret_of(login.password_file, f"{option}-password-file")
         return "Basic " + base64.b64encode(f"{login.username}:{password}".encode()).decode()
     return ""
 

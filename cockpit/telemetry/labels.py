@@ -136,7 +136,7 @@ def node_of(labels: Labels, places: NodeNames) -> str:
             return value
     told = [value for name in HOSTS if (value := labels.get(name))]
     if not places.nodes:
-        return told[0] if told else _host(labels)
+        return told[0] if told else host_of_instance(labels)
     for name in told:
         short = name.split(".", 1)[0]
         if short in places.nodes:
@@ -145,7 +145,7 @@ def node_of(labels: Labels, places: NodeNames) -> str:
     through_pod = places.pod_node.get(exporter)
     if through_pod:
         return through_pod
-    host = _host(labels)
+    host = host_of_instance(labels)
     return (
         places.node_by_ip.get(host) or (host if host in places.nodes else "") or (told[0] if told else host)
     )
@@ -157,7 +157,7 @@ def is_placed(labels: Labels, places: NodeNames) -> bool:
     return any(name in places.nodes or name.split(".", 1)[0] in places.nodes for name in told)
 
 
-def _host(labels: Labels) -> str:
+def host_of_instance(labels: Labels) -> str:
     """`instance` without its port: 10.0.0.7:9400, [fd00::7]:9400, node-3:9400."""
     instance = labels.get("instance", "")
     if instance.startswith("["):

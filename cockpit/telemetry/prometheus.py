@@ -12,6 +12,7 @@ from prometheus_api_client import PrometheusConnect
 from cockpit.daemon_thread import apart
 from cockpit.errors import CockpitError
 from cockpit.model.batch import Phase
+from cockpit.model.metrics_server import PROMETHEUS, ServerKind
 from cockpit.sanitise import clean
 from cockpit.telemetry import rows
 from cockpit.telemetry.faults import Complaint, TelemetryError, Throttled, Unheard, refused_by_cluster
@@ -132,17 +133,9 @@ class Prometheus:
         return found.rows
 
     async def _read(self, path: str, query: Query, patience: float) -> HttpAnswer:
-        try:
-            async with asyncio.timeout(patience):
-                answer = await self._http.get(path, query, self._limit_bytes)
-        except TimeoutError:
-            raise Unheard(f"{self.who} did not answer within {patience:g} s; it may be overloaded.") from None
-        except TelemetryError:
-            raise
-        except CockpitError as error:
-            raise refused_by_cluster(error) from None
-        refuse_no_data(self.who, answer)
-        return answer
+        return await read_whole(
+            self._http, path, query, who=self.who, timeout_seconds=patience, limit_bytes=self._limit_bytes
+        )
 
     def _understood(self, read: Callable[[bytes | bytearray], Found[R]], body: bytes | bytearray) -> Found[R]:
         try:
@@ -161,6 +154,31 @@ class Prometheus:
         await self._http.close()
 
 
+async def read_whole(
+    http: Http,
+    path: str,
+    query: Query,
+    *,
+    who: str,
+    kind: ServerKind = PROMETHEUS,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    limit_bytes: int = LIMIT_BYTES,
+) -> HttpAnswer:
+    """The answer of a server that `who` names, where it may be data. Raises TelemetryError with one sentence,
+    Unheard where nothing was heard in time."""
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            answer = await http.get(path, query, limit_bytes)
+    except TimeoutError:
+        raise Unheard(f"{who} did not answer within {timeout_seconds:g} s; it may be overloaded.") from None
+    except TelemetryError:
+        raise
+    except CockpitError as error:
+        raise refused_by_cluster(error) from None
+    refuse_no_data(who, answer, kind.option)
+    return answer
+
+
 def _first_of(words: Sequence[str]) -> str:
     return f"{words[0]} (and {len(words) - 1} more)" if len(words) > 1 else words[0]
 
@@ -177,8 +195,9 @@ _SENTENCE = 160
 _LOOKED_AT_BYTES = 65_536
 
 
-def refuse_no_data(who: str, answer: HttpAnswer) -> None:
-    """Raises TelemetryError for everything but a 200 that may be data. `who` names the server."""
+def refuse_no_data(who: str, answer: HttpAnswer, option: str) -> None:
+    """Raises TelemetryError for everything but a 200 that may be data. `who` names the server, `option` is
+    how its options begin."""
     status, body = answer.status, answer.body
     if 300 <= status < 400:
         raise TelemetryError(
@@ -188,8 +207,8 @@ def refuse_no_data(who: str, answer: HttpAnswer) -> None:
         )
     if status == 401:
         raise TelemetryError(
-            f"{who} rejects the credentials (HTTP 401); give --prometheus-token-file, or "
-            "--prometheus-username with --prometheus-password-file.",
+            f"{who} rejects the credentials (HTTP 401); give {option}-token-file, or "
+            f"{option}-username with {option}-password-file.",
             Phase.NOT_LOGGED_IN,
         )
     if status == 403:

@@ -70,7 +70,7 @@ async def run_telemetry(
                 pages = ExporterPages(read_page, clock) if read_page is not None else None
                 source = await find_source(server, list_services, reach, pages)
             except TelemetryError as error:
-                pause = max(_pause_seconds(error, failed), error.wait_seconds)
+                pause = max(search_pause_seconds(error, failed), error.wait_seconds)
                 failed += 1
                 sink(Batch(kind=Kind.GPU, status=_nothing(error, clock, pause)))
                 await nap(pause, None if error.wait_seconds else back, sleep)
@@ -97,8 +97,8 @@ async def run_telemetry(
         known = poller.cards
 
 
-def _pause_seconds(error: TelemetryError, failed: int) -> float:
-    """`failed`: searches that failed before."""
+def search_pause_seconds(error: TelemetryError, failed: int) -> float:
+    """From an attempt that failed to the next; `failed` attempts failed before."""
     may_pass = error.phase in (Phase.BACKING_OFF, Phase.NOT_LOGGED_IN)
     pauses: tuple[float, ...] = (*(_SOON_SECONDS if may_pass else ()), *_PAUSES_SECONDS)
     return pauses[min(failed, len(pauses) - 1)]
@@ -162,8 +162,11 @@ def open_target(
     target: MetricsTarget, get_proxied: Get, patience_seconds: float = TIMEOUT_SECONDS
 ) -> Prometheus:
     """The Prometheus behind a target: through the API server, or straight by its own URL."""
+    return Prometheus(http_of(target, get_proxied), who=target.who, timeout_seconds=patience_seconds)
+
+
+def http_of(target: MetricsTarget, get_proxied: Get) -> Http:
+    """What asks the target: the API server's proxy, or a client of the URL."""
     if isinstance(target.place, ServicePort):
-        http: Http = Through(get_proxied, target.place.path)
-    else:
-        http = Direct(target.place, target.login, target.who)
-    return Prometheus(http, who=target.who, timeout_seconds=patience_seconds)
+        return Through(get_proxied, target.place.path)
+    return Direct(target.place, target.login, target.who)

@@ -28,6 +28,7 @@ from cockpit.model.refusal import Remedy
 from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry as pool_owners
+from cockpit.triage.alerts import APART, TOGETHER, AlertRows, shared_words, unread_finding
 from cockpit.triage.judgement import qualified
 from cockpit.triage.node_signs import marked_nodes
 from cockpit.triage.now_findings import (
@@ -75,6 +76,7 @@ def needs_human(
     found = rows.look(now_seconds)
     found += broken_findings(verdicts.on_demand.broken_writes)
     found += _owner_findings(store)
+    found += filter(None, (unread_finding(store, now_seconds),))
     found += _stream_findings(store)
     return tuple(sorted(found, key=lambda row: rank(row, now_seconds)))
 
@@ -153,13 +155,13 @@ def _resource(name: str) -> str:
 def _stream_findings(store: StoreReader) -> Iterator[Finding]:
     """Kinds that may not be read: what they would show is missing, not fine. An expired login is one row."""
     out = [one for one in store.statuses().values() if one.phase is Phase.NOT_LOGGED_IN]
-    if status := next((one for one in out if one.kind != Kind.GPU), None):
+    if status := next((one for one in out if one.kind not in (Kind.GPU, Kind.ALERT)), None):
         subject, remedy = Subject("stream", "", "login"), Remedy.LOG_IN.value
         yield _row(subject, status.message, status.since_seconds, remedy, finding="not-logged-in")
     by_namespace: dict[str, list[StreamStatus]] = {}
     everywhere: dict[str, StreamStatus] = {}
     for name, status in store.statuses().items():
-        if status.phase is not Phase.DENIED:
+        if status.phase is not Phase.DENIED or status.kind == Kind.ALERT:
             continue
         if status.scope and "/" not in status.scope and "." not in status.scope:
             by_namespace.setdefault(status.scope, []).append(status)
@@ -198,20 +200,23 @@ FEW: Final = 5
 class AlikeRows:
     """Which rows are one at the moment; kept between looks, so that they do not come and go."""
 
-    def __init__(self, store: StoreReader) -> None:
-        self._store = store
+    def __init__(self, store: StoreReader, many: int = MANY, few: int = FEW) -> None:
+        self._store, self._many, self._few = store, many, few
         self._together: set[tuple[str, str, str]] = set()
 
     def joined(self, rows: Iterable[Finding]) -> list[Finding]:
-        """The rows, with those of more than `MANY` objects of one kind and cause as one. What has no cause
-        has words and a remedy for one object, and stays by itself."""
+        """The rows, with those of more than `many` objects of one kind and cause as one, or with one alert.
+        What has neither has words and a remedy for one object, and stays by itself."""
         shapes: dict[tuple[str, str, str], list[Finding]] = {}
         for row in rows:
             kind = (row.root or row.subject).kind
-            shapes.setdefault((row.finding, row.cause, kind if row.cause else row.key), []).append(row)
+            is_shared = bool(row.cause or row.alerts)
+            shapes.setdefault((row.finding, row.cause, kind if is_shared else row.key), []).append(row)
         before = self._together
         self._together = {
-            shape for shape, some in shapes.items() if len(some) > (FEW if shape in before else MANY)
+            shape
+            for shape, some in shapes.items()
+            if len(some) > (self._few if shape in before else self._many)
         }
         found: list[Finding] = []
         for shape, some in shapes.items():
@@ -226,7 +231,7 @@ class AlikeRows:
             oldest,
             subject=Subject("alike", "", counted(len(rows), kind, _plural(kind))),
             root=None,
-            sentence=row_of(oldest.cause).meaning + tail,
+            sentence=(row_of(oldest.cause).meaning if oldest.cause else shared_words(rows)) + tail,
             words="",
             evidence=(),
             funnel=None,
@@ -239,6 +244,7 @@ class AlikeRows:
             remedies=(LIST,),
             others=sum(1 + row.others for row in rows) - 1,
             alike=tuple(rows),
+            alerts=(),
         )
         return qualified(whole, self._store)
 
@@ -276,7 +282,8 @@ class NowRows:
         self._verdicts = verdicts
         self._namespaces = namespaces
         self._groups = RootGroups(self._refresh)
-        self._alike = AlikeRows(store)
+        self._alike, self._alike_alerts = AlikeRows(store), AlikeRows(store, TOGETHER, APART)
+        self._alerts = AlertRows(store, jobs, namespaces)
         self._number = -1  # of the update of the job rows that was seen last
         self._now_seconds = 0.0
         self._jobs: dict[str, Job] = {}  # as they were judged, the longest ago first
@@ -303,7 +310,9 @@ class NowRows:
     def look(self, now_seconds: float) -> list[Finding]:
         """A row for each root, or for many that are alike, in no order."""
         self.go_on(now_seconds)
-        return self._alike.joined(self._groups.told())
+        own = self._alike.joined(self._groups.told())
+        found, alerts = self._alerts.among(own, self._groups.covering, now_seconds)
+        return [*found, *self._alike_alerts.joined(alerts)]
 
     def go_on(self, now_seconds: float) -> None:
         """Judge what moved and what has its turn, as far as the pace allows."""

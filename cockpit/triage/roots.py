@@ -243,6 +243,14 @@ class RootGroups:
                 group.row = (versions, self._tell(group, groups))
             yield group.row[1]
 
+    def covering(self, key: str) -> str:
+        """Key of the finding that tells of the row of that key, also where another row stands for both; ""
+        before `told`, and where there is no such row."""
+        if (row := self._rows.get(key)) is None:
+            return ""
+        group = self._groups.get(row.group.root if row.group.own else self._last(row.group.root))
+        return "" if group is None or group.row is None else group.row[1].key
+
     # ---- which groups are told together
 
     def _last(self, root: Root) -> Root:

@@ -32,7 +32,7 @@ ALTERNATES_SECONDS = 300.0
 """What came back is known to alternate, and is over once it was gone for so long."""
 AWAY_SECONDS = 3.0
 """What was missed for less did not go: a list was being read again."""
-GOES_SILENTLY = frozenset({"job-failed", "stream-denied", "write-broken-off"})
+GOES_SILENTLY = frozenset({"job-failed", "stream-denied", "write-broken-off", "alerts-unread"})
 """Findings that end by becoming old or by what we may read: nothing was mended."""
 MEASURED = frozenset({"job-idle", "job-starved", "job-hangs", "node-xid", "node-silent", "node-hot"})
 """Findings that rest on telemetry: without it they are not known to be gone."""

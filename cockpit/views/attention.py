@@ -10,6 +10,7 @@ from cockpit_widgets.types import Cell, Column, Tone
 from cockpit.gangs.sentence import counted
 from cockpit.model.finding import Finding, Subject
 from cockpit.model.remembered import Acknowledgement
+from cockpit.triage.alerts import counted_sentence, is_alert
 from cockpit.triage.attention import rank
 from cockpit.triage.remedies import KeyRemedy, remedy_text
 from cockpit.triage.since_left import Happened, summary
@@ -56,7 +57,7 @@ def since_left_row(happened: tuple[Happened, ...], left_seconds: float) -> Troub
 
 def sentence(row: Trouble, now_seconds: float) -> str:
     """What is wrong, and since when it is resolved or who knows of it."""
-    told = row.found.sentence
+    told = counted_sentence(row.found)
     if row.is_resolved:
         minutes = int(now_seconds - _since(row)) // 60
         return f"resolved {f'{minutes} min ago' if minutes else 'just now'}: {told}"
@@ -211,27 +212,31 @@ def ranked(rows: Iterable[tuple[str, Trouble]], now_seconds: float) -> list[tupl
 
 
 class _Counts(NamedTuple):
-    """What is open: rows, the objects that they are about, GPU-hours that were lost by it."""
+    """What is open: causes, the objects that they are about, rows of alerts, GPU-hours that were lost."""
 
-    rows: int
+    causes: int
     objects: int
+    alerts: int
     gpu_hours: float
 
 
 def _counts(rows: Sequence[Trouble], now_seconds: float) -> _Counts:
     open_ = [row for row in rows if not row.is_quiet and row.key != SINCE_LEFT]
     hours = sum(row.found.gpus * max(0.0, now_seconds - row.since_seconds) for row in open_) / 3_600.0
-    return _Counts(len(open_), sum(1 + row.found.others for row in open_), hours)
+    own = [row for row in open_ if not is_alert(row.found)]
+    return _Counts(len(own), sum(1 + row.found.others for row in own), len(open_) - len(own), hours)
 
 
 def attention_figure(rows: Sequence[Trouble], now_seconds: float) -> str:
-    """`4 causes · 36 objects · 111 GPU-hours lost`, "" where nothing is open."""
+    """`4 causes · 36 objects · 2 alerts · 111 GPU-hours lost`, "" where nothing is open."""
     found = _counts(rows, now_seconds)
-    if not found.rows:
+    if not (found.causes or found.alerts):
         return ""
-    words = [counted(found.rows, "cause")]
-    if found.objects > found.rows:
+    words = [counted(found.causes, "cause")] if found.causes else []
+    if found.objects > found.causes:
         words.append(f"{found.objects:,} objects")
+    if found.alerts:
+        words.append(counted(found.alerts, "alert"))
     return " · ".join((*words, f"{found.gpu_hours:,.0f} GPU-hours lost"))
 
 
@@ -241,9 +246,9 @@ def _named(
     """The columns with their titles; without a title above the table how many there are stands in them."""
     found = _counts(rows, now_seconds)
     titles = {"subject": "Subject"} if is_titled else {}
-    if found.rows and not is_titled:
+    if (count := found.causes + found.alerts) and not is_titled:
         titles = {
-            "subject": f"Needs a human {found.rows}",
+            "subject": f"Needs a human {count}",
             "sentence": f"Why · GPU-hours lost: {found.gpu_hours:,.0f}",
         }
     if not titles or not rows:

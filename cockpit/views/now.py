@@ -28,7 +28,7 @@ from cockpit.views.view_state import ViewState
 
 Segments = tuple[StatusSegment, ...]
 
-_SHOWN_STREAMS = (Kind.NODE, Kind.POD, Kind.GPU)
+_SHOWN_STREAMS = (Kind.NODE, Kind.POD, Kind.GPU, Kind.ALERT)
 """Streams whose trouble is told in the header of every place."""
 
 
@@ -184,7 +184,7 @@ def data_segment(store: StoreReader, now_seconds: float) -> StatusSegment:
         if status.phase not in (Phase.LIVE, Phase.ABSENT):
             words = f"{kind} {status.phase.value}{_last_heard(status, now_seconds)}"
             return StatusSegment(words, stream_tone(status.phase), 1)
-        if status.heard_seconds is not None and kind != Kind.GPU:
+        if status.heard_seconds is not None and kind not in (Kind.GPU, Kind.ALERT):
             heard.append(status.heard_seconds)
     if polled is not None:
         age = "" if polled.heard_seconds is None else f", {fmt.age(now_seconds - polled.heard_seconds)} old"

@@ -1,4 +1,4 @@
-"""Programs of the distribution that tests need (Prometheus, tmux), without changing the machine.
+"""Programs of the distribution that tests need (Prometheus, its Alertmanager, tmux).
 
 One that is on PATH is used. Else Debian's packages are fetched and unpacked into the cache (`dpkg -x`): no
 service is started and nothing is installed, root or not.
@@ -14,7 +14,11 @@ from pathlib import Path
 from tests.bed.cache import BedError, cache_root, locked
 
 # Program -> (package, path inside it).
-_PACKAGES = {"prometheus": ("prometheus", "usr/bin/prometheus"), "tmux": ("tmux", "usr/bin/tmux")}
+_PACKAGES = {
+    "prometheus": ("prometheus", "usr/bin/prometheus"),
+    "prometheus-alertmanager": ("prometheus-alertmanager", "usr/bin/prometheus-alertmanager"),
+    "tmux": ("tmux", "usr/bin/tmux"),
+}
 
 
 def ensure_program(name: str, report: Callable[[str], None], root: Path | None = None) -> Path:

@@ -28,7 +28,7 @@ from tests.unit.kube.builders import (
     stream,
 )
 
-TASKS = ("feed", "places", "pulse", "telemetry", "rights")
+TASKS = ("feed", "places", "pulse", "telemetry", "alerts", "rights")
 
 
 class OddError(Exception):

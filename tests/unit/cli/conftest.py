@@ -2,9 +2,15 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from cockpit.model.record import Kind
 from tests.unit.cli.builders import Cluster, patch
+from tests.unit.pools.builders import node
+from tests.unit.views.builders import pod
+
+NO_ROOM = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
 
 
 @pytest.fixture(autouse=True)
@@ -22,3 +28,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """A cluster in the place of the network."""
     return patch(monkeypatch)
+
+
+@pytest.fixture
+def waiting(cluster: Cluster) -> Cluster:
+    """Two nodes, and a pod that is larger than either."""
+    cluster.add(Kind.NODE, *(node(name, pool="h100", gpus=8) for name in ("n1", "n2")))
+    reason = {"scheduled": "False", "scheduled_reason": "Unschedulable", "scheduled_message": NO_ROOM}
+    cluster.add(Kind.POD, msgspec.structs.replace(pod("big", phase="Pending", gpus=16), node="", **reason))
+    return cluster

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from cockpit.attach import AttachOptions
@@ -15,19 +14,6 @@ from cockpit.model.record import Kind
 from tests.unit.cli.builders import Cluster, run
 from tests.unit.cli.test_commands import Capture
 from tests.unit.notify.webhook import Server
-from tests.unit.pools.builders import node
-from tests.unit.views.builders import pod
-
-NO_ROOM = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
-
-
-@pytest.fixture
-def waiting(cluster: Cluster) -> Cluster:
-    """Two nodes, and a pod that is larger than either."""
-    cluster.add(Kind.NODE, *(node(name, pool="h100", gpus=8) for name in ("n1", "n2")))
-    reason = {"scheduled": "False", "scheduled_reason": "Unschedulable", "scheduled_message": NO_ROOM}
-    cluster.add(Kind.POD, msgspec.structs.replace(pod("big", phase="Pending", gpus=16), node="", **reason))
-    return cluster
 
 
 @pytest.fixture

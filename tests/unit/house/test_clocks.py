@@ -10,6 +10,7 @@ OURS = {
     "commands/verb.py": "the moment that is noted on an object that is tried again",
     "screens/audit.py": "how old lines of this host are",
     "screens/logs.py": "the name of a file on this host",
+    "telemetry/alertmanager.py": "when alerts were read and are asked for again",
     "telemetry/poller.py": "when the source was heard and is asked again",
     "telemetry/start.py": "when a source is looked for again",
 }

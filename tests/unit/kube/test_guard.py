@@ -118,6 +118,7 @@ def test_crooked_paths(method: str, path: str, read_only: bool) -> None:
         f"{SERVICE}/api/v1/label/__name__/values",
         f"{SERVICE}/api/v1/status/buildinfo",
         f"{SERVICE}/-/healthy",
+        f"{SERVICE}/api/v2/alerts",
         "/api/v1/namespaces/gpu/pods/dcgm-x:9400/proxy/metrics",
     ],
 )
