@@ -16,6 +16,7 @@ from cockpit.model.remembered import LoadSample
 from cockpit.screens.detail_side import REST_SECONDS
 from cockpit.telemetry.history import POINTS
 from tests.tui import looking
+from tests.tui.alerted_estate import AlertedEstate
 from tests.tui.ask_app import AskApp, AskEstate
 from tests.tui.audited_app import AuditedApp
 from tests.tui.bare import Bare
@@ -140,6 +141,7 @@ MOST_SCENES = (
     Scene("heat-owner", ("1", *"mmmmm")),
     Scene("heat-priority", ("1", *"mmmmmm")),
     Scene("heat-shared", ("1",), estate=SharedEstate),
+    Scene("now-alerts", ("1", "down"), estate=AlertedEstate),
     Scene("now-denied", ("1",), estate=denied),
     Scene("now-unreachable", ("1",), estate=nothing, link=Link.WAITING, sentence=UNREACHABLE),
     Scene("jobs", ("2",), shows="JobsScreen"),
