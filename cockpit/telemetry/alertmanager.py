@@ -23,6 +23,7 @@ from cockpit.telemetry.start import LOST_AFTER_FAILURES, http_of, search_pause_s
 
 READ_SECONDS: Final = 30.0
 """Between two reads: Alertmanager itself waits as long for the alerts of a group (`group_wait`)."""
+LONGEST_PAUSE_SECONDS: Final = 60.0
 AWAY_SECONDS: Final = 1.0
 MOST_FOUND: Final = 6
 """Services that are asked where the server is to be found."""
@@ -169,7 +170,8 @@ class AlertPoller:
             now_seconds = self._clock.cluster_now()
             firing = await self._source.read(self._server.filters, self._context, now_seconds)
         except TelemetryError as error:
-            pause = max(search_pause_seconds(error, self._failures), error.wait_seconds)
+            pause = min(LONGEST_PAUSE_SECONDS, search_pause_seconds(error, self._failures))
+            pause = max(pause, error.wait_seconds)
             self._failures += 1
             retry = self._clock.now() + pause
             self._tell(error.phase, error.told(pause), retry_seconds=retry, since_seconds=self._read_seconds)

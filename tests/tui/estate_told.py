@@ -2,6 +2,7 @@
 
 import random
 
+from cockpit.model.alert import Alert
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
 from cockpit.model.event import Event
 from cockpit.model.gpu import Gpu, Mark
@@ -27,11 +28,11 @@ class Records:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.records: dict[str, list[Record | Gpu | GpuDetail]] = {}
+        self.records: dict[str, list[Record | Gpu | GpuDetail | Alert]] = {}
         self._free: dict[str, int] = {}
         self._held: dict[str, list[tuple[str, str]]] = {}
 
-    def add(self, kind: str, record: Record | Gpu | GpuDetail) -> None:
+    def add(self, kind: str, record: Record | Gpu | GpuDetail | Alert) -> None:
         self.records.setdefault(kind, []).append(record)
 
     def batches(self) -> list[Batch]:

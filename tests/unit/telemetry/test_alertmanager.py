@@ -17,7 +17,7 @@ from cockpit.model.metrics_server import ALERTMANAGER, MetricsServer
 from cockpit.model.record import Kind
 from cockpit.model.refusal import Refusal
 from cockpit.store.store import Store
-from cockpit.telemetry.alertmanager import READ_SECONDS, AlertPoller
+from cockpit.telemetry.alertmanager import LONGEST_PAUSE_SECONDS, READ_SECONDS, AlertPoller
 from cockpit.telemetry.discovery import ALERTMANAGER_SERVICE, Service, candidates
 from cockpit.telemetry.endpoint import ServicePort
 from cockpit.telemetry.http_protocol import Query
@@ -197,8 +197,9 @@ async def test_a_service_is_found_and_looked_for_again_when_lost() -> None:
     assert [path.split("/")[4] for path, _ in reader.asked] == ["a", "b", "b"]
     phases = [reader.status.phase]
     for _ in range(6):
-        await reader.poller.read()
+        pause, _ = await reader.poller.read()
         phases.append(reader.status.phase)
+        assert pause <= LONGEST_PAUSE_SECONDS
     assert phases == [Phase.LIVE, *[Phase.BACKING_OFF] * 6]
     reader.asked.clear()
     await reader.poller.read()
