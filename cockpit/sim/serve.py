@@ -79,7 +79,7 @@ async def running(
             cluster.install()
             await cluster.exporters.start(more=cluster.prometheus.add_to if scenario.prometheus else None)
             _tell_prometheus(folder, cluster.exporters.port)
-            kubelets = _kubelets(embedded, cluster)
+            kubelets = kubelet_server(embedded, cluster)
             await kubelets.start()
             embedded.context.reroute, embedded.context.listens = cluster.reroute, cluster.listens
             embedded.context.discovery.mounts.append(cluster.visibility())
@@ -113,7 +113,7 @@ def _local(folder: Path, clock: DemoClock) -> "Local":
     return Local(ProcessRuntime(folder / _PODS, clock.now))
 
 
-def _kubelets(embedded: "Embedded", cluster: "EmbeddedCluster") -> "KubeletServer":
+def kubelet_server(embedded: "Embedded", cluster: "EmbeddedCluster") -> "KubeletServer":
     """The endpoint behind logs and exec; it opens to the API server's own certificate alone."""
     from cockpit.sim.actors.kubelet.endpoint import KubeletServer, server_context
 

@@ -11,6 +11,7 @@ from cockpit.clock import ManualClock, SystemClock
 from cockpit.commands.attached import attached
 from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.scenarios.schema import Scenario
+from cockpit.sim.serve import kubelet_server
 from cockpit.sim.server.run import serving
 from tests.waiting import until
 
@@ -62,12 +63,15 @@ async def ground(folder: Path, scenario: Scenario, speed: float) -> AsyncIterato
         cluster = EmbeddedCluster(scenario, embedded.operations, clock, rng)
         cluster.install()
         await cluster.exporters.start()
-        embedded.context.reroute = cluster.reroute
+        kubelets = kubelet_server(embedded, cluster)
+        await kubelets.start()
+        embedded.context.reroute, embedded.context.listens = cluster.reroute, cluster.listens
         await cluster.engine.start()
         try:
             yield Ground(cluster, clock, embedded.kubeconfig)
         finally:
             await cluster.engine.stop()
+            await kubelets.stop()
             await cluster.exporters.stop()
 
 
