@@ -51,7 +51,9 @@ class Recording:
         self._note()
         if not key:
             self._at_seconds += READ_SECONDS
-        if IN_THE_PICTURE in self._screen.screen() and "Tour · Take the offer" in self._screen.screen():
+        drawn = self._screen.screen()
+        is_asked_for = self.picture and key != "down"  # then the cursor goes no further, and the pool grows
+        if IN_THE_PICTURE in drawn and "Tour · Take the offer" in drawn and not is_asked_for:
             self.picture = picture_of(self._app, "cockpit tour")
 
     def _note(self) -> None:
