@@ -56,10 +56,11 @@ async def _enter(app: App[Any], entrance: Entrance) -> int:
 
 
 @contextlib.contextmanager
-def given_away(app: App[Any]) -> Iterator[None]:
+def given_away(app: App[Any], instead: str = NO_TERMINAL) -> Iterator[None]:
     """The terminal as it was before the app; nothing of the app is painted meanwhile, though it lives on.
 
-    Raises BadInput where there is no terminal to give. What the block raises is raised once the app is back.
+    Raises BadInput with the sentence `instead` where there is no terminal to give. What the block raises is
+    raised once the app is back.
     """
     raised: Exception | None = None
     try:
@@ -70,7 +71,7 @@ def given_away(app: App[Any]) -> Iterator[None]:
             except Exception as error:  # noqa: BLE001 - kept, and raised below
                 raised = error
     except SuspendNotSupported:
-        raise BadInput(NO_TERMINAL) from None
+        raise BadInput(instead) from None
     app.refresh(layout=True)
     if raised is not None:
         raise raised

@@ -104,7 +104,7 @@ async def _edit(place: Place, jobs: Sequence[Job]) -> None:
 
     async def edit(path: Path) -> None:
         async with place.cockpit.terminal_lock:
-            with given_away(place.app):
+            with given_away(place.app, "no terminal is available here; use cockpit job edit"):
                 await terminal.edit(path)
 
     edited = await edited_manifest(place.cockpit.planner(), jobs[0], edit)
@@ -115,10 +115,9 @@ async def _edit(place: Place, jobs: Sequence[Job]) -> None:
     def acted(outcome: Outcome) -> None:
         if outcome.is_done:
             edited.done()
-        else:
-            place.say(edited.kept)
         place.acted(outcome)
 
+    place.say(edited.kept)  # until it is done, also where the answer is no
     act(place.app, job.EDIT, jobs, EditOptions(edited.patch), say=place.say, then=acted)
 
 
