@@ -13,6 +13,7 @@ import pytest
 from tests.release.bill_of_materials import COCKPIT, EXPORTER, ROOT
 
 CHANGELOG = ROOT / "CHANGELOG.md"
+MOST_CHANGELOG_LINES = 150
 IMPORTED_AS = {
     "grpcio": "grpc",
     "nvidia-ml-py": "pynvml",
@@ -63,6 +64,10 @@ def test_a_version_is_dated_in_the_changelog_and_the_same_for_both() -> None:
             f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13, 14)
         }
     assert (ROOT / "exporter/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_changelog_is_read_in_one_sitting() -> None:
+    assert len(CHANGELOG.read_text().splitlines()) <= MOST_CHANGELOG_LINES
 
 
 def test_the_extra_demo_is_what_the_embedded_cluster_imports_and_the_product_does_not() -> None:
