@@ -17,8 +17,8 @@ NODE = "tw-node"
 
 
 @pytest.fixture
-def estate(admin: Api, space: str) -> Iterator[str]:
-    """A node with six chips of eight, and a pod that has two of them."""
+def estate(admin: Api, space: str, is_configured: bool) -> Iterator[str]:
+    """A node with six chips of eight, and a pod that has two or three of them."""
     labels = {
         "tensorwave.example/model": "TW-9",
         "tensorwave.example/count": "8",
@@ -32,10 +32,12 @@ def estate(admin: Api, space: str) -> Iterator[str]:
         "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
     }
     path = f"/api/v1/nodes/{NODE}"
-    admin.request("PUT", f"{path}/status", {**admin.get(path), "status": status}).checked()
+    admin.merge(f"{path}/status", {"status": status})
     taints = {"spec": {"taints": None}}
     admin.merge(path, taints)
-    resources = {"limits": {CHIP: "2"}, "requests": {CHIP: "2"}}
+    # what pods of one shape are is remembered for as long as a process lives, and it reads its settings once
+    chips = {CHIP: "2" if is_configured else "3"}
+    resources = {"limits": chips, "requests": chips}
     spec = {"nodeName": NODE, "containers": [{"name": "main", "image": "i.test/a:1", "resources": resources}]}
     admin.create(f"/api/v1/namespaces/{space}/pods", {"metadata": {"name": "train"}, "spec": spec})
     yield space

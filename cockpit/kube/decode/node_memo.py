@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from google.protobuf.message import DecodeError
 
+from cockpit.k8s.gpu_resources import site_vendors
 from cockpit.k8s.labels import POOL_LABELS
 from cockpit.kube.decode.common import LABEL_CHARACTERS, annotations, conditions
 from cockpit.kube.decode.nodes import (
@@ -96,9 +97,15 @@ def remembering_nodes(parse: Parse) -> Parse:
     like: dict[bytes, Node] = {}
     moments, stated, shown, noted = Memo(moment), Memo(_conditions), Memo(_amounts), Memo(_annotations)
     labelled = Memo(_label, _LABELS_KEPT)
-    copied, look, wanted = msgspec.structs.replace, gist, _names()
+    copied, look = msgspec.structs.replace, gist
+    wanted, declared = _names(), site_vendors()
 
     def decode(raw: bytes) -> Node:
+        nonlocal wanted, declared
+        if site_vendors() != declared:  # the configuration is read after this module
+            wanted, declared = _names(), site_vendors()
+            like.clear()
+            shown.clear()
         try:
             found = look(raw, wanted, labelled)
             if found is None:

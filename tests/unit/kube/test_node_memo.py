@@ -6,11 +6,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from cockpit.k8s.gpu_resources import declare
 from cockpit.kube.decode import node_memo
 from cockpit.kube.decode.decoders import _protobuf
 from cockpit.kube.decode.node_memo import remembering_nodes, telling_labels
 from cockpit.kube.decode.nodes import KEPT_ANNOTATIONS, node_record
 from cockpit.kube.proto import core_pb2
+from cockpit.model.accelerator_vendor import AcceleratorVendor
 from tests.unit.kube.variants import Counting, changes, edited, edits, filled, needs_gist, outcome
 
 PARSER = _protobuf(core_pb2.Node, node_record)
@@ -199,3 +201,25 @@ def test_noise_is_read_as_the_parser_reads_it(noise: bytes) -> None:
     fast(PLAIN)
     for raw in (noise, PLAIN + noise, PLAIN + noise):
         assert outcome(fast, raw) == outcome(PARSER, raw)
+
+
+@needs_gist
+def test_vendors_that_are_declared_later_count_for_nodes_that_are_alike() -> None:
+    vendor = AcceleratorVendor(name="T", resource="t.example/chip", model_label="t.example/model")
+    decode = remembering_nodes(PARSER)
+
+    def model(told: str) -> tuple[str, str]:
+        wire = core_pb2.Node()
+        wire.metadata.name = wire.metadata.uid = told
+        wire.metadata.labels["t.example/model"] = told
+        wire.status.capacity["t.example/chip"].string = "8"
+        found = decode(wire.SerializeToString())
+        return found.gpu_model, found.gpu_resource
+
+    assert [model("a"), model("b")] == [("", ""), ("", "")]
+    declare((vendor,))
+    try:
+        assert [model("a"), model("b")] == [("a", "t.example/chip"), ("b", "t.example/chip")]
+    finally:
+        declare(())
+    assert model("a") == ("", "")
