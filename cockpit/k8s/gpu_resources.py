@@ -37,6 +37,12 @@ def gpu_names() -> tuple[str, ...]:
     return (*_BUILT_IN, *(vendor.resource for vendor in _site))
 
 
+def resource_marks() -> tuple[str, ...]:
+    """Texts of which one is in the name of each resource that counts accelerators or parts of them."""
+    others = (name for name in (*gpu_names(), *_PARTS) if "gpu" not in name)
+    return ("gpu", *dict.fromkeys(others))
+
+
 _PARTS = tuple(start for vendor in _VENDORS for start in vendor.get("parts", ()))
 _SHARES = tuple(name for vendor in _VENDORS for name in vendor.get("shares", ()))
 """What is asked of a device or instead of one: memory, cores."""

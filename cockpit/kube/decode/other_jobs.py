@@ -7,10 +7,12 @@ AppWrapper v1beta2, Argo v1alpha1 (status.phase), apps/v1, LeaderWorkerSet v1.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from cockpit.k8s.gpu_resources import resource_marks
 from cockpit.k8s.json_values import mapping
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.common import cleaned, conditions, controller, identity, labels, reclaim_mark
@@ -25,8 +27,7 @@ from cockpit.sanitise import WORDS, clean
 Roles = Callable[[Mapping[str, Any]], tuple[ReplicaSpec, ...]]
 """The roles of an object, given as a tree with apiVersion, kind and spec."""
 
-_MARKS = (b"gpu", b"gaudi", b"nvidia.com/mig-", b"resourceClaims")
-"""One of these stands in every object that asks for GPUs."""
+_CLAIMS = "resourceClaims"
 _MOST_METRICS, _METRIC_NAME = 32, 80
 _NUMBER = re.compile(r"[-+]?[0-9]{1,30}(?:\.[0-9]{1,40})?(?:[eE][-+]?[0-9]{1,2})?")
 _ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
@@ -53,7 +54,7 @@ def other_job_decode(resource: Resource, roles: Roles) -> Callable[[bytes], JobO
     known: set[str] = set()  # uids of those that asked: an object that is edited must not stay as it was
 
     def decode(raw: bytes) -> JobObject | None:
-        if not any(mark in raw for mark in _MARKS) and (
+        if not any(mark in raw for mark in _marks(resource_marks())) and (
             not known or read_json(bare, raw).metadata.uid not in known
         ):
             return None
@@ -70,6 +71,12 @@ def other_job_decode(resource: Resource, roles: Roles) -> Callable[[bytes], JobO
         return _record(job, resource, tuple(_cleaned(part) for part in parts))
 
     return decode
+
+
+@lru_cache(maxsize=4)
+def _marks(resources: tuple[str, ...]) -> tuple[bytes, ...]:
+    """One of these stands in every object that asks for accelerators."""
+    return tuple(mark.encode() for mark in (*resources, _CLAIMS))
 
 
 def _record(job: OtherJob, resource: Resource, roles: tuple[ReplicaSpec, ...]) -> JobObject:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from cockpit.jobs.other_jobs import roles_of, watched
+from cockpit.k8s.gpu_resources import gpu_names
 from cockpit.kube.decode.decoders import Decode, gathered_decoder
 from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch
@@ -250,3 +251,11 @@ def test_what_places_the_pods_is_read_from_the_template_in_texts_that_are_safe()
 def test_odd_specs_have_no_roles(odd: Any) -> None:
     for kind in IDS:
         assert not any(role.asks_for_gpus for role in roles_of({"kind": kind, "spec": odd}))
+
+
+@pytest.mark.parametrize("name", [*gpu_names(), "nvidia.com/mig-1g.5gb", "huawei.com/Ascend910"])
+def test_an_object_that_asks_for_accelerators_of_any_vendor_is_read(name: str) -> None:
+    spec = {"trainer": {"numNodes": 2, "resourcesPerNode": {"limits": {name: "4"}}}}
+    tree = {"metadata": {"name": "t", "namespace": "a", "uid": "u"}, "spec": spec}
+    found = decoder("trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob")(json.dumps(tree).encode())
+    assert isinstance(found, JobObject) and found.replicas[0].gpus_each == 4
