@@ -66,6 +66,9 @@ GROUPS = {"demo viewer": "cockpit:viewers", "demo engineer": "cockpit:engineers"
 OPTIONS = {
     "job.scale": WorkersOptions(to=5),
     "job.prioritise": PriorityOptions(priority="high"),
+    "job.edit": verb_of("job.edit").planner.options(
+        '[{"op":"add","path":"/metadata/annotations","value":{"note":"x"}}]'
+    ),
     "job.prune": verb_of("job.prune").planner.options("1h"),
     "pool.scale": verb_of("pool.scale").planner.options("7"),
     "node.drain": DrainOptions(force=True, delete_emptydir_data=True),
