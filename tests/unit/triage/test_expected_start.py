@@ -48,7 +48,7 @@ def test_a_job_waits_for_the_one_that_runs() -> None:
     assert found.from_seconds - NOW < 1_800.0 < found.to_seconds - NOW < 3_600.0
     unknown = expected_start(WAITS, view, RunHistory())
     assert unknown is not None and unknown.from_seconds is None
-    assert unknown.why.startswith("unknown: only 0 past runs")
+    assert unknown.why.startswith("unknown: needs at least 12 finished runs, has 0")
     telling = msgspec.structs.replace(view, progress={"job.batch/team-a/x-7": 0.9})
     told = expected_start(WAITS, telling, RunHistory())
     assert told is not None and told.from_seconds is not None
