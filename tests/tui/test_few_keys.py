@@ -3,12 +3,14 @@
 from typing import Any
 
 import pytest
+from cockpit_widgets import ConfirmDialog
 from textual.pilot import Pilot
 
+from tests.tui import looking
 from tests.tui.deck import settle
 from tests.tui.estate import Estate
 from tests.tui.offering import OfferingApp
-from tests.tui.test_form_choices import opened, plan_of
+from tests.tui.test_form_choices import opened
 
 MOST_KEYS = 90
 KEYS: tuple[tuple[str, ...], ...] = (
@@ -39,8 +41,10 @@ async def test_a_job_of_4_x_8_takes_at_most_90_keys(size: tuple[int, int]) -> No
             "git": "https://git.corp/llm",
         }
         assert form.values["environment"] == "LR=0.1"
-        assert plan_of(app).shell.startswith("cockpit job submit mpijob --set name=llama")
-        pressed += 1  # yes
+        assert isinstance(app.screen, ConfirmDialog) and "mpijob team-a/llama" in looking.flat(app)
+        pressed += await _press(pilot, ("y",))
+        (remark,) = (note.message for note in app._notifications)
+        assert remark.startswith("no state folder"), "yes was taken; nothing is sent that is not audited"
         assert pressed <= MOST_KEYS
 
 
