@@ -35,6 +35,10 @@ def _is_answered(again: str, screen: str) -> bool:
     return " esc no" not in screen or again in screen
 
 
+def _has_come(wanted: tuple[str, ...], screen: str) -> bool:
+    return " esc no" in screen or all(text in screen for text in wanted)
+
+
 def _row(screen: str) -> tuple[int, str]:
     """The row under the cursor: where, and what it says but for numbers and curves. Rows move."""
     lines = screen.splitlines()
@@ -75,8 +79,9 @@ class Person(Terminal):
         self.keys(key)
         self.until(f"▎{key} {name}")
 
-    def agree(self) -> None:
-        """Read what the server says of the plan, and agree; where jobs are preempted, by the typed words."""
+    def agree(self, *then: str) -> None:
+        """Read what the server says of the plan, and agree; where jobs are preempted, by the typed words. With
+        `then` until that is shown: between two questions, while the plan is made again, none is on the screen."""
         for _ in range(5):
             seen = self.until(f"✓ {DRY_RUN}", " esc no", seconds=SECONDS)
             if wanted := TYPED.search(seen):
@@ -84,7 +89,10 @@ class Person(Terminal):
                 self.until(f"  {wanted[1]} ", without=["  type "])
             self.keys("Enter" if wanted else "y")
             again = "  type " if wanted else "nothing was done"
-            if " esc no" not in self.until_that(partial(_is_answered, again), "an answer", SECONDS):
+            seen = self.until_that(partial(_is_answered, again), "an answer", SECONDS)
+            if then:
+                seen = self.until_that(partial(_has_come, then), f"{then} or another question", SECONDS)
+            if " esc no" not in seen:
                 return
         raise AssertionError(f"the cluster moves too fast\n{self.screen()}")
 
@@ -148,8 +156,7 @@ def beyond_the_quota(me: Person) -> None:
     me.keys("I")
     me.until("priority high", "enter choose")
     me.keys("Enter")
-    me.agree()
-    me.until("running", "8/8 ready", seconds=SECONDS)
+    me.agree("running", "8/8 ready")
 
 
 def clone_with_another_command(me: Person) -> None:
