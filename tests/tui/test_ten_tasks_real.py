@@ -80,8 +80,8 @@ class Person(Terminal):
         self.until(f"▎{key} {name}")
 
     def agree(self, *then: str) -> None:
-        """Read what the server says of the plan, and agree; where jobs are preempted, by the typed words. With
-        `then` until that is shown: between two questions, while the plan is made again, none is on the screen."""
+        """Read what the server says of the plan, and agree; where jobs are preempted, by the typed words.
+        Until `then` is shown: between two questions, while the plan is made again, none is on the screen."""
         for _ in range(5):
             seen = self.until(f"✓ {DRY_RUN}", " esc no", seconds=SECONDS)
             if wanted := TYPED.search(seen):
