@@ -48,7 +48,7 @@ _IN_PLACE: Final[Mapping[tuple[str, str], tuple[tuple[str, ...], ...]]] = {
     ),
     ("batch", "CronJob"): (("spec",),),
 }
-"""What the API server lets change of an object that is there, besides labels, annotations, size and suspend.
+"""Fields of an existing object that the API server lets change, with labels, annotations, size and suspend.
 Source: kubernetes pkg/apis/batch/validation (ValidateJobSpecUpdate, ValidateCronJobUpdate)."""
 _WIDTH: Final = 1000
 _MISSING: Final = object()

@@ -29,6 +29,8 @@ from cockpit.views.states import why_empty
 
 AHEAD_SECONDS, BETWEEN_SECONDS = 1.0, 0.3
 """Least time between two looks for what starts those in sight, and between two of them."""
+MOST_AHEAD = 100
+"""So many rows are known with what was read for them: more than a screen has."""
 TOP_SHARE = 0.45
 """The facts and the holders take that share of the height at most: below them stand those who wait."""
 FRAME_LINES, FRAME_CELLS, SENTENCE_LINES = 3, 4, 2
@@ -147,12 +149,13 @@ class QueueScreen(TablePlace):
 
     async def _look_at(self, key: str, job: Job) -> float:
         """What starts that job, with what is read on demand for it once; seconds that judging took."""
-        about = self._ahead.get(key)
+        about = self._ahead.pop(key, None)
         if about is None or about.subject.key != job.key:
             subject = Subject("job", job.namespace, job.name)
-            about = self._ahead[key] = Explanation(self.cockpit, subject)
+            about = Explanation(self.cockpit, subject)
             with suppress(CockpitError):  # without it less is known; the header tells the trouble
                 about.take(await self.cockpit.api.ask_verdict(subject, about.view(), self._lines))
+        self._ahead[key] = about  # the one that was looked at last stands last
         known, clock = about.view(), self.cockpit.clock
         begun = clock.monotonic()
         words = queue_page.start_words(about.explained(known), known.now_seconds)
@@ -160,6 +163,10 @@ class QueueScreen(TablePlace):
         if self._starts.get(key) != words:
             self._starts[key] = words
             self.show()
+        while len(self._ahead) > MOST_AHEAD:  # a page that stays open sees thousands pass
+            gone = next(iter(self._ahead))
+            del self._ahead[gone]
+            self._starts.pop(gone, None)
         return cost_seconds
 
     # ---- rows and keys

@@ -176,7 +176,7 @@ class AlertMatcher:
 
 
 def severity_rank(alert: Alert) -> int:
-    """2 for what is broken, 0 for what needs nobody, 1 for all else, also without a severity."""
+    """2 for what is broken, 0 for what needs no action, 1 for all else, also without a severity."""
     return 2 if alert.severity in _SEVERE else 0 if alert.severity in _QUIET else 1
 
 

@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.record import Kind
+from cockpit.screens import queue
 from cockpit.screens.job import JobScreen
 from cockpit.screens.queue import QueueScreen
 from tests.tui import looking
@@ -58,6 +59,19 @@ async def test_what_would_start_each_is_looked_for_behind_the_page() -> None:
         assert "if: raise research's quota of GPUs" in looking.text(app)
         read = [path for path in app.asked if path.endswith(("/llm-400b", "/ablation-9"))]
         assert len(read) == 2, "each object is read once"
+
+
+async def test_a_page_that_stays_open_keeps_no_more_than_a_screen_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queue, "MOST_AHEAD", 1)
+    app = QueuedApp(Estate())
+    async with app.run_test(size=(200, 60)) as pilot:
+        page = await opened(app, pilot)
+        for name in ("llm-400b", "ablation-9"):
+            await until(lambda name=name: any(path.endswith(name) for path in app.asked), pilot=pilot)
+        await until(lambda: list(page._starts) == ["wl-team-a-ablation-9"], pilot=pilot)
+        assert list(page._ahead) == ["wl-team-a-ablation-9"], "the one that was looked at last"
 
 
 async def test_without_the_objects_nothing_is_claimed() -> None:
