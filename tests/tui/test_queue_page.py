@@ -1,5 +1,6 @@
 """The page of one queue: its quota and last day, who holds it, and who waits with what would start it."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -28,6 +29,10 @@ async def opened(app: WhyApp, pilot: Pilot[Any]) -> QueueScreen:
 
 def line_with(app: WhyApp, text: str) -> str:
     return next(line for line in looking.text(app).splitlines() if text in line)
+
+
+def was_read(app: WhyApp, name: str) -> bool:
+    return any(path.endswith(f"/{name}") for path in app.asked)
 
 
 def under_cursor(page: QueueScreen) -> str:
@@ -69,7 +74,7 @@ async def test_a_page_that_stays_open_keeps_no_more_than_a_screen_of_them(
     async with app.run_test(size=(200, 60)) as pilot:
         page = await opened(app, pilot)
         for name in ("llm-400b", "ablation-9"):
-            await until(lambda name=name: any(path.endswith(name) for path in app.asked), pilot=pilot)
+            await until(partial(was_read, app, name), pilot=pilot)
         await until(lambda: list(page._starts) == ["wl-team-a-ablation-9"], pilot=pilot)
         assert list(page._ahead) == ["wl-team-a-ablation-9"], "the one that was looked at last"
 
