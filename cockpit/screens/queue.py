@@ -30,7 +30,7 @@ from cockpit.views.states import why_empty
 AHEAD_SECONDS, BETWEEN_SECONDS = 1.0, 0.3
 """Least time between two looks for what starts those in sight, and between two of them."""
 MOST_AHEAD = 100
-"""So many rows are known with what was read for them: more than a screen has."""
+"""Rows that are known with what was read for them: more than a screen has."""
 TOP_SHARE = 0.45
 """The facts and the holders take that share of the height at most: below them stand those who wait."""
 FRAME_LINES, FRAME_CELLS, SENTENCE_LINES = 3, 4, 2
@@ -155,7 +155,7 @@ class QueueScreen(TablePlace):
             about = Explanation(self.cockpit, subject)
             with suppress(CockpitError):  # without it less is known; the header tells the trouble
                 about.take(await self.cockpit.api.ask_verdict(subject, about.view(), self._lines))
-        self._ahead[key] = about  # the one that was looked at last stands last
+        self._ahead[key] = about  # the latest last
         known, clock = about.view(), self.cockpit.clock
         begun = clock.monotonic()
         words = queue_page.start_words(about.explained(known), known.now_seconds)
