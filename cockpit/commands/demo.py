@@ -33,8 +33,8 @@ START_SECONDS = 120.0
 TOUR_WARM_SECONDS = "30"
 _END_SECONDS = 0.7
 _SAY_SECONDS = 3.0
-_EXTRA = ("cel", "cryptography", "re2")
-"""Modules of the packages in the extra `demo`; the rest of the cockpit does without them."""
+_EXTRA = "cryptography"
+"""The package of the extra `demo`, which is its module too; the rest of the cockpit does without it."""
 _MARK = "KUBECONFIG="
 _NOTE = "NOTE="
 
@@ -98,10 +98,10 @@ def tour(_options: argparse.Namespace) -> int:
 
 
 def _require_extra() -> None:
-    """Raise BadInput with the one command where the packages of the extra `demo` are not installed."""
-    if missing := [name for name in _EXTRA if find_spec(name) is None]:
+    """Raise BadInput with the one command where the package of the extra `demo` is not installed."""
+    if find_spec(_EXTRA) is None:
         raise BadInput(
-            f"cockpit demo: {missing[0]} is not installed; install the embedded cluster's packages by "
+            f"cockpit demo: {_EXTRA} is not installed; install the embedded cluster's packages by "
             "pip install 'gpu-cockpit[demo]'"
         )
 

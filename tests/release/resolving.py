@@ -20,8 +20,6 @@ PLATFORMS = {
 }
 """Platform -> the tags that pip takes there, best first."""
 REQUIREMENTS = ("gpu-cockpit", "gpu-cockpit[cloud]", "gpu-cockpit[demo]", "cockpit-exporter")
-NOT_ON = {"gpu-cockpit[demo]": "musllinux"}
-"""Requirement -> where wheels are known not to be enough: common-expression-language has none for musl."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def resolution_problems(results: Sequence[Resolution]) -> list[str]:
     problems = []
     for one in results:
         where = f"{one.what} on {one.platform} for Python {one.python}"
-        if one.problem and not one.platform.startswith(NOT_ON.get(one.what, "nowhere")):
+        if one.problem:
             problems.append(f"{where}: {one.problem}")
         elif "-none-any" in one.wheel and not one.what.startswith("cockpit-exporter"):
             problems.append(f"{where}: pip takes {one.wheel}, which has no part in C")

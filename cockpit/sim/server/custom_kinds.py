@@ -4,6 +4,7 @@ Facts: apiextensions-apiserver pkg/controller/establish, pkg/controller/finalize
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -25,8 +26,14 @@ from cockpit.sim.server.refusals import Cause
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.schema.cel_rules import cel_rules, rule_faults
 from cockpit.sim.server.schema.custom import CustomKind, version_of
+from cockpit.sim.server.schema.patterns import HAS_RULES, QUANTITY
 from cockpit.sim.server.schema.shape import SchemaShape
 from cockpit.sim.server.storage import Commit
+
+_NOT_HELD = (
+    "its rules and patterns are not checked by this server, which lacks packages: "
+    "pip install 'gpu-cockpit[demo-rules]'"
+)
 
 
 class CustomSchema(msgspec.Struct, frozen=True, eq=False):
@@ -52,7 +59,7 @@ def schema_of(resource: Resource, version: Tree) -> CustomSchema:
         (only,),
     )
 
-    rules = cel_rules(only.schema)
+    rules = cel_rules(only.schema) if HAS_RULES else None
 
     def check(tree: Tree, old: Tree | None) -> list[Cause]:
         """New faults: what was wrong before may stay as it is (validation ratcheting)."""
@@ -63,7 +70,20 @@ def schema_of(resource: Resource, version: Tree) -> CustomSchema:
         return causes if rules is None else [*causes, *rule_faults(rules, tree, old, causes)]
 
     warnings = rules.unevaluated if rules is not None else ()
+    if not HAS_RULES and _has_rules(only.schema):
+        warnings = (_NOT_HELD,)
     return CustomSchema(custom.decode, (check,), only.shape, warnings)
+
+
+def _has_rules(schema: Any) -> bool:
+    """Whether anything in a schema needs what `demo-rules` installs."""
+    if isinstance(schema, list):
+        return any(map(_has_rules, schema))
+    if not isinstance(schema, dict):
+        return False
+    wanted = schema.get("pattern")
+    is_own = bool(schema.get("x-kubernetes-validations")) or (isinstance(wanted, str) and wanted != QUANTITY)
+    return is_own or any(map(_has_rules, schema.values()))
 
 
 class CustomKinds:

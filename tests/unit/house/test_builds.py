@@ -213,15 +213,16 @@ def test_a_platform_that_gets_no_wheel_or_not_the_part_in_c_is_a_problem_of_the_
     musl, glibc = "musllinux_1_2 x86_64", "manylinux_2_28 x86_64"
     good = [
         Resolution("gpu-cockpit", musl, "3.11", native, ""),
-        Resolution("gpu-cockpit[demo]", musl, "3.11", "", "no wheel"),
         Resolution("cockpit-exporter", musl, "3.11", "cockpit_exporter-1-py3-none-any.whl", ""),
     ]
     bad = [
         Resolution("gpu-cockpit", musl, "3.14", pure, ""),
         Resolution("gpu-cockpit[demo]", glibc, "3.14", "", "no wheel"),
+        Resolution("gpu-cockpit[demo]", musl, "3.11", "", "no wheel"),
     ]
     assert resolution_problems([*good, *bad]) == [
         f"gpu-cockpit on {musl} for Python 3.14: pip takes {pure}, which has no part in C",
         f"gpu-cockpit[demo] on {glibc} for Python 3.14: no wheel",
+        f"gpu-cockpit[demo] on {musl} for Python 3.11: no wheel",
     ]
     assert resolution_table(good)[2].endswith("cp311-abi3-musllinux_1_2_x86_64")

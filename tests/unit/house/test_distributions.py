@@ -8,8 +8,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.release.bill_of_materials import COCKPIT, EXPORTER, ROOT
 
 CHANGELOG = ROOT / "CHANGELOG.md"
@@ -70,9 +68,10 @@ def test_the_changelog_is_read_in_one_sitting() -> None:
     assert len(CHANGELOG.read_text().splitlines()) <= MOST_CHANGELOG_LINES
 
 
-def test_the_extra_demo_is_what_the_embedded_cluster_imports_and_the_product_does_not() -> None:
+def test_the_extras_of_the_demo_are_what_the_embedded_cluster_imports_and_the_product_does_not() -> None:
     product = project(ROOT)
-    extra = modules_of(product["optional-dependencies"]["demo"])
+    extras = product["optional-dependencies"]
+    extra = modules_of([*extras["demo"], *extras["demo-rules"]])
     everything = imports_below(ROOT / "cockpit/sim")
     rest = {
         name
@@ -85,21 +84,29 @@ def test_the_extra_demo_is_what_the_embedded_cluster_imports_and_the_product_doe
     assert not extra & modules_of(product["dependencies"])
 
 
-@pytest.mark.parametrize("module", ["cel", "cryptography", "re2"])
-def test_a_demo_without_its_extra_says_the_one_command(module: str, tmp_path: Path) -> None:
-    program = (
-        f"import sys; sys.modules[{module!r}] = None; from cockpit.cli import main; sys.exit(main(['demo']))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
+def demo_without(modules: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """`cockpit demo </dev/null` where these are not installed, for its processes neither."""
+    (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({modules!r}))\n")
+    return subprocess.run(
+        [sys.executable, "-m", "cockpit", "demo"],
         capture_output=True,
         text=True,
         check=False,
         stdin=subprocess.DEVNULL,
-        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(folder)},
     )
+
+
+def test_a_demo_needs_nothing_but_its_own_extra(tmp_path: Path) -> None:
+    done = demo_without(["cel", "re2"], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "16 nodes, 16 with GPUs" in done.stdout
+
+
+def test_a_demo_without_its_extra_says_the_one_command(tmp_path: Path) -> None:
+    done = demo_without(["cryptography"], tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"cockpit: cockpit demo: {module} is not installed; install the embedded cluster's packages by "
+        "cockpit: cockpit demo: cryptography is not installed; install the embedded cluster's packages by "
         "pip install 'gpu-cockpit[demo]'\n"
     )

@@ -5,13 +5,25 @@ Where RE2 for C++ takes what Go's parser refuses, it is refused here; the senten
 
 import re
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
-import re2
+try:
+    import re2
+except ImportError:  # of the extra `demo-rules`
+    re2 = None
 
 _MOST_BYTES = 2 * 1024 * 1024
 """Memory of one pattern, its automaton included. RE2's own cache holds 128 of them."""
 _KEPT = 64
+
+HAS_RULES = re2 is not None and find_spec("cel") is not None
+"""Whether the extra `demo-rules` is installed, without which rules and patterns of definitions are not held
+against their objects."""
+_NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+QUANTITY = rf"^(\+|-)?{_NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_NUMBER}))?$"
+"""What controller-gen writes for a quantity, the one pattern of the demo's own definitions: Python's engine
+takes linear time for it, so that it is held without RE2 as well."""
 
 _ONLY_IN_CPP = re.compile(
     r"\\Q(?:(?!\\E).)*(?:\\E)?|(?P<byte>\\C)|\\.|\(\?P?<(?P<name>[^>a-zA-Z0-9_]*[^\x00-\x7f][^>]*)>",
@@ -44,8 +56,10 @@ class CompiledPattern:
 
 @lru_cache(_KEPT)
 def pattern(text: str) -> CompiledPattern:
-    """A pattern. Raises BadPattern."""
+    """A pattern. Raises BadPattern. Without RE2 any but QUANTITY matches everything."""
     _refuse_what_go_refuses(text)
+    if re2 is None:
+        return CompiledPattern(re.compile(QUANTITY[:-1].encode() + rb"\Z" if text == QUANTITY else b""))
     options = re2.Options()
     options.max_mem = _MOST_BYTES
     options.log_errors = False

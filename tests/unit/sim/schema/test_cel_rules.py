@@ -1,12 +1,16 @@
 """Rules in CEL: what is evaluated, what is warned of, and what none of them can do to the server."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cockpit.kube.resource import Resource
 from cockpit.sim.port import Tree
+from cockpit.sim.server import custom_kinds
+from cockpit.sim.server.schema import patterns
 from cockpit.sim.server.schema.cel_cost import CelBudget, Extent, OutOfBudget, RuleCost, cost_of, extent_of
 from cockpit.sim.server.schema.cel_rules import cel_rules, escaped, rule_faults
 
@@ -187,3 +191,55 @@ def test_the_extent_of_a_value_is_no_less_than_its_longest_part(value: Any) -> N
 )
 def test_names_as_rules_write_them(name: str, rule: str) -> None:
     assert escaped(name) == rule
+
+
+@pytest.fixture
+def _no_libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As `gpu-cockpit[demo]` alone is installed."""
+    monkeypatch.setattr(custom_kinds, "HAS_RULES", False)
+    monkeypatch.setattr(patterns, "re2", None)
+    patterns.pattern.cache_clear()
+    yield
+    patterns.pattern.cache_clear()
+
+
+CUSTOM = Resource("example.com", "v1", "things", "Thing", namespaced=True)
+RULED = [
+    schema("self.a == 'x'", a=TEXT),
+    schema(a={**TEXT, "pattern": "^x$"}),
+    schema(a={"anyOf": [{"pattern": "^x$"}]}),
+]
+
+
+def written(rules: Tree, value: str) -> tuple[tuple[str, ...], list[str]]:
+    """What a write is warned of, and the fields that it is refused for."""
+    version: Tree = {"name": "v1", "served": True, "schema": {"openAPIV3Schema": rules}}
+    found = custom_kinds.schema_of(CUSTOM, version)
+    (check,) = found.checks
+    return found.warnings, [cause["field"] for cause in check({"a": value}, None)]
+
+
+@pytest.mark.parametrize("rules", RULED, ids=["rule", "pattern", "pattern of a branch"])
+def test_with_the_libraries_rules_and_patterns_are_held_without_a_warning(rules: Tree) -> None:
+    warnings, fields = written(rules, "y")
+    assert (warnings, bool(fields)) == ((), True)
+
+
+@pytest.mark.usefixtures("_no_libraries")
+@pytest.mark.parametrize("rules", RULED, ids=["rule", "pattern", "pattern of a branch"])
+def test_without_the_libraries_each_write_is_warned_that_they_are_not_held(rules: Tree) -> None:
+    (warning,), fields = written(rules, "y")
+    assert (warning.endswith("pip install 'gpu-cockpit[demo-rules]'"), fields) == (True, [])
+
+
+@pytest.mark.usefixtures("_no_libraries")
+@pytest.mark.parametrize("value", ["8", "1.5Gi", "8\n", "eight", "8Q", ""])
+def test_quantities_are_held_without_the_libraries_as_with_them(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = schema(a={**TEXT, "pattern": patterns.QUANTITY})
+    alone = written(rules, value)
+    monkeypatch.undo()
+    patterns.pattern.cache_clear()
+    assert patterns.HAS_RULES
+    assert alone == written(rules, value)
