@@ -117,7 +117,7 @@ release: $(STAMP)
 LOCKED = $(BIN)/uv pip compile -q $(1) --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/$(2).lock
 lock: $(STAMP)
 	$(call LOCKED,pyproject.toml,base)
-	$(call LOCKED,pyproject.toml --extra demo --extra demo-rules --extra dev,dev)
+	$(call LOCKED,pyproject.toml --extra demo --extra dev,dev)
 	$(call LOCKED,exporter/pyproject.toml,exporter)
 	$(call LOCKED,--group release,release)
 	$(BIN)/python -m tests.release.bill_of_materials

@@ -252,8 +252,6 @@ KIND_STORIES: dict[str, list[Step]] = {
         delete(f"{WIDGETS}/w"),
         patch(f"{WIDGETS}/w", {"metadata": {"finalizers": None}}),
         post(WIDGETS, widget("y")),
-        delete(f"{DEFINITIONS}/widgets.NS.stories.test"),
-        until(WIDGETS, 404),
     ],
     "applies": [
         patch("C/configmaps/c", config(data={"a": "1"}), APPLY),

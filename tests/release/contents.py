@@ -27,11 +27,7 @@ NOT_IN_SDIST = ("tests/*", "screenshots/*", "docs/*", "deploy/*", "exporter/*", 
 NOT_IN_WHEEL = ("*.c", "*.h", "*/generate.py", "tests/*", "hatch_build.py")
 MOST_SDIST_BYTES = 3_000_000
 EXTRAS = {
-    "gpu-cockpit": {
-        "demo": {"cryptography"},
-        "demo-rules": {"common-expression-language", "google-re2"},
-        "cloud": {"boto3"},
-    },
+    "gpu-cockpit": {"demo": {"cryptography"}, "cloud": {"boto3"}},
     "cockpit-exporter": {},
 }
 """Distribution -> extra that people install -> packages that no environment without it needs."""

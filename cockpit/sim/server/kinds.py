@@ -82,8 +82,6 @@ class ServedKind(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     status_checks: tuple[Check, ...] = ()
     decode: Decode | None = None
     """Of custom kinds: drops what the schema does not know and fills in its defaults."""
-    warnings: tuple[str, ...] = ()
-    """Said at every write of its objects."""
     shape: SchemaShape | None = None
     """What its objects look like, for patches, managed fields and, of built-in kinds, decoding."""
     generation_parts: tuple[str, ...] = ("spec",)

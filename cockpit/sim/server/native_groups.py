@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import NATIVE_POD_GROUPS
-from cockpit.sim.server.custom_kinds import schema_of
 from cockpit.sim.server.kinds import ServedKind
 from cockpit.sim.server.refusals import Cause, required, wrong
+from cockpit.sim.server.schema.custom import custom_schema
 
 _PROTECTION = "scheduling.k8s.io/podgroup-protection"
 _TEXT = {"type": "string"}
@@ -61,13 +61,7 @@ _SCHEMA: Tree = {
 
 def pod_group_kind() -> ServedKind:
     """The kind, to be added to those that are served."""
-    version = {
-        "name": NATIVE_POD_GROUPS.version,
-        "served": True,
-        "schema": {"openAPIV3Schema": _SCHEMA},
-        "subresources": {"status": {}},
-    }
-    schema = schema_of(NATIVE_POD_GROUPS, version)
+    schema = custom_schema(NATIVE_POD_GROUPS.kind, {"schema": {"openAPIV3Schema": _SCHEMA}})
     return ServedKind(
         resource=NATIVE_POD_GROUPS,
         singular="podgroup",
@@ -76,8 +70,8 @@ def pod_group_kind() -> ServedKind:
         shape=schema.shape,
         complete=(_complete,),
         revise=(_protect,),
-        checks=(*schema.checks, _check),
-        status_checks=schema.checks,
+        checks=(schema.check, _check),
+        status_checks=(schema.check,),
     )
 
 

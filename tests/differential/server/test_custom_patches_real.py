@@ -11,7 +11,7 @@ from cockpit.sim.server.patch.json_patch import json_patch
 from cockpit.sim.server.patch.managed import update_managed
 from cockpit.sim.server.patch.merge import merge
 from cockpit.sim.server.refusals import invalid
-from cockpit.sim.server.schema.custom import CustomKind, definition_of
+from cockpit.sim.server.schema.custom import CustomSchema, custom_schema
 from tests.bed.api import Api
 from tests.differential.go_phrases import without_go
 
@@ -69,15 +69,15 @@ STORIES: dict[str, list[Step]] = {
 
 
 @pytest.fixture
-def served(things: tuple[Tree, Resource]) -> tuple[CustomKind, Resource]:
+def served(things: tuple[Tree, Resource]) -> tuple[CustomSchema, Resource]:
     """The definition as ours understands it."""
     definition, resource = things
-    return definition_of(definition), resource
+    return custom_schema(resource.kind, definition["spec"]["versions"][0]), resource
 
 
-def _ours(custom: CustomKind, resource: Resource, live: Tree, step: Step) -> Tree:
+def _ours(custom: CustomSchema, resource: Resource, live: Tree, step: Step) -> Tree:
     kind, patch, options = step
-    shape = custom.version().shape
+    shape = custom.shape
     manager, ignored = options.get("manager", "tester"), (("f:status",),)
     if kind == "apply":
         force = options.get("force", False)
@@ -109,7 +109,7 @@ _COUNTED = ("resourceVersion", "generation", "managedFields")
 
 @pytest.mark.real
 @pytest.mark.parametrize("story", sorted(STORIES))
-def test_a_story_of_patches(api: Api, served: tuple[CustomKind, Resource], story: str) -> None:
+def test_a_story_of_patches(api: Api, served: tuple[CustomSchema, Resource], story: str) -> None:
     custom, resource = served
     path = resource.path("default")
     base = {"apiVersion": resource.api_version, "kind": "Thing"}

@@ -1,4 +1,4 @@
-"""Schema tables, custom resource definitions and custom objects, compared with the real kube-apiserver."""
+"""Schema tables and custom objects, compared with the real kube-apiserver."""
 
 import json
 from typing import Any
@@ -7,19 +7,16 @@ import pytest
 
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import PortError
-from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS
 from cockpit.sim.server.builtin.table import built_in
 from cockpit.sim.server.http.openapi import OpenAPI
 from cockpit.sim.server.refusals import invalid
-from cockpit.sim.server.schema.crd_check import crd_faults
-from cockpit.sim.server.schema.custom import definition_of
+from cockpit.sim.server.schema.custom import custom_schema
 from cockpit.sim.server.storage import Storage
 from tests.bed.api import Api
 from tests.differential.go_phrases import without_go
-from tests.differential.schema_cases import DEFINITIONS, OBJECTS
+from tests.differential.schema_cases import OBJECTS
 
 Tree = dict[str, Any]
-CRDS = CUSTOM_RESOURCE_DEFINITIONS.path()
 DRY = (("dryRun", "All"), ("fieldValidation", "Strict"))
 _COMPARED = (
     "type",
@@ -92,21 +89,10 @@ def test_every_type_has_the_fields_that_the_real_server_says(api: Api, path: str
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("case", sorted(DEFINITIONS))
-def test_a_definition_is_judged_as_there(api: Api, case: str) -> None:
-    definition = DEFINITIONS[case]
-    real = api.request("POST", CRDS, definition, query=DRY).json()
-    causes = list(crd_faults(definition))
-    name = definition["metadata"]["name"]
-    mine = invalid(CUSTOM_RESOURCE_DEFINITIONS, name, causes).message if causes else "accepted"
-    assert without_go(mine) == without_go(real["message"] if real["kind"] == "Status" else "accepted")
-
-
-@pytest.mark.real
 @pytest.mark.parametrize("case", sorted(OBJECTS))
 def test_a_custom_object_is_judged_as_there(api: Api, things: tuple[Tree, Resource], case: str) -> None:
     definition, resource = things
-    custom = definition_of(definition)
+    custom = custom_schema(resource.kind, definition["spec"]["versions"][0])
     sent = {"apiVersion": resource.api_version, "kind": "Thing", "metadata": {"name": "t"}, **OBJECTS[case]}
     real = api.request("POST", resource.path("default"), sent, query=DRY).json()
     try:

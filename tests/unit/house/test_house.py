@@ -85,9 +85,7 @@ HOMES = {
     ),
     "requests": (),
     # packages that only an extra or another distribution installs
-    "cel": ("cockpit/sim/",),
     "cryptography": ("cockpit/sim/",),
-    "re2": ("cockpit/sim/",),
     "grpc": ("exporter/",),
     "prometheus_client": ("exporter/",),
 }

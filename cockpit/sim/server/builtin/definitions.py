@@ -1,9 +1,7 @@
-"""Custom resource definitions: names that follow from others, their state, the finalizer that cleans up."""
+"""Custom resource definitions: names that follow from others, and their state."""
 
 from cockpit.sim.port import Tree
 from cockpit.sim.server.builtin.filling import filled
-
-CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
 def complete(definition: Tree) -> Tree:
@@ -30,23 +28,4 @@ def revise(definition: Tree, old: Tree | None) -> Tree:
     return {
         **definition,
         "status": {"conditions": None, "acceptedNames": names, "storedVersions": stored},
-    }
-
-
-def end(definition: Tree, now: str) -> Tree:
-    """It takes its objects along before it goes itself."""
-    metadata, status = definition["metadata"], definition.get("status") or {}
-    held = metadata.get("finalizers") or []
-    said = {
-        "type": "Terminating",
-        "status": "True",
-        "lastTransitionTime": now,
-        "reason": "InstanceDeletionPending",
-        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-    }
-    conditions = [*(status.get("conditions") or ()), said]
-    return {
-        **definition,
-        "metadata": {**metadata, "finalizers": held if CLEANUP in held else [*held, CLEANUP]},
-        "status": {**status, "conditions": conditions},
     }

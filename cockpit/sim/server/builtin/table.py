@@ -21,7 +21,6 @@ from cockpit.sim.server.builtin import (
     workloads,
 )
 from cockpit.sim.server.kinds import Check, Kinds, ServedKind
-from cockpit.sim.server.schema.crd_check import crd_faults
 from cockpit.sim.server.schema.kinds import shape_of
 
 _COMPLETE = {
@@ -84,7 +83,6 @@ _CHECKS: dict[Resource, tuple[Check, ...]] = {
     r.BUDGETS: (workloads.check_budget,),
     r.LEASES: (bounds.check_lease,),
     r.PRIORITY_CLASSES: (cluster.check_priority_class,),
-    r.CUSTOM_RESOURCE_DEFINITIONS: (crd_faults,),
 }
 _FURTHER: dict[Resource, dict[str, Any]] = {
     PODS: {"status_checks": (pods.check_status,)},
@@ -93,7 +91,6 @@ _FURTHER: dict[Resource, dict[str, Any]] = {
     SERVICES: {"status_checks": (services.check_status,)},
     r.NEW_EVENTS: {"store": EVENTS, "to_stored": events.to_core, "to_served": events.to_new},
     r.DEPLOYMENTS: {"status_checks": (workloads.check_deployment_status,)},
-    r.CUSTOM_RESOURCE_DEFINITIONS: {"mark_ending": definitions.end},
 }
 
 

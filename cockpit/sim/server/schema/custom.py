@@ -1,6 +1,5 @@
 """A CustomResourceDefinition as it is used: what its objects look like and which subresources they have."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,60 +18,31 @@ _INT32_MOST = 2**31 - 1
 _ANYTHING: Tree = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-class ScalePaths(msgspec.Struct, frozen=True):
-    """Where the scale subresource finds its numbers, as keys from the root of an object."""
+class CustomSchema(msgspec.Struct, frozen=True, eq=False):
+    """One version of a custom kind: its openAPIV3Schema, the same as a `shape` for patches, and where `scale`
+    finds numbers of replicas. Rules in CEL (`x-kubernetes-validations`) are not evaluated."""
 
-    replicas: tuple[str, ...]
-    status_replicas: tuple[str, ...]
-    selector: tuple[str, ...] = ()
-
-
-class CustomVersion(msgspec.Struct, frozen=True, eq=False):
-    """One version of a custom kind. `schema` is its openAPIV3Schema, `shape` the same for patches."""
-
-    name: str
+    kind: str
     schema: Tree
     shape: SchemaShape
-    is_served: bool = True
-    is_stored: bool = False
-    has_status: bool = False
-    scale: ScalePaths | None = None
-
-
-class CustomKind(msgspec.Struct, frozen=True, eq=False):
-    """What a CustomResourceDefinition says. Versions differ in their schemas only (conversion None)."""
-
-    group: str
-    kind: str
-    plural: str
-    singular: str
-    list_kind: str
-    namespaced: bool
-    versions: tuple[CustomVersion, ...]
-    short_names: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-
-    def version(self, name: str = "") -> CustomVersion:
-        """A version by name, "" for the one that is stored. Raises KeyError."""
-        for one in self.versions:
-            if one.name == name or (not name and one.is_stored):
-                return one
-        raise KeyError(name)
+    replicas: tuple[tuple[str, ...], ...] = ()
 
     def validate(self, tree: Tree) -> list[Cause]:
-        """What is wrong with an object, in the server's words, but for rules in CEL (`cel_rules`)."""
-        version = self._version_of(tree)
-        causes = list(faults(tree, version.schema))
+        """What is wrong with an object, in the server's words."""
+        causes = list(faults(tree, self.schema))
         # Lists as sets and maps are looked at after everything else.
         causes.sort(key=lambda cause: cause["reason"] == "FieldValueDuplicate")
-        if version.scale is not None:
-            causes += _scale_faults(tree, version.scale)
-        return causes
+        return causes + _scale_faults(tree, self.replicas)
+
+    def check(self, tree: Tree, old: Tree | None) -> list[Cause]:
+        """New faults: what was wrong before may stay as it is (validation ratcheting)."""
+        causes = self.validate(tree)
+        before = self.validate(old) if causes and old is not None else []
+        return [cause for cause in causes if cause not in before]
 
     def decode(self, tree: Tree, validation: str = "") -> tuple[Tree, tuple[str, ...]]:
         """An object as sent -> as understood, with warnings. PortError 400 for what cannot be understood."""
-        schema = self._version_of(tree).schema
-        known, dropped = pruned(tree, schema)
+        known, dropped = pruned(tree, self.schema)
         unknown = [f'unknown field "{path}"' for path in dropped]
         try:
             metadata, more = decoded(known.get("metadata") or {}, named("meta", "ObjectMeta"))
@@ -81,7 +51,7 @@ class CustomKind(msgspec.Struct, frozen=True, eq=False):
         unknown = [text.replace('"', '"metadata.', 1) for text in more] + unknown
         if unknown and validation == "Strict":
             raise self._refusal(tree, strict(unknown))
-        filled: Tree = defaulted({**known, "metadata": metadata}, schema)
+        filled: Tree = defaulted({**known, "metadata": metadata}, self.schema)
         return filled, tuple(unknown) if validation == "Warn" else ()
 
     def _refusal(self, tree: Tree, why: str) -> PortError:
@@ -89,11 +59,13 @@ class CustomKind(msgspec.Struct, frozen=True, eq=False):
         sentence = f'{self.kind} in version "{version}" cannot be handled as a {self.kind}: {why}'
         return PortError(400, "BadRequest", sentence)
 
-    def _version_of(self, tree: Tree) -> CustomVersion:
-        try:
-            return self.version(str(tree.get("apiVersion", "")).rpartition("/")[2])
-        except KeyError:
-            return self.version()
+
+def custom_schema(kind: str, version: Tree) -> CustomSchema:
+    """What one entry of `spec.versions` of a definition says of its objects."""
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or _ANYTHING
+    scale = (version.get("subresources") or {}).get("scale") or {}
+    paths = [keys_of(scale[name]) for name in ("specReplicasPath", "statusReplicasPath") if scale]
+    return CustomSchema(kind, schema, custom_shape(schema), tuple(paths))
 
 
 def at(tree: Any, path: Iterable[str]) -> Any:
@@ -109,10 +81,10 @@ def _is_no_map(value: Any) -> bool:
     return value is not None and not isinstance(value, dict)
 
 
-def _scale_faults(tree: Tree, paths: ScalePaths) -> list[Cause]:
+def _scale_faults(tree: Tree, paths: Iterable[tuple[str, ...]]) -> list[Cause]:
     """Numbers of replicas that scale could not show (customresource: validator.go)."""
     causes: list[Cause] = []
-    for path in (paths.replicas, paths.status_replicas):
+    for path in paths:
         where, value = "." + ".".join(path), at(tree, path)
         above = next((held for n in range(1, len(path)) if _is_no_map(held := at(tree, path[:n]))), None)
         if above is not None:
@@ -128,52 +100,9 @@ def _scale_faults(tree: Tree, paths: ScalePaths) -> list[Cause]:
     return causes
 
 
-def definition_of(crd: Tree) -> CustomKind:
-    """What a stored CustomResourceDefinition says."""
-    spec = crd["spec"]
-    names = spec["names"]
-    kind = names["kind"]
-    return CustomKind(
-        spec["group"],
-        kind,
-        names["plural"],
-        names.get("singular") or kind.lower(),
-        names.get("listKind") or f"{kind}List",
-        spec.get("scope") != "Cluster",
-        tuple(version_of(one) for one in spec["versions"]),
-        tuple(names.get("shortNames") or ()),
-        tuple(names.get("categories") or ()),
-    )
-
-
-def version_of(version: Tree) -> CustomVersion:
-    """One entry of `spec.versions`."""
-    schema = (version.get("schema") or {}).get("openAPIV3Schema") or _ANYTHING
-    subresources = version.get("subresources") or {}
-    return CustomVersion(
-        version["name"],
-        schema,
-        custom_shape(schema),
-        is_served=bool(version.get("served")),
-        is_stored=bool(version.get("storage")),
-        has_status=subresources.get("status") is not None,
-        scale=_scale(subresources.get("scale")),
-    )
-
-
-def _scale(scale: Tree | None) -> ScalePaths | None:
-    if not scale:
-        return None
-    return ScalePaths(
-        keys_of(scale["specReplicasPath"]),
-        keys_of(scale["statusReplicasPath"]),
-        keys_of(scale.get("labelSelectorPath") or ""),
-    )
-
-
 def keys_of(path: str) -> tuple[str, ...]:
     """The keys of a simple JSON path: `.spec.replicas`."""
-    return tuple(re.split(r"\.", path)[1:])
+    return tuple(path.split(".")[1:])
 
 
 _TYPES = {"integer": "int64", "number": "double", "boolean": "bool", "string": "string"}
