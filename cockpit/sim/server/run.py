@@ -74,7 +74,6 @@ async def serving(
     *,
     port: int = 0,
     has_accounts: bool = True,
-    has_quotas: bool = True,
 ) -> AsyncIterator[Embedded]:
     """Serves until the block ends. `folder` gets certificates, `kubeconfig` and `audit.log`.
 
@@ -84,7 +83,7 @@ async def serving(
     listening = _listening(port)
     try:
         certificates = _prepared(folder)
-        assembled = assemble(clock, random, has_accounts=has_accounts, has_quotas=has_quotas)
+        assembled = assemble(clock, random, has_accounts=has_accounts)
         host, number = listening.getsockname()[:2]
         people = shipped_users()
         tokens = Tokens(clock, SystemRandom())
