@@ -15,17 +15,20 @@ from cockpit.sim.server.schema.shape import ANY, SchemaField, SchemaShape
 from cockpit.sim.server.schema.values import faults
 
 _INT32_MOST = 2**31 - 1
+_RULES = b'"x-kubernetes-validations":'
+_NOT_EVALUATED = "rules in CEL of its definition are not evaluated by this server"
 _ANYTHING: Tree = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 class CustomSchema(msgspec.Struct, frozen=True, eq=False):
     """One version of a custom kind: its openAPIV3Schema, the same as a `shape` for patches, and where `scale`
-    finds numbers of replicas. Rules in CEL (`x-kubernetes-validations`) are not evaluated."""
+    finds numbers of replicas. `warnings` are those of every write: rules in CEL are not evaluated."""
 
     kind: str
     schema: Tree
     shape: SchemaShape
     replicas: tuple[tuple[str, ...], ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def validate(self, tree: Tree) -> list[Cause]:
         """What is wrong with an object, in the server's words."""
@@ -52,7 +55,7 @@ class CustomSchema(msgspec.Struct, frozen=True, eq=False):
         if unknown and validation == "Strict":
             raise self._refusal(tree, strict(unknown))
         filled: Tree = defaulted({**known, "metadata": metadata}, self.schema)
-        return filled, tuple(unknown) if validation == "Warn" else ()
+        return filled, (*unknown, *self.warnings) if validation == "Warn" else ()
 
     def _refusal(self, tree: Tree, why: str) -> PortError:
         version = str(tree.get("apiVersion", "")).rpartition("/")[2]
@@ -65,7 +68,8 @@ def custom_schema(kind: str, version: Tree) -> CustomSchema:
     schema = (version.get("schema") or {}).get("openAPIV3Schema") or _ANYTHING
     scale = (version.get("subresources") or {}).get("scale") or {}
     paths = [keys_of(scale[name]) for name in ("specReplicasPath", "statusReplicasPath") if scale]
-    return CustomSchema(kind, schema, custom_shape(schema), tuple(paths))
+    warnings = (_NOT_EVALUATED,) if _RULES in msgspec.json.encode(schema) else ()
+    return CustomSchema(kind, schema, custom_shape(schema), tuple(paths), warnings)
 
 
 def at(tree: Any, path: Iterable[str]) -> Any:

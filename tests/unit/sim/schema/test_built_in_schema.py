@@ -11,6 +11,7 @@ from cockpit.k8s.quantity import canonical, quantity
 from cockpit.sim.server.builtin.table import built_in
 from cockpit.sim.server.http.openapi import OpenAPI
 from cockpit.sim.server.kinds import ServedKind
+from cockpit.sim.server.schema.custom import custom_schema
 from cockpit.sim.server.schema.kinds import built_in_kinds, shape_of
 from cockpit.sim.server.schema.notation import TABLES, blocks, named
 from cockpit.sim.server.schema.shape import SchemaShape
@@ -99,3 +100,13 @@ def test_the_documents_follow_the_kinds() -> None:
     assert "apis/y.test/v1" in json.loads(documents.v3_index())["paths"]
     schemas = json.loads(documents.v3("apis/y.test/v1") or b"")["components"]["schemas"]
     assert "test.y.v1.Thing" in schemas
+
+
+def test_a_write_of_a_kind_with_rules_warns_that_none_is_evaluated() -> None:
+    text = {"type": "string", "x-kubernetes-validations": [{"rule": "self != ''"}]}
+    tree: dict[str, Any] = {"metadata": {"name": "x"}, "name": ""}
+    for field, wanted in ((text, 1), ({"type": "string"}, 0)):
+        version = {"schema": {"openAPIV3Schema": {"type": "object", "properties": {"name": field}}}}
+        schema = custom_schema("Thing", version)
+        _, warnings = schema.decode(tree, "Warn")
+        assert (len(warnings), schema.check(tree, None)) == (wanted, [])
