@@ -281,7 +281,7 @@ class NowRows:
         self._job_rows = jobs
         self._verdicts = verdicts
         self._namespaces = namespaces
-        self._groups = RootGroups(self._refresh)
+        self._groups = RootGroups(self._refresh, self._put_off)
         self._alike, self._alike_alerts = AlikeRows(store), AlikeRows(store, TOGETHER, APART)
         self._alerts = AlertRows(store, jobs, namespaces)
         self._number = -1  # of the update of the job rows that was seen last
@@ -328,6 +328,14 @@ class NowRows:
         elif key in self._jobs:
             self._judge_job(key, in_full=True)
 
+    def _put_off(self, keys: Iterable[str]) -> bool:
+        """Whether the time of this look is used up: if so, these are judged with the looks that follow."""
+        if not self._verdicts.pace.is_over():
+            return False
+        for key in keys:
+            (self._nodes_due if key in self._nodes else self._due)[key] = None
+        return True
+
     # ---- jobs
 
     @property
@@ -336,12 +344,12 @@ class NowRows:
 
     def _look_at_jobs(self) -> None:
         self._due.update(dict.fromkeys(self._moved()))
+        self._follow_pods()
         pace = self._verdicts.pace
         while self._due:
             self._judge_job(self._due.popitem()[0])
             if pace.is_over(_SHARE_OF_MOVED):
                 break
-        self._follow_pods()
         begun, ripe = self._verdicts.cost, self._now_seconds - RIPE_SECONDS
         fronts = [key for key in self._groups.fronts() if key in self._jobs]
         judged_at = self._judged_at
@@ -417,8 +425,7 @@ class NowRows:
             now = job_of_root(root, self._store, self._job_rows)
             if now != owner:
                 self._pod_roots[root] = (now, rows)
-                for key in list(rows):
-                    self._judge_job(key)
+                self._due.update(dict.fromkeys(rows))
 
     # ---- pods that are part of no job
 

@@ -152,12 +152,17 @@ class _Group:
         self.version = next(_VERSIONS)
 
 
+_FIRST_ROWS = 4
+"""After so many of a group that rest on it no more, the others are taken to do as the last."""
+
+
 class RootGroups:
     """Every row in the group of its root. `refresh` judges a row once more, by its key, and puts or drops it:
-    the finding is kept of those alone that tell of a group."""
+    the finding is kept of those alone that tell of a group. `put_off` takes keys of rows to be judged later,
+    and is False where there is time to judge them all."""
 
-    def __init__(self, refresh: Callable[[str], None]) -> None:
-        self._refresh = refresh
+    def __init__(self, refresh: Callable[[str], None], put_off: Callable[[Iterable[str]], bool]) -> None:
+        self._refresh, self._put_off = refresh, put_off
         self._rows: dict[str, _Row] = {}
         self._groups: dict[Root, _Group] = {}
         self._job_kinds: dict[str, None] = {}  # what keys of jobs begin with
@@ -231,7 +236,9 @@ class RootGroups:
     def told(self) -> Iterator[Finding]:
         """One row for each root, with how many jobs wait or broke because of it."""
         for group in list(self._groups.values()):
-            while group.count and (group.front is None or group.front[0] != self._first(group)):
+            self._judge_first(group)
+        for group in list(self._groups.values()):  # those that rows went along to
+            while self._lacks_front(group):
                 self._refresh(self._first(group))
         together: dict[Root, list[_Group]] = {}
         for root, group in self._groups.items():
@@ -242,6 +249,33 @@ class RootGroups:
             if group.row is None or group.row[0] != versions:
                 group.row = (versions, self._tell(group, groups))
             yield group.row[1]
+
+    def _lacks_front(self, group: _Group) -> bool:
+        return group.count > 0 and (group.front is None or group.front[0] != self._first(group))
+
+    def _judge_first(self, group: _Group) -> None:
+        """Judge the first row of the group until one stays in it. Of a queue that is stopped, or a holder
+        that ended, thousands leave together: they go along with the first few."""
+        key, looks = "", 0
+        while self._lacks_front(group):
+            if looks >= _FIRST_ROWS and self._put_off(left := self._keys(group)):
+                self._go_along(left, self._rows.get(key))
+                return
+            key, looks = self._first(group), looks + 1
+            self._refresh(key)
+
+    def _keys(self, group: _Group) -> list[str]:
+        both = (entry for heap in (group.undated, group.dated) for entry in heap)
+        return [*dict.fromkeys(entry[1] for entry in both if self._stands(group, entry))]
+
+    def _go_along(self, keys: Iterable[str], leader: _Row | None) -> None:
+        for key in keys:
+            row = self._rows[key]
+            if leader is None:
+                self.drop(key)
+                continue
+            where = Membership(leader.group.root, row.since_seconds, row.gpus, row.is_bad)
+            self.put(key, where, is_job=row.is_job)
 
     def covering(self, key: str) -> str:
         """Key of the finding that tells of the row of that key, also where another row stands for both; ""

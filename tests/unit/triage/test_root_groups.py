@@ -1,5 +1,6 @@
 """What a group of rows tells is what a walk over all its members comes to."""
 
+from collections.abc import Iterable
 from random import Random
 
 import pytest
@@ -58,6 +59,10 @@ def _told(root: Subject, some: list[Finding]) -> tuple[object, ...]:
     return (first.row, jobs, gpus, any(row.is_bad for row in some), since)
 
 
+def judges_all(_keys: Iterable[str]) -> bool:
+    return False
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_groups_tell_what_a_walk_over_their_members_comes_to(seed: int) -> None:
     rng = Random(seed)
@@ -73,7 +78,7 @@ def test_groups_tell_what_a_walk_over_their_members_comes_to(seed: int) -> None:
         asked.append(key)
         put(key)
 
-    groups = RootGroups(refresh)
+    groups = RootGroups(refresh, judges_all)
     for _ in range(400):
         subject = rng.choice((*JOBS, NODE))
         key = key_of(subject)
@@ -101,10 +106,45 @@ def test_a_row_that_comes_to_many_is_told_without_a_look_at_them() -> None:
         found = Finding(subject=Subject("job", "t", f"j{number}"), row=key, root=POOL, since_seconds=number)
         groups.put(key, member(number), found, is_job=True)
 
-    groups = RootGroups(refresh)
+    groups = RootGroups(refresh, judges_all)
     for number in range(2_000):
         groups.put(f"pod/t/j{number}", member(number), is_job=True)
     assert [(row.row, row.others) for row in groups.told()] == [("pod/t/j0", 1_999)]
     groups.drop("pod/t/j0")
     assert [(row.row, row.others) for row in groups.told()] == [("pod/t/j1", 1_998)]
     assert asked == ["pod/t/j0", "pod/t/j1"]
+
+
+@pytest.mark.parametrize("then", [NODE, None], ids=["another root", "no trouble"])
+@pytest.mark.parametrize("has_time", [True, False], ids=["with time", "without time"])
+def test_rows_that_leave_their_root_together_are_judged_only_as_far_as_there_is_time(
+    then: Subject | None, has_time: bool
+) -> None:
+    asked: list[str] = []
+    later: list[str] = []
+    now_at: Subject | None = POOL
+
+    def refresh(key: str) -> None:
+        asked.append(key)
+        number = int(key.rpartition("j")[2])
+        if now_at is None:
+            groups.drop(key)
+            return
+        found = Finding(subject=Subject("job", "t", f"j{number}"), row=key, root=now_at, since_seconds=number)
+        groups.put(key, Membership((now_at, ""), float(number), 1, True), found, is_job=True)
+
+    def put_off(keys: Iterable[str]) -> bool:
+        if not has_time:
+            later.extend(keys)
+        return not has_time
+
+    groups = RootGroups(refresh, put_off)
+    for number in range(2_000):
+        groups.put(f"pod/t/j{number}", Membership((POOL, ""), float(number), 1, True), is_job=True)
+    assert [(row.root, row.others) for row in groups.told()] == [(POOL, 1_999)]
+    now_at = then
+    asked.clear()
+    refresh("pod/t/j0")
+    assert [(row.root, row.others) for row in groups.told()] == ([(then, 1_999)] if then else [])
+    assert len(asked) >= 2_000 if has_time else len(asked) <= 8
+    assert {*later, *asked} == {f"pod/t/j{number}" for number in range(2_000)}
