@@ -22,6 +22,7 @@ Lookup = Callable[[str, str], Addressed | None]
 _PLURALS: Final = {
     ("v1", "Pod"): "pods",
     ("batch/v1", "Job"): "jobs",
+    ("batch/v1", "CronJob"): "cronjobs",
     ("kubeflow.org/v2beta1", "MPIJob"): "mpijobs",
     ("kubeflow.org/v1", "MPIJob"): "mpijobs",
     ("kubeflow.org/v1", "PyTorchJob"): "pytorchjobs",

@@ -29,6 +29,7 @@ from cockpit.gangs.sentence import listed
 from cockpit.gangs.suspend_field import patch_call, suspend_field
 from cockpit.jobs.clone import as_written
 from cockpit.jobs.manifest_file import documents
+from cockpit.jobs.schedule import refuse_wrong_schedule
 from cockpit.k8s.json_patch import Operation, difference, merge_patch, merged, pointed
 from cockpit.k8s.json_values import mapping
 from cockpit.mask import FormMask, has_mark, mask_text
@@ -129,6 +130,7 @@ async def plan_to_edit(planning: Planning, job: Job, options: EditOptions) -> Pl
     before = _editable(tree, workload)
     after = with_operations(before, read_operations(options.patch), target)
     operations = difference(before, after)
+    refuse_wrong_schedule(after)
     if not operations:
         raise Unchanged(f"{target}: nothing is changed")
     if fixed := _fixed(tree, before, after):

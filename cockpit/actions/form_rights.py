@@ -22,6 +22,7 @@ CREATE_SINCE: Final = (1, 35)
 (kubernetes#134577, gate AuthorizePodWebsocketUpgradeCreatePermission, on by default)."""
 _PLAIN_KINDS = (
     ("batch/v1", "Job"),
+    ("batch/v1", "CronJob"),
     ("kubeflow.org/v2beta1", "MPIJob"),
     ("v1", "Pod"),
     ("jobset.x-k8s.io/v1alpha2", "JobSet"),

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.planner import Planner
 from cockpit.actions.planning import Planning, tree_of
@@ -18,10 +20,11 @@ from cockpit.actions.store_overlay import job_as_read, record_of
 from cockpit.errors import BadInput
 from cockpit.gangs.sentence import counted, freed
 from cockpit.jobs.members import members_of
+from cockpit.jobs.schedule import runs_of, runs_words
 from cockpit.kube.decode.decoders import POD
 from cockpit.model.duration import parse_duration
 from cockpit.model.gang import PodGroup
-from cockpit.model.job import GANG, Job, JobState
+from cockpit.model.job import GANG, Job, JobObject, JobState
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -40,7 +43,10 @@ def plan_kill(job: Job, store: StoreReader, *, lookup: Lookup | None = None, con
     target = f"{job.kind.lower()} {job.namespace}/{job.name}"
     if job.state == JobState.FINISHING:
         raise BadInput(f"{target} is already being deleted; its pods are terminating")
-    pods = members_of(job, store)
+    pods, runs = members_of(job, store), runs_of(job, store)
+    if runs:
+        pods = tuple(pod for run in runs for pod in store.pods_under(run.uid))
+        job = msgspec.structs.replace(job, gpus_allocated=sum(pod.gpus_allocated for pod in pods))
     if job.kind == GANG:
         has_group = bool(store.pod_groups_named(f"{job.namespace}/{job.name}"))
         return _gang_plan(job, pods, lookup, context, has_group=has_group)
@@ -52,11 +58,19 @@ def plan_kill(job: Job, store: StoreReader, *, lookup: Lookup | None = None, con
         title=f"Kill {target}",
         done=f"Killed {target}",
         calls=calls,
-        lines=(*_lines(job, pods, target), *(f"delete its PodGroup {one.key}" for one in groups)),
+        lines=(
+            *_lines(job, pods, target),
+            *_with(runs),
+            *(f"delete its PodGroup {one.key}" for one in groups),
+        ),
         warnings=_warnings(job, store),
         shell=kill_line(job, context),
         is_destructive=True,
     )
+
+
+def _with(runs: Sequence[JobObject]) -> tuple[str, ...]:
+    return (f"with it its runs: {runs_words(list(runs))}",) if runs else ()
 
 
 def plan_take_away(tree: Mapping[str, Any], path: str, *, context: str = "") -> Plan:

@@ -16,9 +16,11 @@ from cockpit.gangs import registry
 from cockpit.gangs.conflicts import engines_named
 from cockpit.gangs.engine import InstalledEngine, Topologies
 from cockpit.gangs.form_choice import attach
-from cockpit.gangs.manifests import Attached
+from cockpit.gangs.manifests import Attached, job_in
 from cockpit.jobs.render import advice, queue_of, remarks, render
+from cockpit.jobs.schedule import refuse_wrong_schedule
 from cockpit.jobs.template import Template
+from cockpit.k8s.json_values import mapping
 from cockpit.model.contender import Contender
 from cockpit.model.listing import listing
 from cockpit.model.plan import Call, Plan
@@ -62,6 +64,7 @@ def plan_submit(
     _refuse_unserved(template, lookup, findings)
     given, made, name, where = _made(template, values, namespace, engine)
     manifest = made.manifest
+    refuse_wrong_schedule(manifest)
     target = f"{template.kind.lower()} {where}/{name}"
     path = _path(template, where, lookup, findings)
     dead = _refuse_absent(manifest, findings.present)
@@ -249,6 +252,8 @@ def _lines(manifest: Mapping[str, Any], target: str) -> tuple[str, ...]:
         return (f"create {target}",)
     asked = pods_asked(manifest)
     lines = [f"create {target}", *asked_lines(asked)]
+    if job_in(manifest) is not manifest:
+        lines.append(f"starts such a job at each time of {mapping(manifest.get('spec')).get('schedule')}")
     queue = queue_of(manifest)
     if queue:
         lines.append(f"waits in queue {queue} until the whole job is admitted")

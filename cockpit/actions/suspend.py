@@ -4,7 +4,7 @@ Some suspend a job through an object of their own, or by a command; any other jo
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.kill import ended_lines, living_members
@@ -18,11 +18,14 @@ from cockpit.gangs.engine import SuspendChange
 from cockpit.gangs.manifests import ApiKind
 from cockpit.gangs.sentence import counted, freed
 from cockpit.gangs.suspend_field import suspend_call
+from cockpit.jobs.batch_job import ended_as
 from cockpit.jobs.contending import contender
 from cockpit.jobs.members import members_of
+from cockpit.jobs.owner_chain import SCHEDULES
+from cockpit.jobs.schedule import runs_of
 from cockpit.model.gang import Workload
 from cockpit.model.job import GANG, Job
-from cockpit.model.plan import Plan
+from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.right import Right
@@ -61,6 +64,8 @@ def plan_suspend(
     change = _by_engine(job, tree, workload, lookup, suspend=True)
     if change is None:
         call = suspend_call(tree or {}, _path(job, lookup), target, suspend=True)
+        if job.kind in SCHEDULES:
+            return _schedule_plan("suspend", job, call, _held(job, store), context)
         field = "sets its suspend field; it stays suspended until it is resumed"
         change = SuspendChange((call,), (field,), is_destructive=bool(job.gpus_allocated))
     return Plan(
@@ -88,6 +93,8 @@ def plan_resume(
     change = _by_engine(job, tree, workload, lookup, suspend=False)
     if change is None:
         call = suspend_call(tree or {}, _path(job, lookup), target, suspend=False)
+        if job.kind in SCHEDULES:
+            return _schedule_plan("resume", job, call, _MISSED, context)
         gpus = f"; it requests {counted(job.gpus_wanted, 'GPU')}" if job.gpus_wanted else ""
         change = SuspendChange((call,), (f"clears its suspend field: its pods are recreated{gpus}",))
     return Plan(
@@ -98,6 +105,23 @@ def plan_resume(
         shell=job_line("resume", job, context),
         contends=(contender(job, tree),),
     )
+
+
+_MISSED: Final = (
+    "clears its suspend field: a run starts at each time of its schedule again",
+    "a run that was missed starts now, unless its startingDeadlineSeconds have passed",
+)
+
+
+def _held(job: Job, store: StoreReader) -> tuple[str, ...]:
+    active = [run.name for run in runs_of(job, store) if not ended_as(run)[0]]
+    go_on = f"; {', '.join(active[:3])} {'goes' if len(active) == 1 else 'go'} on" if active else ""
+    return (f"sets its suspend field: no run starts until it is resumed{go_on}",)
+
+
+def _schedule_plan(verb: str, job: Job, call: Call, lines: tuple[str, ...], context: str) -> Plan:
+    title = f"{verb.capitalize()} {_target(job)}"
+    return Plan(verb=verb, title=title, calls=(call,), lines=lines, shell=job_line(verb, job, context))
 
 
 def suspend_path(job: Job, store: StoreReader, lookup: Lookup | None = None) -> tuple[str, str]:

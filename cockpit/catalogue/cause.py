@@ -14,6 +14,7 @@ class Cause(StrEnum):
     REFUSED_BY_WEBHOOK = "refused-by-webhook"
     NAMED_OBJECT_MISSING = "named-object-missing"
     SUSPENDED_BY_HAND = "suspended-by-hand"
+    SCHEDULE_NEVER_DUE = "schedule-never-due"
     NOT_ADMITTED_YET = "not-admitted-yet"
     NOT_TAKEN_BY_QUEUE = "not-taken-by-queue"
     PART_SUSPENDED = "part-suspended"

@@ -8,7 +8,7 @@ from typing import Any
 
 from cockpit.gangs import registry
 from cockpit.gangs.engine import Engine
-from cockpit.gangs.manifests import members_of, templates
+from cockpit.gangs.manifests import job_in, members_of, templates
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.json_values import mapping
 from cockpit.model.pod import DEFAULT_SCHEDULERS
@@ -41,7 +41,7 @@ def _named(manifest: Mapping[str, Any], pods: Templates) -> tuple[Engine, ...]:
 
 def _is_named(engine: Engine, manifest: Mapping[str, Any], pods: Templates) -> bool:
     key, scheduler = engine.marks.queue_label, engine.scheduling.scheduler
-    if key and mapping(mapping(manifest.get("metadata")).get("labels")).get(key):
+    if key and mapping(mapping(job_in(manifest).get("metadata")).get("labels")).get(key):
         return True
     if scheduler and any(mapping(one.get("spec")).get("schedulerName") == scheduler for one in pods):
         return True

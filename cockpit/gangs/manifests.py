@@ -31,6 +31,13 @@ def copied(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return copy.deepcopy(dict(manifest))
 
 
+def job_in(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The job that an engine takes, in place: of a schedule (a CronJob) the template of its runs, else the
+    manifest itself."""
+    template = mapping(tree.get("spec")).get("jobTemplate")
+    return template if isinstance(template, dict) else mapping(tree)
+
+
 def templates(tree: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The pod templates of the manifest, in place."""
     return (one.template for one in pod_sets(tree))

@@ -17,6 +17,7 @@ _OWN: Final = ("spec", "suspend")
 _POLICY: Final = ("spec", "runPolicy", "suspend")
 _FIELDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("batch", "Job"): _OWN,
+    ("batch", "CronJob"): _OWN,
     ("jobset.x-k8s.io", "JobSet"): _OWN,
     ("trainer.kubeflow.org", "TrainJob"): _OWN,
     ("ray.io", "RayJob"): _OWN,

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from cockpit.gangs import registry
 from cockpit.gangs.suspend_field import suspend_field
+from cockpit.jobs.owner_chain import SCHEDULES
 from cockpit.jobs.pod_templates import amounts, containers, pod_templates
 from cockpit.k8s import labels as well_known
 from cockpit.k8s.controller_marks import (
@@ -218,7 +219,10 @@ def _applied(metadata: Mapping[str, Any]) -> Any:
 
 
 def _suspend_as_queued(tree: dict[str, Any]) -> None:
-    """A job of a queue begins suspended, any other one begins: the old one may have been held."""
+    """A job of a queue begins suspended, any other one begins: the old one may have been held. No engine
+    holds a schedule: it stays as its author left it."""
+    if tree.get("kind") in SCHEDULES:
+        return
     field = suspend_field(str(tree.get("apiVersion") or ""), str(tree.get("kind") or ""))
     if not field:
         return

@@ -13,6 +13,7 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
+from cockpit.gangs.manifests import job_in
 from cockpit.jobs.command_words import LaunchWords, launch_words, member_containers
 from cockpit.jobs.lint_rules import LintRule
 from cockpit.jobs.parameters import Parameter, read
@@ -130,7 +131,7 @@ class _Making:
             metadata["namespace"] = {"$param": "namespace"}
 
     def queue(self) -> None:
-        labels = mapping(self._tree["metadata"].get("labels"))
+        labels = mapping(mapping(job_in(self._tree).get("metadata")).get("labels"))
         for engine in registry.engines():
             priority = engine.priority
             if priority is not None:

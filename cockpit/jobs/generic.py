@@ -29,7 +29,7 @@ def row(
 ) -> Job | None:
     """The row of any controller, or of a bare pod; None where it is no job, or asks for no GPU.
 
-    A schedule, and what started a job of its own, is a row only while no such job is there.
+    What started a job of its own is a row only while no such job is there, unless it will start another.
     """
     found = owner_record(store, root.uid)
     own = found if isinstance(found, JobObject) else None
@@ -41,7 +41,7 @@ def row(
         return _made(job, store, positions, tree)
     if root.kind in NOT_JOBS and root.kind not in SCHEDULES and own is None:
         return None
-    if tree.has_started(root.uid):
+    if tree.has_started(root.uid) and root.kind not in SCHEDULES:
         return None
     is_asked = (own is not None and own.asks_for_gpus) or bool(asking)
     workloads = store.workloads_of(root.uid)

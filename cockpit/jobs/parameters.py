@@ -8,6 +8,7 @@ escaped and nothing can break out.
 import re
 from collections.abc import Callable
 from typing import Final
+from zoneinfo import available_timezones
 
 import msgspec
 
@@ -15,7 +16,9 @@ from cockpit.errors import BadValue
 from cockpit.gangs import registry
 from cockpit.jobs import values
 from cockpit.jobs.values import KeyValue, Mount, ToleratedTaint
+from cockpit.k8s.cron import parse_schedule
 from cockpit.k8s.quantity import parse_quantity
+from cockpit.nearest import nearest_words
 
 Parts = tuple[str, ...] | tuple[KeyValue, ...] | tuple[Mount, ...] | tuple[ToleratedTaint, ...]
 Value = str | int | bool | Parts | None
@@ -25,7 +28,17 @@ TYPES: Final = (
     *("dns-label", "text", "integer", "quantity", "command", "image", "choice", "switch"),
     *("environment", "labels", "resources", "table", "claims", "host-paths"),
     *("annotations", "tolerations", "config-maps", "secrets"),
-    *("path", "git", "revision", "resource-name", "label-value", "label-key", "object-name"),
+    *(
+        "path",
+        "git",
+        "revision",
+        "resource-name",
+        "label-value",
+        "label-key",
+        "object-name",
+        "schedule",
+        "time-zone",
+    ),
 )
 SOURCES: Final = (
     *("namespaces", "pod-priority-classes", "gpu-models"),
@@ -180,6 +193,23 @@ def _image(parameter: Parameter, text: str) -> Value:
     return text
 
 
+def _schedule(parameter: Parameter, text: str) -> Value:
+    try:
+        parse_schedule(text)
+    except ValueError as error:
+        raise BadValue(parameter.name, f"{text!r} is no schedule: {error}") from None
+    return text
+
+
+def _time_zone(parameter: Parameter, text: str) -> Value:
+    known = available_timezones()
+    if known and text not in known:  # a machine without the list leaves it to the API server
+        raise BadValue(
+            parameter.name, f"{text!r} is no time zone; {nearest_words(text, known, 'known ones')}"
+        )
+    return text
+
+
 def _switch(parameter: Parameter, text: str) -> Value:
     lower = text.lower()
     if lower in _TRUE:
@@ -202,6 +232,8 @@ _READERS: Final[dict[str, Callable[[Parameter, str], Value]]] = {
     "command": _command,
     "image": _image,
     "switch": _switch,
+    "schedule": _schedule,
+    "time-zone": _time_zone,
     "environment": _of(values.environment),
     "labels": _of(values.labels),
     "resources": _of(values.resources),

@@ -6,6 +6,7 @@ from typing import Any
 from cockpit.errors import BadInput, BadValue, BadValues
 from cockpit.fit.pod_sets import ManifestPods, pods_asked
 from cockpit.gangs import registry
+from cockpit.gangs.manifests import job_in
 from cockpit.jobs import lint_rules
 from cockpit.jobs.parameters import Parameter, Value, read
 from cockpit.jobs.placeholders import fill, used_parameters
@@ -37,6 +38,8 @@ _SAMPLES = {
     "path": "/sample",
     "git": "https://example.com/code.git",
     "revision": "main",
+    "schedule": "0 3 * * *",
+    "time-zone": "UTC",
     "resource-name": "nvidia.com/gpu",
     "label-value": "sample",
     "label-key": "kubernetes.io/hostname",
@@ -166,7 +169,7 @@ def queue_of(manifest: Mapping[str, Any]) -> str:
 
 
 def _job_advice(manifest: Mapping[str, Any]) -> Iterable[str]:
-    spec = mapping(manifest.get("spec"))
+    spec = mapping(job_in(manifest).get("spec"))
     policy = mapping(spec.get("runPolicy"))
     engine, queue = registry.admitting(manifest)
     has_queue = bool(queue)

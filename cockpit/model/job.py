@@ -92,6 +92,8 @@ class JobObject(Record, frozen=True, gc=False, kw_only=True):
     phase: str = ""  # as its controller writes it; "" where it wrote none, or the kind has none
     has_status: bool = True  # False: its controller has written no status at all
     parts: tuple[JobPart, ...] = ()  # of a JobSet
+    schedule: str = ""  # of a CronJob, as it is written
+    time_zone: str = ""  # whose clock it goes by; "": that of its controller, in most clusters UTC
     made_name: str = ""  # of what its controller made of it, as its status says: the RayCluster of a RayJob
     active: int = 0
     succeeded: int = 0

@@ -17,6 +17,7 @@ from cockpit.sim.actors.autoscaler.actor import Autoscaler
 from cockpit.sim.actors.autoscaler.settings import AutoscalerSettings
 from cockpit.sim.actors.common.machine_template import MACHINES
 from cockpit.sim.actors.controllers.budgets import Budgets
+from cockpit.sim.actors.controllers.cron_jobs import CronJobs
 from cockpit.sim.actors.controllers.deployment.deployments import Deployments
 from cockpit.sim.actors.controllers.garbage import BUILT_IN, CUSTOM, Garbage
 from cockpit.sim.actors.controllers.job.jobs import Jobs
@@ -179,7 +180,7 @@ class EmbeddedCluster:
         yield NamespaceEnd((*CONTENT, *CUSTOM, LOCAL_QUEUES, *machines, *groups))
         yield Garbage((*BUILT_IN, *CUSTOM, *machines, *groups))
         yield from (Deployments(), ReplicaSets(), DaemonSets(), StatefulSets(), Jobs(), MpiJobs())
-        yield from (FinishedJobs(), PodLeftovers(), OldEvents(), Budgets(), ResourceClaims())
+        yield from (CronJobs(), FinishedJobs(), PodLeftovers(), OldEvents(), Budgets(), ResourceClaims())
         yield from (NodeLifecycle(), TaintEviction())
         yield self.queue
         yield Scheduler(Random(random.getrandbits(64)), is_native=is_native)

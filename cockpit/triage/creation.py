@@ -13,6 +13,7 @@ from cockpit.gangs import registry
 from cockpit.gangs.draft import draft, joined, not_understood, tell
 from cockpit.gangs.engine_of_job import admitted_by, needed_by
 from cockpit.gangs.standing import GangStanding
+from cockpit.jobs.schedule import next_run, runs_of
 from cockpit.k8s.field_errors import field_error_words
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.pod_security import forbidden_words
@@ -294,6 +295,32 @@ def between_attempts(
         text = text.replace("{failed} failed attempts", "{failed} failed attempts in {span}")
     lasts = None if again is None else Permanence.ACTS  # one more attempt ends as the last ones did
     return draft(Cause.BETWEEN_ATTEMPTS, text, names, said, permanence=lasts)
+
+
+def scheduled(walk: Walk) -> Finding:
+    """What a schedule waits for: its next time, unless no time is ever due or its last run was refused."""
+    job, object_ = walk.job, walk.object_
+    if not isinstance(object_, JobObject) or not object_.schedule:
+        return Finding(cause="", sentence="waits for its time")
+    text, zone = object_.schedule, object_.time_zone
+    runs = runs_of(job, walk.store)
+    said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "spec.schedule", f"{text} {zone}".strip())
+    found = refused((job.uid,), walk.store, after_seconds=runs[0].created_seconds if runs else None)
+    if found is not None:
+        return found
+    names = {"schedule": text, "zone": zone}
+    try:
+        # which second it is does not move whether a time is ever due
+        due = next_run(text, zone, walk.now_seconds or object_.created_seconds or 0.0)
+    except ValueError as error:
+        names["why"] = str(error)
+        due = None
+    if due is None:
+        says, since = "wrong" if "why" in names else "", object_.created_seconds
+        return tell(Cause.SCHEDULE_NEVER_DUE, names, said, says=says, since_seconds=since)
+    if walk.now_seconds is None or not due:
+        return draft("", "runs by its schedule {schedule}" + " in {zone}" * bool(zone), names, said)
+    return draft("", "next run {due} (schedule {schedule})", {**names, "due": due}, said)
 
 
 def _finished_early(walk: Walk, said: Evidence) -> Finding | None:

@@ -33,6 +33,8 @@ def judge(walk: Walk) -> Finding | None:
         return _ending(walk)
     if job.state in JobState.ENDED:
         return _ended(walk)
+    if job.state == JobState.SCHEDULED:
+        return creation.scheduled(walk)
     gang = walk.gang
     if gang is not None and gang.is_waiting and not any(_stays(pod, gang) for pod in walk.pods):
         return _lingering(walk, judged(held_by_gang(walk, gang)))

@@ -191,7 +191,7 @@ def job_finding(
             or _idle(job, store, verdicts, now_seconds)
             or _starved(job, store)
         )
-    if job.state in (JobState.QUEUED, JobState.PENDING, JobState.STARTING):
+    if job.state in (JobState.SCHEDULED, JobState.QUEUED, JobState.PENDING, JobState.STARTING):
         return _waits(job, verdict, now_seconds)
     if job.state == JobState.SUSPENDED and verdict.cause in (
         Cause.ADMISSION_CHECK,

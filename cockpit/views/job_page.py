@@ -9,6 +9,8 @@ from cockpit_widgets.types import Cell, Column, Pair, Tone
 
 from cockpit.fit.placement import placement_of
 from cockpit.gangs.sentence import counted
+from cockpit.jobs.owner_chain import SCHEDULES, owner_record
+from cockpit.jobs.schedule import runs_of, runs_words
 from cockpit.model.event import Event
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.job import Job, JobState
@@ -268,6 +270,11 @@ def facts(
         about = "about " if job.is_position_estimate else ""
         place = "" if job.position is None else f", {about}position {job.position}"
         pairs.append(Pair("queue", f"{job.queue}{place}" + (f" ({job.engine})" if job.engine else "")))
+    if job.kind in SCHEDULES:
+        pairs.append(Pair("runs", runs_words(runs_of(job, store))))
+    record = owner_record(store, job.uid)
+    if record is not None and record.owner is not None and record.owner.kind in SCHEDULES:
+        pairs.append(Pair("run of", f"{record.owner.kind} {record.owner.name}"))
     counts = (f"{fmt.of(job.ready, job.wanted)} ready", done_words(job))
     pairs.append(Pair("members", ", ".join(filter(None, counts))))
     pairs.append(Pair("GPUs", f"{fmt.of(known_gpus(job), job.gpus_wanted)} allocated"))

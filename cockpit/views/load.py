@@ -31,10 +31,11 @@ def minute_of(seconds: float) -> int:
 
 
 def load_sample(found: Fleet, jobs: Iterable[Job], now_seconds: float) -> LoadSample:
-    """The load at this moment. A job that has not said how many GPUs it wants counts with those it has."""
+    """The load at this moment. A job that has not said how many GPUs it wants counts with those it has; a
+    schedule wants none, its runs do."""
     wanted = queued = 0
     for job in jobs:
-        if job.state in JobState.ENDED or job.state == JobState.SUSPENDED:
+        if job.state in (*JobState.ENDED, JobState.SUSPENDED, JobState.SCHEDULED):
             continue
         wanted += max(job.gpus_wanted or 0, job.gpus_allocated)
         queued += job.state in _WAITS

@@ -9,6 +9,7 @@ from random import Random
 
 from cockpit.clock import SystemClock
 from cockpit.sim.actors.controllers.budgets import Budgets
+from cockpit.sim.actors.controllers.cron_jobs import CronJobs
 from cockpit.sim.actors.controllers.deployment.deployments import Deployments
 from cockpit.sim.actors.controllers.garbage import Garbage
 from cockpit.sim.actors.controllers.job.jobs import Jobs
@@ -36,6 +37,7 @@ def actors(root_certificate: str) -> Sequence[Actor]:
         Budgets(),
         Deployments(),
         ReplicaSets(),
+        CronJobs(),
         Jobs(),
         DaemonSets(),
         PodLeftovers(),

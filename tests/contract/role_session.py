@@ -181,6 +181,7 @@ async def _ask_on_demand(live: Live, space: str) -> None:
         if resource.kind in _WITH_YAML:
             await _quiet(api.read_yaml(resource.api_version, resource.kind, space, "k"))
     await _quiet(api.read_yaml("batch/v1", "Job", space, "k-run"))
+    await _quiet(api.read_yaml("batch/v1", "CronJob", space, "k-cron-on"))
     await api.read_scalers()
     await api.ask_choices(asked_lists(), space)
     await api.ask_topologies()

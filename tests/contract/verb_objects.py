@@ -35,6 +35,7 @@ KINDS = {
 }
 BUILT_IN = {
     "jobs": Resource("batch", "v1", "jobs", "Job", namespaced=True),
+    "cronjobs": Resource("batch", "v1", "cronjobs", "CronJob", namespaced=True),
     "pods": Resource("", "v1", "pods", "Pod", namespaced=True),
     "nodes": Resource("", "v1", "nodes", "Node", namespaced=False),
 }
@@ -95,6 +96,10 @@ def of_one_space(admin: Api, space: str) -> tuple[list[Any], list[Any], list[Rec
         row(put(admin, KINDS["vcjobs"], "k-vc", space, {"minAvailable": 1, "tasks": []})),
         row(bare, pod_uids=(bare["metadata"]["uid"],)),
     ]
+    for is_off in (False, True):
+        yearly = {"schedule": "@yearly", "suspend": is_off, "jobTemplate": {"spec": work}}
+        made = put(admin, BUILT_IN["cronjobs"], f"k-cron-{'off' if is_off else 'on'}", space, yearly)
+        jobs.append(row(made, JobState.SUSPENDED if is_off else JobState.SCHEDULED))
     roles = {role: {"replicas": 2, "template": work["template"]} for role in ("Launcher", "Worker")}
     for is_off in (False, True):
         spec = {"mpiReplicaSpecs": roles, "runPolicy": {"suspend": is_off}}
@@ -200,7 +205,7 @@ def remove_everything(admin: Api) -> None:
     for name in (*NODES, *IDLE):
         admin.request("DELETE", f"/api/v1/nodes/{name}")
     for space in SPACES:
-        for resource in (BUILT_IN["jobs"], BUILT_IN["pods"]):
+        for resource in (BUILT_IN["cronjobs"], BUILT_IN["jobs"], BUILT_IN["pods"]):
             for tree in admin.items(resource.path(space)):
                 if tree["metadata"]["name"].startswith(("k-", "o-")):
                     path = resource.path(space, tree["metadata"]["name"])

@@ -128,7 +128,7 @@ def test_every_field_of_every_template_refuses_what_is_no_value_of_its_kind(name
     template = TEMPLATES[name]
     kind_of = {one.name: one.type for one in TEMPLATES["mpijob"].parameters}
     of_kind = {kind_of[field]: text for field, text, _ in reversed(BAD) if text}  # the first of each
-    of_kind["integer"] = "four"
+    of_kind |= {"integer": "four", "schedule": "0 24 * * *", "time-zone": "Local"}
     at_first = {one.name: GOOD.get(one.name, one.default or "") for one in template.parameters}
     for one in template.parameters:
         wrong = ["a\x07b"] + [of_kind[one.type]] * (one.type in of_kind and one.type != "text")

@@ -7,7 +7,7 @@ from cockpit.errors import BadInput
 from cockpit.gangs.engine import InstalledEngine, NewJob, Suited, Topologies
 from cockpit.gangs.kueue.standing import cluster_queue_of
 from cockpit.gangs.kueue.topology import asks_for_topology, binding_words, topology_of
-from cockpit.gangs.manifests import Attached, copied
+from cockpit.gangs.manifests import Attached, copied, job_in
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.json_values import mapping
@@ -22,11 +22,12 @@ PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 _DEFAULT_QUEUE: Final = "default"
 """The queue that Kueue itself takes for jobs without a label."""
 _POLICY: Final = ("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "PaddleJob")
-_MANAGED: Final = (*_POLICY, "Job", "JobSet", "TrainJob", "RayJob", "RayCluster")
+_MANAGED: Final = (*_POLICY, "Job", "JobSet", "TrainJob", "RayJob", "RayCluster", "CronJob")
 
 
 def is_managed(api_version: str, kind: str) -> bool:
-    """True for the kinds of jobs that Kueue takes as it comes; plain pods it takes only where told to."""
+    """True for the kinds of jobs that Kueue takes as it comes, of a CronJob each run; of plain pods it takes
+    those that it is configured for."""
     return kind in _MANAGED and not api_version.startswith("batch.volcano.sh/")
 
 
@@ -54,12 +55,13 @@ def attach(manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "")
     if not is_managed(version, kind) and (kind, version) != ("Pod", "v1"):
         raise BadInput(f"Kueue does not manage {kind} of {version}: take the engine that it belongs to")
     tree = copied(manifest)
-    labels = tree.setdefault("metadata", {}).setdefault("labels", {})
+    job = job_in(tree)
+    labels = job.setdefault("metadata", {}).setdefault("labels", {})
     queue = queue or str(labels.get(QUEUE_LABEL) or "")
     if not queue:
         raise BadInput("queue: Kueue needs one; name a LocalQueue of the namespace, or take engine none")
     labels[QUEUE_LABEL] = queue
-    spec = tree.setdefault("spec", {})
+    spec = job.setdefault("spec", {})
     if kind in _POLICY:
         spec.setdefault("runPolicy", {})["suspend"] = True
     elif kind != "Pod":  # a gate keeps a pod, which Kueue's webhook sets
@@ -69,7 +71,7 @@ def attach(manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "")
 
 def queue_of(manifest: Mapping[str, Any]) -> str:
     """The LocalQueue that a manifest names, "" for none."""
-    return str(mapping(mapping(manifest.get("metadata")).get("labels")).get(QUEUE_LABEL) or "")
+    return str(mapping(mapping(job_in(manifest).get("metadata")).get("labels")).get(QUEUE_LABEL) or "")
 
 
 def submit_lines(

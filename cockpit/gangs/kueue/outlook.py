@@ -16,7 +16,7 @@ from cockpit.gangs.kueue import attach
 from cockpit.gangs.kueue.cycles import Cycles, takes_from_others
 from cockpit.gangs.kueue.queue_state import queue_state
 from cockpit.gangs.kueue.standing import cluster_queue_name, is_in_line, is_true, queue_order
-from cockpit.gangs.manifests import ApiKind
+from cockpit.gangs.manifests import ApiKind, job_in
 from cockpit.gangs.outlook import OutlookFacts, QuotaOutlook, QuotaStart, Tree
 from cockpit.k8s.admission.admission_specs import (
     STRICT,
@@ -278,7 +278,7 @@ class _Play:
         if not name and workload is not None:
             return workload.priority
         name = name or str(
-            mapping(mapping(manifest.get("metadata")).get("labels")).get(attach.PRIORITY_LABEL) or ""
+            mapping(mapping(job_in(manifest).get("metadata")).get("labels")).get(attach.PRIORITY_LABEL) or ""
         )
         if name:
             return self._value(CLASSES, name)

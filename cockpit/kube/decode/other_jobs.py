@@ -28,6 +28,7 @@ Roles = Callable[[Mapping[str, Any]], tuple[ReplicaSpec, ...]]
 """The roles of an object, given as a tree with apiVersion, kind and spec."""
 
 _CLAIMS = "resourceClaims"
+_LONGEST_SCHEDULE = 80
 _MOST_METRICS, _METRIC_NAME = 32, 80
 _NUMBER = re.compile(r"[-+]?[0-9]{1,30}(?:\.[0-9]{1,40})?(?:[eE][-+]?[0-9]{1,2})?")
 _ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
@@ -93,6 +94,8 @@ def _record(job: OtherJob, resource: Resource, roles: tuple[ReplicaSpec, ...]) -
         replicas=roles,
         is_suspended=job.spec.get("suspend") is True
         or mapping(job.spec.get("runPolicy")).get("suspend") is True,
+        schedule=clean(_text(job.spec.get("schedule")), _LONGEST_SCHEDULE),
+        time_zone=clean(_text(job.spec.get("timeZone")), _LONGEST_SCHEDULE),
         phase=_phase(status),
         has_status=bool(status),
         parts=tuple(_parts(job.spec, status)),

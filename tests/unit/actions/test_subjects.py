@@ -131,7 +131,7 @@ def found(view: ClusterView, *words: str) -> str:
         ("jobset/set jobsets.jobset.x-k8s.io/set JobSet/team-a/set", "job team-a/set"),
         ("lws/llama leaderworkerset/llama leaderworkersets/team-a/llama", "job team-a/llama"),
         ("jobs.batch/sweep job.batch/sweep jobs.v1.batch/sweep", "job team-a/sweep"),
-        ("cj/nightly cronjob/nightly cronjob.batch/nightly", "job team-a/nightly-1"),
+        ("cj/nightly cronjob/nightly cronjob.batch/nightly", "job team-a/nightly"),
         ("ds/warm daemonset.apps/warm daemonsets/warm", "job team-a/warm"),
         ("lq/main localqueue/main queue/team-a/main localqueue.kueue.x-k8s.io/main", "queue team-a/main"),
         ("cq/main clusterqueue/main clusterqueues/main ClusterQueue/main", "queue main"),

@@ -219,7 +219,7 @@ def test_submit_dry_run_needs_no_write_and_prints_the_manifest(cluster: Cluster,
     [
         (
             ("job", "submit", "nothing"),
-            "there is no template 'nothing'; known templates: job, jobset, leaderworkerset",
+            "there is no template 'nothing'; known templates: cronjob, job, jobset",
         ),
         (("job", "submit", "mpijob", "--image", "a:1"), "name: a value is required"),
         ((*SUBMIT, "--workers", "0"), "workers: 0 is too small, at least 1"),

@@ -13,6 +13,7 @@ def test_templates_can_be_listed_and_shown(capsys: Capture) -> None:
     assert code == 0
     known = [
         *(
+            "cronjob",
             "job",
             "jobset",
             "leaderworkerset",
@@ -40,7 +41,7 @@ def test_templates_can_be_listed_and_shown(capsys: Capture) -> None:
 
 
 def test_lint(capsys: Capture, home: Path) -> None:
-    assert run(capsys, "template", "lint")[:2] == (0, "14 templates OK\n")
+    assert run(capsys, "template", "lint")[:2] == (0, "15 templates OK\n")
     broken = home / "broken.yaml"
     broken.write_text("template: {name: x, title: X}\nparameters: []\nmanifest: {kind: Pod}\n")
     own = str(home / "own")

@@ -18,7 +18,7 @@ from cockpit.jobs.template import Template, load_library, read_template
 Tree = dict[str, Any]
 
 TEMPLATES = load_library().templates
-NEEDED = {"image": "r.example/hvd:1", "runtime": "torch-distributed", "node": "n1"}
+NEEDED = {"image": "r.example/hvd:1", "runtime": "torch-distributed", "node": "n1", "schedule": "@daily"}
 word = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1, max_size=12)
 words = st.lists(word, min_size=1, max_size=5)
 

@@ -126,8 +126,11 @@ def delivered() -> list[Record]:
 FAMILIES = {
     workflow: {"workflow.argoproj.io/team-a/nightly": 2},
     workflow_of_jobs: {"workflow.argoproj.io/team-a/nightly": 1, "mpijob.kubeflow.org/team-a/llm": 1},
-    cron_job: {"job.batch/team-a/sweep-2910": 2},
-    cron_workflow: {"workflow.argoproj.io/team-a/weekly-1": 1},
+    cron_job: {"job.batch/team-a/sweep-2910": 2, "cronjob.batch/team-a/sweep": 2},
+    cron_workflow: {
+        "workflow.argoproj.io/team-a/weekly-1": 1,
+        "cronworkflow.argoproj.io/team-a/weekly": None,
+    },
     spark: {"sparkapplication.sparkoperator.k8s.io/team-a/etl": 2},
     spark_unread: {"sparkapplication.sparkoperator.k8s.io/team-a/etl": 2},
     ray: {"rayjob.ray.io/team-a/tune": 4},

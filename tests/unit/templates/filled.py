@@ -23,6 +23,8 @@ GOOD = {
     "path": "/logs",
     "git": "git@example.com:team/code.git",
     "revision": "release/1.0",
+    "schedule": "*/10 0-6,22 1 * mon-fri",
+    "time-zone": "Europe/Berlin",
     "resource-name": "amd.com/gpu",
     "label-value": "NVIDIA-H100-80GB-HBM3",
     "label-key": "example.com/rack",

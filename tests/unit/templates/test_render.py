@@ -14,7 +14,7 @@ from cockpit.errors import BadInput
 from cockpit.fit.pod_sets import pods_asked
 from cockpit.gangs.conflicts import refusals
 from cockpit.jobs.parameters import Parameter, read
-from cockpit.jobs.render import advice, checked, faults, lint, render, sample_values
+from cockpit.jobs.render import advice, checked, faults, lint, queue_of, render, sample_values
 from cockpit.jobs.template import Template, load_library
 from tests.unit.templates.builders import small
 
@@ -326,3 +326,33 @@ def test_quantities_that_are_none_are_not_guessed() -> None:
     pod = {"kind": "Pod", "spec": {"containers": [{"resources": {"limits": limits}}]}}
     assert [one.gpus_each for one in pods_asked(pod).sets] == [None]
     assert pods_asked(pod).gpus is None
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (
+            {"schedule": "0 24 * * *"},
+            "schedule: '0 24 * * *' is no schedule: hour: '24' is not between 0 and 23",
+        ),
+        (
+            {"schedule": "0 3 * *"},
+            "schedule: '0 3 * *' is no schedule: it has 4 of 5 fields: write minute hour",
+        ),
+        ({"time-zone": "Europe/Berln"}, "time-zone: 'Europe/Berln' is no time zone"),
+    ],
+)
+def test_a_schedule_that_is_none_is_refused_at_its_field(bad: dict[str, str], told: str) -> None:
+    values = {"name": "a", "image": "a:1", "schedule": "0 3 * * *", **bad}
+    with pytest.raises(BadInput) as caught:
+        render(load_library().templates["cronjob"], values)
+    assert caught.value.sentence.startswith(told)
+
+
+def test_the_queue_of_a_schedule_stands_where_kueue_takes_each_run() -> None:
+    values = {"name": "a", "image": "a:1", "schedule": "@daily", "queue": "main", "priority": "high"}
+    made = render(load_library().templates["cronjob"], values)
+    run, labels = made["spec"]["jobTemplate"], made["metadata"]["labels"]
+    assert run["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "main" and run["spec"]["suspend"] is True
+    assert made["spec"]["suspend"] is False and "kueue.x-k8s.io/queue-name" not in labels
+    assert queue_of(made) == "main"

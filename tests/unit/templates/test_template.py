@@ -132,7 +132,8 @@ def test_a_users_folder_adds_and_replaces_and_a_broken_file_harms_only_itself(tm
     with pytest.raises(BadInput, match=r"template 'broken' cannot be used: .*broken\.yaml:1"):
         library.named("broken")
     with pytest.raises(
-        BadInput, match="there is no template 'nothing'; known templates: job, jobset, leaderworkerset"
+        BadInput,
+        match="there is no template 'nothing'; known templates: cronjob, job, jobset, leaderworkerset",
     ):
         library.named("nothing")
 

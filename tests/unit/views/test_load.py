@@ -25,6 +25,7 @@ def test_what_jobs_want_and_what_the_fleet_has() -> None:
         job("c", state="pending", gpus_allocated=0, gpus_wanted=None),
         job("d", state="suspended", gpus_allocated=0, gpus_wanted=64),
         job("e", state="succeeded", gpus_allocated=0, gpus_wanted=64),
+        job("f", state="scheduled", gpus_allocated=0, gpus_wanted=64),
     ]
     fleet = Fleet(gpus=24, busy=8, free=16)
     assert load_sample(fleet, jobs, NOW) == LoadSample(NOW, 24, 8, 16, 2)

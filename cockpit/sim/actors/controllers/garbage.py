@@ -22,6 +22,7 @@ from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.resources import (
     CONFIG_MAPS,
     CONTROLLER_REVISIONS,
+    CRON_JOBS,
     DAEMON_SETS,
     DEPLOYMENTS,
     LEASES,
@@ -40,6 +41,7 @@ BUILT_IN = (
     SECRETS,
     PERSISTENT_VOLUME_CLAIMS,
     JOBS,
+    CRON_JOBS,
     DEPLOYMENTS,
     REPLICA_SETS,
     DAEMON_SETS,

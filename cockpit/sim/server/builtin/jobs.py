@@ -105,6 +105,18 @@ def _label_faults(job: Tree) -> Iterator[Cause]:
 
 
 def _spec_faults(spec: Tree) -> Iterator[Cause]:
+    yield from template_faults(spec, "spec")
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    selector = spec.get("selector")
+    if selector is None:
+        yield required("spec.selector")
+    if not selector or not object_selector(selector)(labels):
+        why = "`selector` does not match template `labels`"
+        yield wrong("spec.template.metadata.labels", labels or None, why)
+
+
+def template_faults(spec: Tree, at: str) -> Iterator[Cause]:
+    """What is wrong with the spec of a job, or of a template of one, that stands at the path `at`."""
     for key in (
         "parallelism",
         "completions",
@@ -114,33 +126,27 @@ def _spec_faults(spec: Tree) -> Iterator[Cause]:
     ):
         value = spec.get(key)
         if value is not None and value < 0:
-            yield wrong(f"spec.{key}", value, "must be greater than or equal to 0")
+            yield wrong(f"{at}.{key}", value, "must be greater than or equal to 0")
     manager = spec.get("managedBy")
     if manager is not None and "/" not in manager:
-        yield wrong("spec.managedBy", manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        yield wrong(f"{at}.managedBy", manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
     if spec.get("completionMode") == "Indexed":
         if spec.get("completions") is None:
-            yield required("spec.completions", "when completion mode is Indexed")
+            yield required(f"{at}.completions", "when completion mode is Indexed")
     elif (limit := spec.get("backoffLimitPerIndex")) is not None:
-        yield wrong("spec.backoffLimitPerIndex", limit, "requires indexed completion mode")
+        yield wrong(f"{at}.backoffLimitPerIndex", limit, "requires indexed completion mode")
     template = spec["template"].get("spec") or {}
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
-    yield from label_faults_at("spec.template.metadata.labels", labels)
-    yield from pod_spec_faults(template, "spec.template.spec")
+    yield from label_faults_at(f"{at}.template.metadata.labels", labels)
+    yield from pod_spec_faults(template, f"{at}.template.spec")
     restarts = template.get("restartPolicy")
     if restarts == "Always":
-        yield required("spec.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
+        yield required(f"{at}.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
     elif restarts not in _RESTARTS:
-        yield unsupported("spec.template.spec.restartPolicy", restarts, _RESTARTS)
+        yield unsupported(f"{at}.template.spec.restartPolicy", restarts, _RESTARTS)
     elif restarts == "OnFailure" and spec.get("podFailurePolicy"):
         why = 'only "Never" is supported when podFailurePolicy is specified'
-        yield wrong("spec.template.spec.restartPolicy", restarts, why)
-    selector = spec.get("selector")
-    if selector is None:
-        yield required("spec.selector")
-    if not selector or not object_selector(selector)(labels):
-        why = "`selector` does not match template `labels`"
-        yield wrong("spec.template.metadata.labels", labels or None, why)
+        yield wrong(f"{at}.template.spec.restartPolicy", restarts, why)
 
 
 def _change_faults(spec: Tree, old_job: Tree) -> Iterator[Cause]:
