@@ -1,1 +1,0 @@
-"""StatefulSets: pods with names and claims that stay theirs."""
