@@ -11,6 +11,7 @@ from cockpit.actions.execute.broken_writes import acknowledge, read_left_over
 from cockpit.actions.execute.dry_run import rehearse
 from cockpit.actions.execute.execute_plan import real_perform
 from cockpit.actions.field_choices import ask_offers, ask_topologies
+from cockpit.actions.flag_reads import read_flags
 from cockpit.actions.forward import find_board, hold_open, read_ports, why_over
 from cockpit.actions.idle_reads import IdleReads, judge_all, read_idle, read_idle_once
 from cockpit.actions.named_objects import refuse_absent
@@ -28,6 +29,7 @@ from cockpit.kube.objects import get_object
 from cockpit.kube.pod_times import read_times
 from cockpit.kube.tables import read_table
 from cockpit.local_state.audit import local_user
+from cockpit.model.batch import Batch
 from cockpit.model.log import Life, LogLine, LogSource, LogWish
 from cockpit.model.object_table import ObjectAddress, ObjectDetail, ObjectKind, ObjectTable, OwnedObject
 from cockpit.model.plan import Outcome, Plan
@@ -161,6 +163,13 @@ class ApiServer:
         """The autoscalers of pods in the namespaces in force. Raises NoConnection."""
         return await read_scalers(self._attachment.connected(), self._attachment.namespaces)
 
+    async def read_flags(self) -> None:
+        """Read into the store with which flags pool owners were started. Raises NoConnection."""
+        one = self._attachment
+        found = await read_flags(one.connected(), one.store, one.clock.cluster_now())
+        if found:
+            one.sink(Batch(kind=Kind.OWNER_FLAGS, changed=found))
+
     async def read_standing(self, pool: "Pool") -> "StandingRead":
         """What of ours asks for nodes of the pool. Raises NoConnection."""
         session, lookup = self._attachment.connected(), self._attachment.lookup
@@ -209,7 +218,11 @@ class ApiServer:
         Raises NoConnection."""
         one = self._attachment
         session, now_seconds = await self._discovered(), one.clock.cluster_now()
-        return await read_on_demand(session, one.lookup, one.verdicts, rows, now_seconds)
+        before = one.store.revision
+        if one.verdicts.on_demand.needs_budgets(one.store, now_seconds):  # somebody looks at what may go
+            await self.read_flags()
+        is_new = await read_on_demand(session, one.lookup, one.verdicts, rows, now_seconds)
+        return is_new or one.store.revision != before
 
     async def _discovered(self) -> "ApiSession":
         """The session, once it is known what the server serves. Raises NoConnection."""

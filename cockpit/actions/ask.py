@@ -39,7 +39,7 @@ from cockpit.pools.capacity import (
 from cockpit.pools.demand import lasting_taints
 from cockpit.pools.index import gpus_per_node, pool_named, pool_object
 from cockpit.pools.match import labels_of_its_own
-from cockpit.pools.owner import MakesMachines, Ownership
+from cockpit.pools.owner import MakesMachines, Ownership, StartedByFlags
 from cockpit.pools.plan import MOST_ADDED, above_maximum, gain_lines, nodes_named, read_replicas, size_of
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.truth import gpus_allocated
@@ -302,6 +302,8 @@ def _later(pool: Pool, store: StoreReader) -> str:
     owner = registry.owner_named(registry.ownership(found, nodes_named(store, pool), store).owner)
     traits = owner.traits
     words = owner.idle_words(found) if isinstance(owner, MakesMachines) else traits.idle_words
+    if isinstance(owner, StartedByFlags):
+        words = owner.scale_down_words(store)
     return f"{traits.name if traits.decides_size else 'their owner'} {words}"
 
 

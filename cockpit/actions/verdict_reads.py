@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from cockpit.actions.flag_reads import read_flags
 from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_budgets, ask_surroundings, needs_of
 from cockpit.catalogue import Unwatched
 from cockpit.errors import BadInput, CockpitError, Refused
@@ -75,7 +76,10 @@ async def with_reads(
     """
     if subject.kind in ("node", "card", "pool"):  # budgets block drains, and keep nodes from autoscalers
         around = msgspec.structs.replace(view.around, budgets=await ask_budgets(session))
-        return msgspec.structs.replace(view, around=around)
+        store = view.store
+        for one in await read_flags(session, store, view.now_seconds or 0.0):
+            store = store.with_record(Kind.OWNER_FLAGS, one)
+        return msgspec.structs.replace(view, around=around, store=store)
     job, pods = _concerned(subject, view)
     if job is None and not pods:
         above = await _composed(session, lookup, subject, view)

@@ -14,6 +14,7 @@ from cockpit.actions.demand_reads import read_standing
 from cockpit.actions.pool_lease import read_lease
 from cockpit.actions.scaler_reads import read_scalers
 from cockpit.actions.surroundings import ask_budgets
+from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.attached import attached
@@ -76,6 +77,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions, clock: Clock)
 async def _learnt(pool: Pool, attachment: Attachment, clock: Clock) -> Learnt:
     """The further reads of the page; the page says what may not be read."""
     session, settings = attachment.connected(), settings_in_force()
+    await ApiServer(attachment).read_flags()
     space = settings.of_context(session.context).lease_namespace
     try:
         held = await read_lease(session, pool, space)

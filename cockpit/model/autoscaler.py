@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cockpit.model.record import Record
+from cockpit.model.record import Labels, Record
 
 WORKING_SECONDS = 180.0
 """A status that is older was left by one that does not work (source: cluster-autoscaler pkg/FAQ.md)."""
@@ -27,6 +27,16 @@ class ScaledGroup(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     error_code: str = ""
     error_message: str = ""
     down: str = ""
+
+
+class OwnerFlags(Record, frozen=True, gc=False, kw_only=True):
+    """Flags with which a pool owner was started, as its pod or Deployment says; `name` is the owner's. One
+    that stands nowhere has the default of its version. `trouble` says why they are not known."""
+
+    flags: Labels = ()  # (name without hyphens, value); of those that its package reads
+    pod_uid: str = ""  # whose they are; another pod may have others. "": they are a Deployment's
+    read_seconds: float | None = None  # by the cluster's clock
+    trouble: str = ""
 
 
 class AutoscalerStatus(Record, frozen=True, gc=False, kw_only=True):

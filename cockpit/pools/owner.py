@@ -213,6 +213,10 @@ class OwnerTraits(msgspec.Struct, frozen=True, kw_only=True):
     (`cockpit.pools.ladder.Rung`)."""
     log_labels: frozenset[tuple[str, str]] = frozenset()
     """Labels of the pods in which it runs, any of which will do; none where it runs elsewhere."""
+    flags: tuple[str, ...] = ()
+    """Names of flags on its command line by which it takes nodes away; () where none tells that."""
+    image_word: str = ""
+    """Part of the name of its image, by which its Deployment is found where its labels are others."""
     idle_words: str = "removes idle nodes later by its own rules"
     """What it does later with nodes that idle: what follows its name in a sentence."""
 
@@ -335,6 +339,17 @@ class ScalesDown(PoolOwner, Protocol):
 
     def empty_since(self, node: Node, machine: Machine | None) -> float | None:
         """Since when it takes the node for empty, epoch seconds; None where it does not say."""
+
+
+@runtime_checkable
+class StartedByFlags(PoolOwner, Protocol):
+    """When it takes nodes away is told by its command line: `traits.flags`, read into `Kind.OWNER_FLAGS`."""
+
+    def namespace(self, truth: StoreReader) -> str:
+        """Where it runs, "" where it is not seen to work in this cluster: its flags are not read then."""
+
+    def scale_down_words(self, truth: StoreReader) -> str:
+        """What it does with nodes that nobody needs: what follows its name in a sentence."""
 
 
 @runtime_checkable

@@ -18,7 +18,12 @@ def deciding(pool: Pool, store: StoreReader) -> OwnerTraits:
 
 def log_pod(pool: Pool, store: StoreReader) -> Pod | None:
     """The one that runs, the newest first; None where none is seen."""
-    marks = deciding(pool, store).log_labels
+    return running_pod(deciding(pool, store), store)
+
+
+def running_pod(owner: OwnerTraits, store: StoreReader) -> Pod | None:
+    """The pod in which an owner runs, likewise."""
+    marks = owner.log_labels
     if not marks:
         return None
     found = [

@@ -45,6 +45,7 @@ from cockpit.pools.owner import (
     RollsOut,
     ScalesDown,
     SetsSize,
+    StartedByFlags,
     TakesOver,
     common_labels,
     plain_template,
@@ -73,6 +74,7 @@ class _Owners:
         )
         self.taking_over = tuple(one for one in owners if isinstance(one, TakesOver))
         self.scaling_down = tuple(one for one in owners if isinstance(one, ScalesDown))
+        self.started_by_flags = tuple(one for one in owners if isinstance(one, StartedByFlags))
         self.marking_machines = tuple(one for one in owners if isinstance(one, MarksMachines))
 
 
@@ -235,7 +237,19 @@ def page_lines(
         own = (*own, f"{rollout[0]}: {keeper_words(rollout[1])}")
     by_name = by_namespace(budgets)
     held = {one.name: tuple(_node_keepers(one, truth, now_seconds, by_name)) for one in nodes}
-    return (*own, *held_lines(held))
+    return (*own, *_scale_down_line(ownership(found, nodes, truth).owner, truth), *held_lines(held))
+
+
+def _scale_down_line(decides: str, truth: StoreReader) -> Iterator[str]:
+    """When whoever decides the size takes nodes away, once its flags were asked for."""
+    owner = owner_named(decides)
+    if isinstance(owner, StartedByFlags) and truth.records(Kind.OWNER_FLAGS):
+        yield f"scale-down: {owner.traits.name} {owner.scale_down_words(truth)}"
+
+
+def started_by_flags(truth: StoreReader) -> tuple[StartedByFlags, ...]:
+    """Those that work in this cluster and whose flags tell when they take nodes away."""
+    return tuple(one for one in _all.started_by_flags if one.namespace(truth))
 
 
 def _node_keepers(

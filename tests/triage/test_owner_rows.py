@@ -77,10 +77,20 @@ ROWS = (
     Row(
         "unneeded",
         "a node that it calls unneeded",
-        "takes it after what its flag says, which no object holds",
+        "takes it after what its flag says; its pod is not seen here",
         made.unneeded,
         {"why node {p}-a": ("unneeded to the cluster autoscaler", "--scale-down-unneeded-time", "for 2m10s")},
         {"why node {p}-a": (" left",)},
+    ),
+    Row(
+        "unneeded-by-flags",
+        "the same, its flags read",
+        "was started with 3 min, 50 s left",
+        made.unneeded_by_flags,
+        {
+            "why node {p}-a": ("removed after 3 min", "for 2m10s, 50s left"),
+            "page {p}": ("scale-down: the cluster autoscaler removes nodes after 3m with fewer than 50 %",),
+        },
     ),
     Row(
         "empty-node-removed",

@@ -18,6 +18,7 @@ from cockpit.model.record import Kind, Labels
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools.capacity import DemandWay
+from cockpit.pools.cluster_autoscaler.flags import NAMES, UNKNOWN, scale_down_words, terms_of
 from cockpit.pools.cluster_autoscaler.groups import (
     STATUS_OBJECT,
     coming_of,
@@ -32,7 +33,6 @@ from cockpit.pools.cluster_autoscaler.removal import (
     GOING,
     KEEP,
     THINKING,
-    UNNEEDED_TIME,
     is_going,
     keepers_of,
     removal_of,
@@ -54,6 +54,7 @@ from cockpit.pools.owner import (
     PromisesNodes,
     Removal,
     ScalesDown,
+    StartedByFlags,
     TakesOver,
     common_labels,
     refused,
@@ -64,7 +65,7 @@ NAMESPACE, STATUS = "kube-system", "cluster-autoscaler-status"
 """Unless the setting `autoscaler-status` names another (`--namespace`, `--status-config-map-name`)."""
 
 
-class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
+class ClusterAutoscaler(TakesOver, ScalesDown, StartedByFlags, PromisesNodes, HasMachines):
     """No object of the API is its own: it takes over the size of those of others. A group without nodes that
     none of them is stands for itself."""
 
@@ -101,7 +102,9 @@ class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
                 ("k8s-app", "cluster-autoscaler"),
             }
         ),
-        idle_words=f"removes unneeded nodes {UNNEEDED_TIME}",
+        flags=NAMES,
+        image_word="cluster-autoscaler",
+        idle_words=f"removes unneeded nodes {UNKNOWN}",
     )
 
     def empty_since(self, node: Node, machine: Machine | None) -> float | None:
@@ -167,12 +170,21 @@ class ClusterAutoscaler(TakesOver, ScalesDown, PromisesNodes, HasMachines):
         self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
     ) -> Removal | None:
         """By the taints that it puts on nodes."""
-        told = removal_of(node)
+        told = removal_of(node, terms_of(truth, self.traits.name, now_seconds), now_seconds)
         keepers = (
             *self.node_keepers(node, truth, now_seconds, budgets),
             *self.pool_keepers(node, truth, now_seconds),
         )
         return None if not is_going(node) and any(one.is_sure for one in keepers) else told
+
+    def namespace(self, truth: StoreReader) -> str:
+        """That of its status, while it writes it."""
+        status = status_of(truth)
+        return status.namespace if status is not None and status.is_working else ""
+
+    def scale_down_words(self, truth: StoreReader) -> str:
+        """By its flags, where they were read."""
+        return scale_down_words(truth, self.traits.name)
 
     def node_keepers(
         self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None

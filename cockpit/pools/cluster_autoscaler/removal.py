@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import label
+from cockpit.pools.cluster_autoscaler.flags import UNKNOWN, ScaleDownTerms
 from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, budgets_over, keeping_budget
 from cockpit.pools.owner import Removal
 
@@ -20,24 +21,27 @@ THINKING = "DeletionCandidateOfClusterAutoscaler"
 POD_KEEP = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 POD_FILES = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 KEEP = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
-UNNEEDED_TIME = "after 10 min, or what its flag --scale-down-unneeded-time says"
-"""The flag is in no object that is read, so how long a node has left is not known."""
 _EXEMPT = ("DaemonSet", "Node")
 _SYSTEM = "kube-system"
 
 
-def removal_of(node: Node) -> Removal | None:
-    """None where it does not mean to take it."""
+def removal_of(node: Node, terms: ScaleDownTerms | None, now_seconds: float) -> Removal | None:
+    """None where it does not mean to take it. Without `terms` it is not known how long the node has left."""
     found = {one.key: one.value for one in node.taints}
     if GOING in found:
         since = _second(found[GOING])
         return Removal(stage="being drained and deleted by the cluster autoscaler", since_seconds=since)
     if THINKING not in found:
         return None
+    since = _second(found[THINKING])
+    limit = None if terms is None else terms.unneeded.number
+    when = UNKNOWN if limit is None else f"after {limit / 60:g} min"
+    when += " by default" if terms is not None and terms.unneeded.is_default else ""
     return Removal(
-        stage=f"unneeded to the cluster autoscaler (removed {UNNEEDED_TIME})",
+        stage=f"unneeded to the cluster autoscaler (removed {when})",
         may_stay=True,
-        since_seconds=_second(found[THINKING]),
+        since_seconds=since,
+        left_seconds=None if limit is None or since is None else max(0.0, since + limit - now_seconds),
     )
 
 
