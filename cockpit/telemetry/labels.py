@@ -33,7 +33,7 @@ class PodOnCard(NamedTuple):
 NOBODY = PodOnCard("", "", "", True)
 UNTOLD = PodOnCard("", "", "", False)
 
-UUIDS = ("UUID", "uuid", "gpu_uuid", "serial_number", "accelerator_id", "deviceuuid", "vdie_id")
+UUIDS = ("UUID", "uuid", "gpu_uuid", "serial_number", "accelerator_id", "deviceuuid", "vdie_id", "hw_id")
 """Labels that name a card wherever it is."""
 NUMBERED = ("neuroncore", "instance_id", "instance_type", "id")
 """Labels that number a part of a node, of exporters that name no card (`_numbered`)."""

@@ -40,6 +40,7 @@ class ExporterFamily(enum.Enum):
     ALL_SMI = "all-smi"
     AMD = "amd"
     INTEL = "intel"
+    XPUMD = "xpumd"
     GAUDI = "gaudi"
     NEURON = "neuron"
     ASCEND = "ascend"
@@ -89,14 +90,13 @@ def _meanings() -> dict[str, Meaning]:
 
 MEANINGS: dict[str, Meaning] = _meanings()
 
-ONLY: dict[str, tuple[str, frozenset[str]]] = {
-    spelt: (label, frozenset(values))
+ONLY: dict[str, dict[str, frozenset[str]]] = {
+    spelt: {label: frozenset(values) for label, values in wanted.items()}
     for section in TABLE.values()
     for name, wanted in section.get("only", {}).items()
-    for label, values in wanted.items()
     for spelt in _spelt(name, section)
 }
-"""Names that mean their quantity only where this label has one of these values."""
+"""Names that mean their quantity only where each of these labels has one of these values."""
 
 TILED: dict[str, tuple[str, str]] = {
     name: (label, how)
@@ -114,6 +114,11 @@ FALLBACKS: dict[str, int] = {
     for spelt in _spelt(name, section)
 }
 """Names that count only where a card has no better reading of the quantity, the better ones first."""
+
+ABSENT_AS_0: frozenset[str] = frozenset(
+    name for section in TABLE.values() for name in section.get("absent_as_0", ())
+)
+"""Names whose 0 says that nothing measures it."""
 
 MODEL_LABELS: dict[ExporterFamily, str] = {
     family: label for family in ExporterFamily if (label := TABLE.get(family.value, _NOTHING).get("model"))
@@ -134,15 +139,19 @@ SAMPLED_AT: list[str] = [name for section in TABLE.values() for name in section[
 """One name a family that every card has, MIG or not: its sample time stands for the card's."""
 
 
+_COMMON = (ExporterFamily.GKE, ExporterFamily.XPUMD)
+"""Families whose names others use for what is no card of theirs."""
+
+
 def is_meant(name: str, labels: Mapping[str, str]) -> bool:
     """False for a series of another of the card's sensors than the one that stands for the card."""
     only = ONLY.get(name)
-    return only is None or labels.get(only[0], "") in only[1]
+    return only is None or all(labels.get(label, "") in values for label, values in only.items())
 
 
 def is_foreign(name: str, meaning: Meaning, labels: Mapping[str, str]) -> bool:
-    """True for a series of something else whose name is a common word (`memory_used`)."""
-    return meaning.source is ExporterFamily.GKE and not is_meant(name, labels)
+    """True for a series of something else whose name is a common word (`memory_used`, `hw_power_watts`)."""
+    return meaning.source in _COMMON and not is_meant(name, labels)
 
 
 def names_of(quantities: Iterable[GpuMetric]) -> tuple[str, ...]:

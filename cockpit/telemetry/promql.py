@@ -39,7 +39,11 @@ _CARD_LABELS = (
     "mig_instance",
     *HOSTS,
 )
-_SENSOR_LABELS = ("clock_type", "location", "type", "sub_dev", "reason", "clock_event", "make")
+_SENSOR_LABELS = (
+    *("clock_type", "location", "type", "sub_dev", "reason", "clock_event", "make"),
+    *("hw_gpu_task", "hw_memory_location", "hw_sensor_location", "hw_frequency_domain"),
+    *("aggregation", "statistic", "com_intel_subdevice_id"),
+)
 """Labels that say which of a card's sensors a series is of (`names.ONLY`, `names.TILED`)."""
 
 _SCRAPE_LABELS = ("instance", "namespace", "pod")

@@ -34,6 +34,7 @@ from cockpit.telemetry.cards.stamps import Stamps
 from cockpit.telemetry.cards.units import bits, parts_of, percents_of, scaled
 from cockpit.telemetry.labels import NodeNames, is_placed
 from cockpit.telemetry.names import (
+    ABSENT_AS_0,
     FALLBACKS,
     MEANINGS,
     ONLY,
@@ -56,6 +57,7 @@ _SPECIAL = frozenset(
     {
         *RATIO_NAMES,
         *ONLY,
+        *ABSENT_AS_0,
         *TILED,
         *FALLBACKS,
         *(name for name, one in MEANINGS.items() if one.slot == _THROTTLE),
@@ -273,6 +275,8 @@ class Round:
             self._readings.throttle[number] = self._readings.throttle.get(number, 0) | bits(value, labels)
         elif name in RATIO_NAMES:
             self._ratios.append((number, name, meaning, value, own_time))
+        elif name in ABSENT_AS_0 and not value:
+            return
         elif is_meant(name, labels):
             value, tile = (
                 scaled(value, meaning.factor),

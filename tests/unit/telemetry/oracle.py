@@ -29,6 +29,7 @@ from cockpit.telemetry.labels import (
     uuid_of,
 )
 from cockpit.telemetry.names import (
+    ABSENT_AS_0,
     FALLBACKS,
     MEANINGS,
     ONLY,
@@ -48,6 +49,7 @@ _SPECIAL = frozenset(
     {
         *RATIO_NAMES,
         *ONLY,
+        *ABSENT_AS_0,
         *TILED,
         *FALLBACKS,
         *(name for name, one in MEANINGS.items() if one.slot == _THROTTLE),
@@ -279,9 +281,11 @@ def _gather(
 
 def _put_special(card: Heard, one: Sample, meaning: Meaning, at: float) -> None:
     """Names whose meaning hangs on a label: another sensor's series is passed over, tiles are summed."""
-    label, wanted = ONLY.get(one.name, ("", frozenset()))
-    if label and one.labels.get(label, "") not in wanted:
+    if one.name in ABSENT_AS_0 and one.value == 0:
         return
+    for label, wanted in ONLY.get(one.name, {}).items():
+        if one.labels.get(label, "") not in wanted:
+            return
     value = scaled(one.value, meaning.factor)
     if one.name in FALLBACKS:
         card.fallbacks.append((FALLBACKS[one.name], meaning, value, at))

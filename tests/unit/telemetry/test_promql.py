@@ -36,7 +36,11 @@ def test_every_quantity_has_a_name_in_every_dcgm_generation() -> None:
         sources = {MEANINGS[name].source.value for name in names}
         # the throttle reasons are no default field: their name did not change with generation C
         if quantity is GpuMetric.HOLDER:
-            assert sources == {"cockpit", "nvidia-smi"}  # dcgm repeats a card's series for each of its pods
+            assert sources == {
+                "cockpit",
+                "nvidia-smi",
+                "xpumd",
+            }  # dcgm repeats a card's series for each of its pods
             continue
         assert ({"cockpit", "dcgm A", "dcgm C"} - sources) <= (
             {"dcgm C"} if quantity is GpuMetric.THROTTLE else set()

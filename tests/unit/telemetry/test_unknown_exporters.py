@@ -75,4 +75,6 @@ def test_names_that_are_known_look_like_an_accelerators() -> None:
         "memory_total",
         "tensorcore_utilization",
         "HostCoreUtilization",
+        *(f"hw_{name}" for name in ("memory_size_bytes", "memory_usage_bytes", "power_watts")),
+        *("hw_frequency_hertz", "hw_temperature_celsius"),
     }
