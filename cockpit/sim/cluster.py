@@ -28,6 +28,8 @@ from cockpit.sim.actors.controllers.nodes.daemon_sets import DaemonSets
 from cockpit.sim.actors.controllers.nodes.lifecycle import NodeLifecycle
 from cockpit.sim.actors.controllers.nodes.taint_eviction import TaintEviction
 from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
+from cockpit.sim.actors.controllers.resource_claims import ResourceClaims
+from cockpit.sim.actors.controllers.stateful_set.stateful_sets import StatefulSets
 from cockpit.sim.actors.gpus.endpoint import ExporterEndpoint
 from cockpit.sim.actors.gpus.exposition import Generation
 from cockpit.sim.actors.gpus.fleet import KEEPS_SECONDS, GpuFleet
@@ -177,8 +179,8 @@ class EmbeddedCluster:
         groups = (POD_GROUPS, NATIVE_POD_GROUPS) if is_native else (POD_GROUPS,)
         yield NamespaceEnd((*CONTENT, *CUSTOM, LOCAL_QUEUES, *machines, *groups))
         yield Garbage((*BUILT_IN, *CUSTOM, *machines, *groups))
-        yield from (Deployments(), ReplicaSets(), DaemonSets(), Jobs(), MpiJobs())
-        yield from (CronJobs(), FinishedJobs(), PodLeftovers(), OldEvents(), Budgets())
+        yield from (Deployments(), ReplicaSets(), DaemonSets(), StatefulSets(), Jobs(), MpiJobs())
+        yield from (CronJobs(), FinishedJobs(), PodLeftovers(), OldEvents(), Budgets(), ResourceClaims())
         yield from (NodeLifecycle(), TaintEviction())
         yield self.queue
         yield Scheduler(Random(random.getrandbits(64)), is_native=is_native)

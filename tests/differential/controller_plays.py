@@ -1,5 +1,7 @@
 """Plays for the Job, MPIJob, Deployment and budget controllers, the real ones and ours.
 
+Those of StatefulSets and of claims on devices are in `stateful_plays`.
+
 Nobody schedules and nobody runs: there is no node, and the play itself says what becomes of a pod. At every
 `look` both sides must come to show the same.
 

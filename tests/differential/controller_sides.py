@@ -20,6 +20,8 @@ from cockpit.sim.actors.controllers.nodes.daemon_sets import DaemonSets
 from cockpit.sim.actors.controllers.nodes.lifecycle import NodeLifecycle
 from cockpit.sim.actors.controllers.nodes.taint_eviction import TaintEviction
 from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
+from cockpit.sim.actors.controllers.resource_claims import ResourceClaims
+from cockpit.sim.actors.controllers.stateful_set.stateful_sets import StatefulSets
 from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import PatchType
 from cockpit.sim.server.assembly import assemble
@@ -68,6 +70,8 @@ class Ours:
             Budgets(),
             FinishedJobs(),
             DaemonSets(),
+            StatefulSets(),
+            ResourceClaims(),
             NodeLifecycle(),
             TaintEviction(),
             NamespaceEnd(),

@@ -14,8 +14,12 @@ from cockpit.sim.resources import (
     CONTROLLER_REVISIONS,
     DAEMON_SETS,
     DEPLOYMENTS,
+    PERSISTENT_VOLUME_CLAIMS,
     REPLICA_SETS,
+    RESOURCE_CLAIM_TEMPLATES,
+    RESOURCE_CLAIMS,
     SECRETS,
+    STATEFUL_SETS,
 )
 
 Tree = dict[str, Any]
@@ -24,7 +28,8 @@ List = Callable[[Resource], list[Tree]]
 
 SEEN = (
     *(CONTROLLER_REVISIONS, NODES, PODS, JOBS, MPIJOBS, DEPLOYMENTS, REPLICA_SETS, DAEMON_SETS),
-    *(BUDGETS, SERVICES, CONFIG_MAPS, SECRETS),
+    *(BUDGETS, SERVICES, CONFIG_MAPS, SECRETS, STATEFUL_SETS),
+    *(PERSISTENT_VOLUME_CLAIMS, RESOURCE_CLAIMS, RESOURCE_CLAIM_TEMPLATES),
 )
 COMPONENTS = frozenset(
     {
@@ -36,6 +41,8 @@ COMPONENTS = frozenset(
         "daemonset-controller",
         "node-controller",
         "taint-eviction-controller",
+        "statefulset-controller",
+        "resource_claim",
     }
 )
 
@@ -63,6 +70,9 @@ def sight(listed: List) -> Sight:
         (SERVICES, _service),
         (CONFIG_MAPS, _config_map),
         (SECRETS, _secret),
+        (STATEFUL_SETS, _workload),
+        (PERSISTENT_VOLUME_CLAIMS, _claim),
+        (RESOURCE_CLAIMS, _device_claim),
     ):
         shown = [levelled(show(tree), words) for tree in found[resource] if _is_of_the_play(tree)]
         plain[resource.plural] = ordered(shown)
@@ -98,7 +108,7 @@ def chances(found: dict[Resource, list[Tree]]) -> list[tuple[str, str]]:
         for tree in trees:
             metadata = tree["metadata"]
             words[metadata["uid"]] = f"<uid of a {resource.kind}>"
-            if metadata.get("generateName"):
+            if metadata.get("generateName") and not _is_ordinal(metadata):
                 words[metadata["name"]] = f"{metadata['generateName']}*"
             job = (metadata.get("labels") or {}).get("controller-uid")
             if job:
@@ -106,11 +116,20 @@ def chances(found: dict[Resource, list[Tree]]) -> list[tuple[str, str]]:
             revision_hash = (metadata.get("labels") or {}).get("controller-revision-hash")
             if revision_hash:
                 words.setdefault(revision_hash, "<hash>")
+            owners = {owner["kind"] for owner in metadata.get("ownerReferences") or ()}
+            if "revision" in tree and "StatefulSet" in owners:
+                words[metadata["name"]] = f"<revision {tree['revision']}>"
             digest = (metadata.get("labels") or {}).get("pod-template-hash")
             revision = (metadata.get("annotations") or {}).get("deployment.kubernetes.io/revision")
             if digest and revision:
                 words[digest] = f"<hash {revision}>"
     return sorted(words.items(), key=lambda item: -len(item[0]))
+
+
+def _is_ordinal(metadata: Tree) -> bool:
+    """The end of a StatefulSet's pod is a number, that of a generated name has five characters."""
+    end = metadata["name"].removeprefix(metadata["generateName"])
+    return end.isdigit() and len(end) < 5
 
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -194,7 +213,24 @@ def _pod(tree: Tree) -> Tree:
         "annotations": tree["metadata"].get("annotations"),
         "phase": tree["status"].get("phase"),
         "spec": _pod_spec(tree["spec"]),
+        "device claims": _made_claims(tree["status"].get("resourceClaimStatuses")),
     }
+
+
+def _made_claims(entries: list[Tree] | None) -> list[Tree]:
+    """Without the generated ends: a claim that is gone is in no list that would name them."""
+    plain = [{**entry, "resourceClaimName": entry["resourceClaimName"][:-5]} for entry in entries or ()]
+    return sorted(plain, key=lambda entry: str(entry["name"]))
+
+
+def _claim(tree: Tree) -> Tree:
+    """Without the finalizer that an admission plugin of the real server adds."""
+    return {"head": {**_head(tree), "finalizers": None}, "spec": tree["spec"]}
+
+
+def _device_claim(tree: Tree) -> Tree:
+    notes = tree["metadata"].get("annotations")
+    return {**_status(tree), "annotations": notes, "spec": tree["spec"]}
 
 
 def _pod_spec(spec: Tree) -> Tree:
@@ -202,7 +238,8 @@ def _pod_spec(spec: Tree) -> Tree:
         key: spec.get(key) for key in ("hostname", "subdomain", "restartPolicy", "dnsConfig", "affinity")
     }
     volumes = [v for v in spec.get("volumes") or () if not v["name"].startswith("kube-api-access")]
-    shown["volumes"] = volumes
+    # a StatefulSet adds those of its claims in the order of a map of Go: another one for each pod
+    shown["volumes"] = sorted(volumes, key=lambda v: v["name"] if "persistentVolumeClaim" in v else "~")
     shown["containers"] = [
         {
             **{key: container.get(key) for key in ("name", "image", "command", "args", "env")},

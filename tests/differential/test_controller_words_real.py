@@ -1,4 +1,4 @@
-"""The real controllers of Jobs, Deployments and budgets and ours show the same.
+"""The real controllers of Jobs, Deployments, StatefulSets, budgets and claims and ours show the same.
 
 `controller_plays` tells what is compared and what is not modelled.
 """
@@ -14,6 +14,7 @@ from tests.differential.ahead import Ahead, ahead, played
 from tests.differential.controller_ground import Play
 from tests.differential.controller_plays import PLAYS
 from tests.differential.controller_sides import Ours, Theirs
+from tests.differential.stateful_plays import STATEFUL_PLAYS
 
 pytestmark = [pytest.mark.real, pytest.mark.heavy]
 
@@ -33,6 +34,9 @@ def compare(api: Api, play: Play, space: str) -> None:
     theirs.check_events()
 
 
-@pytest.mark.parametrize("play", PLAYS, ids=[play.__name__ for play in PLAYS])
+_ALL = (*PLAYS, *STATEFUL_PLAYS)
+
+
+@pytest.mark.parametrize("play", _ALL, ids=[play.__name__ for play in _ALL])
 def test_both_show_the_same(plays: Ahead[Play], play: Play) -> None:
     plays.end(play)

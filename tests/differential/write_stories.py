@@ -10,10 +10,11 @@ a second, equal apply of a Job writes nothing.
 """
 
 from tests.differential.write_steps import Step
+from tests.differential.write_stories_of_devices import DEVICE_STORIES
 from tests.differential.write_stories_of_kinds import KIND_STORIES
 from tests.differential.write_stories_of_pods import POD_STORIES
 
-STORIES: dict[str, list[Step]] = {**POD_STORIES, **KIND_STORIES}
+STORIES: dict[str, list[Step]] = {**POD_STORIES, **KIND_STORIES, **DEVICE_STORIES}
 
 
 WATCHED = ("C/configmaps", "C/pods", "B/jobs", "A/deployments", "A/replicasets", "A/daemonsets", "C/services")

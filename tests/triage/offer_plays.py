@@ -43,10 +43,6 @@ NOT_IMITATED = {
     "admission-gated": "the embedded queue knows no gates",
     "config-missing": "the embedded kubelet reads no ConfigMaps",
     "volume-not-mounted": "the embedded kubelet mounts nothing",
-    **dict.fromkeys(
-        ("namespace-quota-used-up", "limits-not-stated", "outside-limit-range", "refused-by-pod-security"),
-        "the embedded server enforces no quotas, limits and levels of namespaces",
-    ),
 }
 """Rows whose component the embedded cluster does not play: their offers are not done."""
 

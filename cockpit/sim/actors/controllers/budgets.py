@@ -129,7 +129,7 @@ class Budgets(Controller):
         return sum(scales.values())
 
     def _scale_of(self, pod: Tree, owner: Tree) -> dict[str, int]:
-        """What the pod's ReplicaSet wants, or the Deployment above it."""
+        """What the pod's ReplicaSet or StatefulSet wants, or the Deployment above it."""
         namespace = pod["metadata"]["namespace"]
         if owner["kind"] == "ReplicaSet":
             tree = self.engine.cache(REPLICA_SETS).get(namespace, owner["name"])
@@ -138,6 +138,10 @@ class Budgets(Controller):
                 deployment = self.engine.cache(DEPLOYMENTS).get(namespace, above["name"])
                 if deployment is not None:
                     return {owner["uid"]: 0, above["uid"]: replicas_of(deployment)}
+            if tree is not None:
+                return {owner["uid"]: replicas_of(tree)}
+        if owner["kind"] == "StatefulSet":
+            tree = self.engine.cache(STATEFUL_SETS).get(namespace, owner["name"])
             if tree is not None:
                 return {owner["uid"]: replicas_of(tree)}
         label = {"Job": JOBS.label, "DaemonSet": "daemonsets.apps", "MPIJob": "mpijobs.kubeflow.org"}

@@ -11,6 +11,7 @@ from random import Random
 from cockpit.kube.resource import NAMESPACES, NODES, PODS, Resource
 from cockpit.sim.actors.scheduler import hints
 from cockpit.sim.actors.scheduler.cycle import Cycle, Done
+from cockpit.sim.actors.scheduler.device_claims import PodDevices
 from cockpit.sim.actors.scheduler.event_handlers import DEFAULT_NAME, EventHandlers
 from cockpit.sim.actors.scheduler.filters import SchedulingAttempt
 from cockpit.sim.actors.scheduler.gangs import (
@@ -38,10 +39,12 @@ from cockpit.sim.engine import Actor, Key
 from cockpit.sim.port import ObjectChange, PortError, Tree
 from cockpit.sim.resources import (
     BUDGETS,
+    DEVICE_CLASSES,
     NATIVE_POD_GROUPS,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     POD_GROUPS,
+    RESOURCE_CLAIMS,
     STORAGE_CLASSES,
 )
 
@@ -53,6 +56,8 @@ _WATCHES = (
     PERSISTENT_VOLUMES,
     STORAGE_CLASSES,
     BUDGETS,
+    RESOURCE_CLAIMS,
+    DEVICE_CLASSES,
 )
 _CYCLE: Key = ("cycle",)
 _SERIES: Key = ("series",)
@@ -190,6 +195,7 @@ class Scheduler(Actor):
             self.cache.put_pod(pod.on(node))
         try:
             await self._claim_volumes(needs, node)
+            await self._reserve_devices(pod)
             await self.engine.port.bind(pod.namespace, pod.name, node, uid=pod.uid)
         except PortError as error:
             self.cache.drop_pod(pod.uid)
@@ -211,6 +217,10 @@ class Scheduler(Actor):
             return
         for resource, namespace, name, patch in needs.bindings(chosen):
             await self.engine.port.patch(resource, namespace, name, patch)
+
+    async def _reserve_devices(self, pod: PodInfo) -> None:
+        for name, patch in PodDevices(self.cache, pod).reservations():
+            await self.engine.port.patch(RESOURCE_CLAIMS, pod.namespace, name, patch, subresource="status")
 
     # --- kube-scheduler's own groups -----------------------------------------------------------------
 

@@ -55,6 +55,8 @@ class SchedulerCache:
         self.claims: dict[tuple[str, str], Tree] = {}
         self.volumes: dict[str, Tree] = {}
         self.classes: dict[str, Tree] = {}
+        self.device_claims: dict[tuple[str, str], Tree] = {}
+        self.device_classes: dict[str, Tree] = {}
         self.budgets: dict[tuple[str, str], Tree] = {}
         self.claim_users: Counter[tuple[str, str]] = Counter()
         self.version = 0

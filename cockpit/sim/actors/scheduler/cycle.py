@@ -6,6 +6,7 @@ from random import Random
 from cockpit.sim.actors.scheduler.cache import SchedulerCache
 from cockpit.sim.actors.scheduler.equivalence_cache import EquivalenceCache
 from cockpit.sim.actors.scheduler.filters import Neighbours, SchedulingAttempt
+from cockpit.sim.actors.scheduler.hints import DEVICE_PLUGIN
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.actors.scheduler.preemption import preempt
 from cockpit.sim.actors.scheduler.verdict import (
@@ -32,6 +33,11 @@ _NOTHING_DONE: Done = (_NO_STATE, None, ())
 
 PostFilter = Callable[[SchedulingAttempt], Done]
 """What is tried when no node was found."""
+
+
+def _claims_said(attempt: SchedulingAttempt) -> str:
+    """What PostFilter of dynamic resources says once no node was found."""
+    return NO_CLAIMS if attempt.around.devices.is_empty else "still not schedulable"
 
 
 class Cycle:
@@ -72,7 +78,7 @@ class Cycle:
         parts = histogram(attempt.counts, attempt.outside, _OTHER_NODES.reasons[0])
         said, nominated, victims = then(attempt)
         verdict = SchedulingResult(
-            message=none_of(total, parts, f"{NO_CLAIMS}, {said}" if said else ""),
+            message=none_of(total, parts, f"{_claims_said(attempt)}, {said}" if said else ""),
             plugins=plugins_of(attempt.counts),
             nominated=nominated,
             victims=victims,
@@ -84,7 +90,7 @@ class Cycle:
     def _refusal(self, attempt: SchedulingAttempt) -> Status | None:
         if attempt.pod.node_names is not None and not attempt.pod.node_names:
             return _NAMES_CLASH
-        return attempt.around.needs.refusal
+        return attempt.around.needs.refusal or attempt.around.devices.refusal
 
     def _refused(
         self, attempt: SchedulingAttempt, refusal: Status, post_filter: PostFilter
@@ -96,6 +102,9 @@ class Cycle:
         said, nominated, victims = _NOTHING_DONE
         if self._always_post_filters or refusal.code is Code.UNSCHEDULABLE:
             said, nominated, victims = post_filter(attempt)
+        elif refusal.plugin == DEVICE_PLUGIN:
+            said, nominated, victims = post_filter(attempt)
+            said = f"{NO_CLAIMS}, {said}"
         return SchedulingResult(
             message=none_of(total, f" {', '.join(refusal.reasons)}.", said),
             plugins=frozenset({refusal.plugin}),

@@ -6,6 +6,7 @@ from typing import TypeVar
 from cockpit.kube.resource import NAMESPACES, NODES, PODS, Resource
 from cockpit.sim.actors.scheduler import hints
 from cockpit.sim.actors.scheduler.cache import SchedulerCache
+from cockpit.sim.actors.scheduler.device_claims import lacks_claims
 from cockpit.sim.actors.scheduler.gangs import GangRules, Gangs, GroupKey, group_of
 from cockpit.sim.actors.scheduler.native_gangs import NativeGangs, native_group_of
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
@@ -13,10 +14,12 @@ from cockpit.sim.actors.scheduler.queue import SchedulingQueue, by_priority
 from cockpit.sim.port import ChangeType, ObjectChange, Tree
 from cockpit.sim.resources import (
     BUDGETS,
+    DEVICE_CLASSES,
     NATIVE_POD_GROUPS,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     POD_GROUPS,
+    RESOURCE_CLAIMS,
 )
 
 DEFAULT_NAME = "default-scheduler"
@@ -43,7 +46,7 @@ class EventHandlers:
 
     def _holds(self, pod: PodInfo) -> bool:
         is_gang_short = self.native is not None and self.native.holds(pod)
-        return is_gang_short or pod.names_device_claims
+        return is_gang_short or lacks_claims(self.cache, pod)
 
     def take(self, change: ObjectChange, before: Tree | None, now: float) -> None:
         """Take one change over; `before` is the object as it was, `now` in seconds since the epoch."""
@@ -146,6 +149,14 @@ class EventHandlers:
         self.cache.touch()
         if resource == BUDGETS:
             _put(self.cache.budgets, key, tree, gone)
+            return
+        if resource in (RESOURCE_CLAIMS, DEVICE_CLASSES):
+            if resource == RESOURCE_CLAIMS:
+                _put(self.cache.device_claims, key, tree, gone)
+                self.queue.let_in(now)
+            else:
+                _put(self.cache.device_classes, name, tree, gone)
+            self.queue.move(hints.devices_changed, now)
             return
         if resource == PERSISTENT_VOLUME_CLAIMS:
             _put(self.cache.claims, key, tree, gone)

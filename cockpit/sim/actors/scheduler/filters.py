@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from cockpit.sim.actors.scheduler.cache import SchedulerCache
+from cockpit.sim.actors.scheduler.device_claims import PodDevices
 from cockpit.sim.actors.scheduler.equivalence_cache import EquivalenceCache, EquivalenceClass
 from cockpit.sim.actors.scheduler.nodeinfo import NodeInfo, look_alone
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
@@ -22,22 +23,25 @@ class CycleState:
         needs: PodVolumes,
         spread: SpreadCounts | None,
         affinity: InterPodAffinity | None,
+        devices: PodDevices,
     ) -> None:
         self.pod = pod
         self.needs = needs
+        self.devices = devices
         self.spread = spread
         self.affinity = affinity
 
     @property
     def is_empty(self) -> bool:
         """True when only each node alone decides."""
-        return self.spread is None and self.affinity is None and self.needs.is_empty
+        alone = self.spread is None and self.affinity is None
+        return alone and self.needs.is_empty and self.devices.is_empty
 
     def copy(self) -> "CycleState":
         """The same for a trial."""
         spread = None if self.spread is None else self.spread.copy()
         affinity = None if self.affinity is None else self.affinity.copy()
-        return CycleState(self.pod, self.needs.copy(), spread, affinity)
+        return CycleState(self.pod, self.needs.copy(), spread, affinity, self.devices)
 
     def count(self, other: PodInfo, node: NodeInfo, by: int) -> None:
         """A trial adds (1) or removes (-1) a pod on `node`."""
@@ -53,7 +57,9 @@ class CycleState:
             return status
         if self.spread is not None and (status := self.spread.look(node)):
             return status
-        return None if self.affinity is None else self.affinity.look(node)
+        if self.affinity is not None and (status := self.affinity.look(node)):
+            return status
+        return self.devices.look(node)
 
 
 class _Counted:
@@ -108,7 +114,7 @@ class SchedulingAttempt:
         self.pod = pod
         self.shape: EquivalenceClass = shapes.of(pod)
         spread, affinity = neighbours.of(pod)
-        self.around = CycleState(pod, PodVolumes(cache, pod), spread, affinity)
+        self.around = CycleState(pod, PodVolumes(cache, pod), spread, affinity, PodDevices(cache, pod))
         self.failed: Mapping[str, Status] = {}
         self.counts: Mapping[Status, int] = {}
         self.outside = 0

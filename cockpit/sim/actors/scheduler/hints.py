@@ -15,6 +15,7 @@ Hint = Callable[[PodInfo, str], bool]
 
 GANG_PLUGIN = "Coscheduling"
 NATIVE_PLUGIN = "GangScheduling"
+DEVICE_PLUGIN = "DynamicResources"
 _GROUPS = (GANG_PLUGIN, NATIVE_PLUGIN)
 _VOLUME_PLUGINS = ("VolumeBinding", "VolumeZone", "VolumeRestrictions")
 
@@ -116,3 +117,8 @@ def group_touched(_: PodInfo, plugin: str) -> bool:
 def storage_changed(_: PodInfo, plugin: str) -> bool:
     """A claim, a volume or a class came or changed."""
     return plugin in _VOLUME_PLUGINS
+
+
+def devices_changed(_: PodInfo, plugin: str) -> bool:
+    """A claim on devices or a class of them came or changed."""
+    return plugin == DEVICE_PLUGIN

@@ -64,6 +64,7 @@ class PodInfo:
         "affinity",
         "anti_affinity",
         "claims",
+        "device_claims",
         "is_leaving",
         "key",
         "labels",
@@ -113,6 +114,7 @@ class PodInfo:
         ]
         self.volumes: list[Tree] = spec.get("volumes") or []
         self.claims = [claim for claim in map(self._claim, self.volumes) if claim]
+        self.device_claims = _device_claims(tree)
         self.standing = msgspec.json.encode(
             [self.namespace, self.labels, affinity, spec.get("topologySpreadConstraints")]
         )
@@ -196,14 +198,19 @@ class PodInfo:
         return bool(self.tree["spec"].get("preemptionPolicy") == "Never")
 
     @property
-    def names_device_claims(self) -> bool:
-        """True for a pod with ResourceClaims: no controller makes or allocates one here, so it waits."""
-        return bool(self.tree["spec"].get("resourceClaims"))
-
-    @property
     def nominated(self) -> str:
         """The node that is being emptied for this pod."""
         return str((self.tree.get("status") or {}).get("nominatedNodeName") or "")
+
+
+def _device_claims(tree: Tree) -> tuple[str, ...]:
+    """Names of the pod's ResourceClaims, "" for one that has yet to be made from its template."""
+    asked = tree["spec"].get("resourceClaims")
+    if not asked:
+        return ()
+    statuses = (tree.get("status") or {}).get("resourceClaimStatuses") or ()
+    made = {status["name"]: status.get("resourceClaimName", "") for status in statuses}
+    return tuple(claim.get("resourceClaimName") or made.get(claim["name"], "") for claim in asked)
 
 
 def start_of(tree: Tree) -> float:

@@ -17,6 +17,8 @@ from cockpit.sim.server.builtin import (
     jobs,
     pods,
     services,
+    stateful_sets,
+    unattended,
     workloads,
 )
 from cockpit.sim.server.kinds import Check, Kinds, ServedKind
@@ -37,9 +39,14 @@ _COMPLETE = {
     r.DEPLOYMENTS: workloads.complete_deployment,
     r.REPLICA_SETS: workloads.complete_replica_set,
     r.DAEMON_SETS: workloads.complete_daemon_set,
+    r.STATEFUL_SETS: stateful_sets.complete,
     r.PRIORITY_CLASSES: cluster.complete_priority_class,
     r.STORAGE_CLASSES: cluster.complete_storage_class,
     r.CUSTOM_RESOURCE_DEFINITIONS: definitions.complete,
+    r.RESOURCE_CLAIMS: unattended.complete_claim,
+    r.RESOURCE_CLAIM_TEMPLATES: unattended.complete_claim_template,
+    r.CSI_DRIVERS: unattended.complete_driver,
+    r.REPLICATION_CONTROLLERS: unattended.complete_controller,
 }
 _REVISE = {
     PODS: pods.revise,
@@ -53,8 +60,12 @@ _REVISE = {
     r.DEPLOYMENTS: cluster.empty_status,
     r.REPLICA_SETS: workloads.revise_replica_set,
     r.DAEMON_SETS: workloads.revise_daemon_set,
+    r.STATEFUL_SETS: stateful_sets.revise,
     r.BUDGETS: workloads.revise_budget,
     r.CUSTOM_RESOURCE_DEFINITIONS: definitions.revise,
+    r.RESOURCE_CLAIMS: cluster.empty_status,
+    r.VOLUME_ATTACHMENTS: unattended.detached,
+    r.REPLICATION_CONTROLLERS: unattended.nothing_runs,
 }
 _CHECKS: dict[Resource, tuple[Check, ...]] = {
     PODS: (pods.check,),
@@ -69,6 +80,7 @@ _CHECKS: dict[Resource, tuple[Check, ...]] = {
     r.DEPLOYMENTS: (workloads.check, workloads.check_progress, workloads.check_selector),
     r.REPLICA_SETS: (workloads.check, workloads.check_selector),
     r.DAEMON_SETS: (workloads.check, workloads.check_selector),
+    r.STATEFUL_SETS: (workloads.check, stateful_sets.check),
     r.BUDGETS: (workloads.check_budget,),
     r.LEASES: (bounds.check_lease,),
     r.PRIORITY_CLASSES: (cluster.check_priority_class,),
