@@ -113,7 +113,7 @@ async def _look(
 ) -> tuple[tuple[str, ...], ClusterView, Subject]:
     """Read what is needed; the notes about it, what is known, and what is meant."""
     needs = _needs(kind := kind_named(named[0]).subject)
-    notes = await live.settle(needs, options.timeout, with_gpus=kind != "queue")
+    notes = await live.settle(needs, options.timeout, with_gpus=kind != "queue", with_alerts=True)
     await _discover(live.attachment)
     await live.judge_idle_jobs()
     await read_left_over(live.attachment)

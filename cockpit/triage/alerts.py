@@ -14,7 +14,7 @@ from cockpit.model.finding import Finding, KeyRemedy, Subject
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.job_reader import JobReader
-from cockpit.model.namespaces import Namespaces
+from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -173,6 +173,21 @@ class AlertMatcher:
             yield from self._node(self._by_host.get(pod.node, ""))
         elif pod.namespace in self._namespaces:
             yield AlertSubject(pod.key, Subject("pod", pod.namespace, pod.name), pod.asks_for_gpus)
+
+
+def alerts_about(subject: Subject, store: StoreReader, jobs: JobReader) -> tuple[Alert, ...]:
+    """What fires about a node (also of a card), a job or a pod, matched as on *Now*, the worst first."""
+    alerts: Iterable[Alert] = store.records(Kind.ALERT).values()
+    if not alerts or subject.kind not in ("node", "card", "job", "pod"):
+        return ()
+    meant = {subject}
+    if subject.kind == "card":
+        meant = {Subject("node", "", subject.name.rpartition("/")[0])}
+    elif subject.kind == "pod" and (pod := store.by_key(Kind.POD, subject.key)) is not None:
+        job = jobs.job_of_pod(pod)
+        meant |= set() if job is None else {Subject("job", job.namespace, job.name)}
+    names = AlertMatcher(store, jobs, EVERY)
+    return _ordered(alert for alert in alerts if any(one.subject in meant for one in names.places(alert)))
 
 
 def severity_rank(alert: Alert) -> int:

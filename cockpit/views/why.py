@@ -2,19 +2,21 @@
 when, and under it the fields that it was read from with their age."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cockpit_widgets.types import Cell, Column, ToneLine
+from cockpit_widgets.types import Cell, Column, Tone, ToneLine
 
 from cockpit.catalogue import Mender, by_cause, yields
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.waiting_reasons import waiting_reason
+from cockpit.model.alert import Alert
 from cockpit.model.finding import BETWEEN_COMMANDS, Change, Evidence, Expected, Finding, Funnel
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition
 from cockpit.model.store_reader import StoreReader
+from cockpit.triage.alerts import alerts_about, severity_rank
 from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import job_behind
 from cockpit.triage.idle_jobs import unmark_words
@@ -25,6 +27,7 @@ from cockpit.views.cause_page import more_of
 from cockpit.views.lazy_table import Field, LazyTable
 from cockpit.views.why_about import about, stages
 
+MOST_ALERTS = 10
 MOST_EVENTS = 8
 MOST_PODS = 6
 NAME_CELLS = 16
@@ -38,11 +41,13 @@ class WhyPage(NamedTuple):
     rest: tuple[str, ...]
     is_start: bool = False  # the offers start what the page is about
     more: str = ""  # where the catalogue tells of the cause
+    alerts: tuple[ToneLine, ...] = ()  # of Alertmanager, about what the page is about
 
     @property
     def full_rest(self) -> tuple[str, ...]:
-        """What stands below on its own page: `rest`, and where the catalogue is."""
-        return (*self.rest, *(("", ToneLine(self.more, "dim")) if self.more else ()))
+        """What stands below on its own page: alerts, `rest`, and where the catalogue is."""
+        alerts = (*self.alerts, "") if self.alerts else ()
+        return (*alerts, *self.rest, *(("", ToneLine(self.more, "dim")) if self.more else ()))
 
 
 _EXPLAINED = ("job", "node", "pod", "pool", "queue")
@@ -65,7 +70,24 @@ def page(verdict: Finding, view: ClusterView, docs_url: str = "") -> WhyPage:
     if job is not None and (unmark := unmark_words(job)):
         head.append(f"{unmark[0].upper()}{unmark[1:]}")
     is_start = verdict.subject.kind != "pool" and any(change.is_checked for change in verdict.changes)
-    return WhyPage(tuple(head), verdict.changes, tuple(rest), is_start, more_of(verdict.cause, docs_url))
+    more = more_of(verdict.cause, docs_url)
+    alerts = alert_lines(alerts_about(verdict.subject, view.store, view.jobs), now_seconds)
+    return WhyPage(tuple(head), verdict.changes, tuple(rest), is_start, more, tuple(alerts))
+
+
+def alert_lines(alerts: Sequence[Alert], now_seconds: float) -> list[ToneLine]:
+    """`Alertmanager: KubeNodeNotReady, critical for 12m: ...` and where its runbook is, for each alert."""
+    lines: list[ToneLine] = []
+    for alert in alerts[:MOST_ALERTS]:
+        age = fmt.since(alert.since_seconds, now_seconds)
+        head = f"Alertmanager: {alert.name}, {alert.severity or 'no severity'}, {age}"
+        tone: Tone = ("dim", "warn", "bad")[severity_rank(alert)]
+        lines.append(ToneLine(f"{head}: {alert.summary}" if alert.summary else head, tone))
+        if alert.runbook:
+            lines.append(ToneLine(f"    {alert.runbook}", "dim"))
+    if len(alerts) > MOST_ALERTS:
+        lines.append(ToneLine(f"Alertmanager: {len(alerts) - MOST_ALERTS:,} more alerts", "dim"))
+    return lines
 
 
 def lines(verdict: Finding, view: ClusterView, docs_url: str = "") -> list[str]:

@@ -1,25 +1,19 @@
 """The detail of a row of *Now*: why, how many nodes pass each filter, what would start it, evidence."""
 
-from collections.abc import Sequence
-
 from cockpit_widgets.text import wrap
-from cockpit_widgets.types import Cell, Line, Tone, ToneLine
+from cockpit_widgets.types import Cell, Line, ToneLine
 
-from cockpit.model.alert import Alert
 from cockpit.model.finding import Finding
-from cockpit.triage.alerts import severity_rank
 from cockpit.triage.context import ClusterView
 from cockpit.triage.now_findings import JOB_IDLE
 from cockpit.triage.troubles import Trouble
 from cockpit.views import detail, why
-from cockpit.views import format as fmt
 from cockpit.views.attention import remedies, sentence
 from cockpit.views.detail import Detail, Part
 from cockpit.views.why import HELPS, STARTS, WhyPage, words_of
 
 _LEAD = "› "
 _REST_INDENT = 4
-_MOST_ALERTS = 10
 
 
 def finding_detail(
@@ -28,7 +22,7 @@ def finding_detail(
     """The top of the page that `w` opens; where there is no such page, or nothing holds the subject, what the
     row says."""
     found = row.found
-    alerts = detail.text(alert_lines(found.alerts, now_seconds), _REST_INDENT)
+    alerts = detail.text(why.alert_lines(found.alerts, now_seconds), _REST_INDENT)
     own_words = detail.text([sentence(row, now_seconds), remedies(row)])
     words = Detail(found.title, found.state, (own_words, alerts))
     if verdict is None or view is None or row.is_resolved:
@@ -43,21 +37,6 @@ def finding_detail(
         detail.text(page.rest, _REST_INDENT),
     )
     return Detail(found.title, verdict.state, parts)
-
-
-def alert_lines(alerts: Sequence[Alert], now_seconds: float) -> list[ToneLine]:
-    """`Alertmanager: KubeNodeNotReady, critical for 12m: ...` and where its runbook is, for each alert."""
-    lines: list[ToneLine] = []
-    for alert in alerts[:_MOST_ALERTS]:
-        age = fmt.since(alert.since_seconds, now_seconds)
-        head = f"Alertmanager: {alert.name}, {alert.severity or 'no severity'}, {age}"
-        tone: Tone = ("dim", "warn", "bad")[severity_rank(alert)]
-        lines.append(ToneLine(f"{head}: {alert.summary}" if alert.summary else head, tone))
-        if alert.runbook:
-            lines.append(ToneLine(f"    {alert.runbook}", "dim"))
-    if len(alerts) > _MOST_ALERTS:
-        lines.append(ToneLine(f"Alertmanager: {len(alerts) - _MOST_ALERTS:,} more alerts", "dim"))
-    return lines
 
 
 def _offers(page: WhyPage) -> Part:

@@ -7,7 +7,7 @@ import pytest
 
 from cockpit.model.alert import Alert
 from cockpit.model.batch import Batch, Phase, StreamStatus
-from cockpit.model.finding import Finding
+from cockpit.model.finding import Finding, Subject
 from cockpit.model.namespaces import EVERY, Namespaces
 from cockpit.model.node import Node
 from cockpit.model.record import Condition, Kind
@@ -17,12 +17,16 @@ from cockpit.triage.alerts import (
     TOGETHER,
     UNREAD,
     AlertRows,
+    alerts_about,
     counted_sentence,
     is_alert,
     without_alerts,
 )
 from cockpit.triage.attention import needs_human
+from cockpit.triage.context import ClusterView
+from cockpit.triage.engine import explain
 from cockpit.triage.verdicts import Verdicts
+from cockpit.views.why import lines
 from tests.unit.jobs.builders import Cluster, gang, lacks, mpijob, owned, queues, up, workload
 
 NOW = 10_000.0
@@ -287,3 +291,31 @@ def test_ten_thousand_alerts_cost_a_look_little() -> None:
     for _ in range(10):
         look.alerts()
     assert time.process_time() - began < 2.5
+
+
+def test_the_page_of_why_tells_what_fires_about_its_subject() -> None:
+    look = Look("gpu-1")
+    look.fire(
+        alert("KubeNodeNotReady", ("host", "10.0.0.1"), severity="critical", runbook="https://run.example/n"),
+        alert("GpuHot", ("host", "gpu-1")),
+        alert("GpuHot", ("host", "gpu-2"), number=2),
+        alert("JobSlow", ("pod", "team-a/runs-worker-0")),
+        alert("QueueLong", ("job", "team-a/waits"), severity="info"),
+    )
+    store, jobs = look.cluster.store, look.cluster.index
+    view = ClusterView(store=store, jobs=jobs, now_seconds=NOW)
+
+    def fires(kind: str, namespace: str, name: str) -> list[str]:
+        return [one.name for one in alerts_about(Subject(kind, namespace, name), store, jobs)]
+
+    assert fires("node", "", "gpu-1") == ["KubeNodeNotReady", "GpuHot"]
+    assert fires("card", "", "gpu-2/0") == ["GpuHot"]
+    assert fires("job", "team-a", "waits") == ["QueueLong"]
+    assert fires("job", "team-a", "runs") == fires("pod", "team-a", "runs-worker-0") == ["JobSlow"]
+    assert fires("node", "", "gpu-3") == [] == fires("pool", "", "gpu-1")
+    text = [str(line) for line in lines(explain(Subject("node", "", "gpu-1"), view), view)]
+    at = text.index("Alertmanager: KubeNodeNotReady, critical, 1m00s")
+    assert text[at + 1 : at + 3] == ["    https://run.example/n", "Alertmanager: GpuHot, warning, 1m00s"]
+    assert not any(
+        "Alertmanager" in line for line in lines(explain(Subject("node", "", "gpu-3"), view), view)
+    )
