@@ -18,7 +18,7 @@ from cockpit.sim.actors.autoscaler.settings import AutoscalerSettings
 from cockpit.sim.actors.common.machine_template import MACHINES
 from cockpit.sim.actors.controllers.budgets import Budgets
 from cockpit.sim.actors.controllers.cron_jobs import CronJobs
-from cockpit.sim.actors.controllers.deployment.deployments import Deployments
+from cockpit.sim.actors.controllers.deployments import Deployments
 from cockpit.sim.actors.controllers.garbage import BUILT_IN, CUSTOM, Garbage
 from cockpit.sim.actors.controllers.job.jobs import Jobs
 from cockpit.sim.actors.controllers.leftovers import FinishedJobs, OldEvents, PodLeftovers

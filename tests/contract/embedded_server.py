@@ -10,7 +10,7 @@ from random import Random
 from cockpit.clock import SystemClock
 from cockpit.sim.actors.controllers.budgets import Budgets
 from cockpit.sim.actors.controllers.cron_jobs import CronJobs
-from cockpit.sim.actors.controllers.deployment.deployments import Deployments
+from cockpit.sim.actors.controllers.deployments import Deployments
 from cockpit.sim.actors.controllers.garbage import Garbage
 from cockpit.sim.actors.controllers.job.jobs import Jobs
 from cockpit.sim.actors.controllers.leftovers import PodLeftovers

@@ -279,39 +279,13 @@ def deployment(replicas: int = 4, **spec: Any) -> Tree:
     }
 
 
-def deployment_rolls(side: Side) -> None:
-    side.make(deployment())
-    side.look()
-    run_all(side, "web-")
-    side.look()
-    containers = [{"name": "main", "image": "train:2"}]
-    side.change("deployments", "web", {"spec": {"template": {"spec": {"containers": containers}}}})
-    side.look()
-    for _ in range(4):
-        run_all(side, "web-")
-        side.look()
-
-
-def deployment_is_scaled_and_paused(side: Side) -> None:
+def deployment_is_scaled(side: Side) -> None:
     side.make(deployment(1))
     run_all(side, "web-")
     side.look()
     side.change("deployments", "web", {"spec": {"replicas": 3}})
     side.look()
-    side.change("deployments", "web", {"spec": {"paused": True, "replicas": 2}})
-    side.look()
-    side.change("deployments", "web", {"spec": {"paused": False}})
-    side.look()
-
-
-def deployment_recreates(side: Side) -> None:
-    side.make(deployment(2, strategy={"type": "Recreate"}))
-    run_all(side, "web-")
-    side.look()
-    containers = [{"name": "main", "image": "train:2"}]
-    side.change("deployments", "web", {"spec": {"template": {"spec": {"containers": containers}}}})
-    side.look()
-    run_all(side, "web-")
+    side.change("deployments", "web", {"spec": {"replicas": 2}})
     side.look()
 
 
@@ -371,9 +345,7 @@ PLAYS: tuple[Play, ...] = (
     job_goes_when_finished,
     job_is_deleted_in_the_foreground,
     job_is_orphaned,
-    deployment_rolls,
-    deployment_is_scaled_and_paused,
-    deployment_recreates,
+    deployment_is_scaled,
     budget_of_a_number,
     budget_of_a_share,
     budget_of_the_most,

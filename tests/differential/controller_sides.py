@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import MPIJOBS, NAMESPACES, NODES, PODS, Resource
 from cockpit.sim.actors.controllers.budgets import Budgets
-from cockpit.sim.actors.controllers.deployment.deployments import Deployments
+from cockpit.sim.actors.controllers.deployments import Deployments
 from cockpit.sim.actors.controllers.garbage import BUILT_IN, Garbage
 from cockpit.sim.actors.controllers.job.jobs import Jobs
 from cockpit.sim.actors.controllers.leftovers import FinishedJobs

@@ -64,7 +64,7 @@ def daemon_set() -> Tree:
 
 
 def node_daemons(side: Side) -> None:
-    """A daemon goes where it fits, its failed pod is replaced, its update goes node by node."""
+    """A daemon goes where it fits, and its failed pod is replaced."""
     for name, gpu in (("one", "yes"), ("two", "yes"), ("three", "no")):
         side.make(node(side, name, gpu=gpu))
     names = [f"{side.space}-{name}" for name in ("one", "two", "three")]
@@ -85,15 +85,6 @@ def node_daemons(side: Side) -> None:
     side.place()
     side.become(*side.pods("dcgm-"), **running())
     side.look()
-    # The real controller takes the nodes in the order of a Go map: which of the two is first is chance.
-    containers = [{"name": "main", "image": "train:2"}]
-    side.change("daemonsets", "dcgm", {"spec": {"template": {"spec": {"containers": containers}}}})
-    side.look(*names[1:])
-    for _ in range(2):
-        side.bury()
-        side.place()
-        side.become(*side.pods("dcgm-"), **running())
-        side.look(*names[1:])
 
 
 PLAYS: tuple[Play, ...] = (node_silent, node_cordon, node_daemons)

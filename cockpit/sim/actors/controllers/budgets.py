@@ -6,8 +6,8 @@ from typing import Any
 from cockpit.k8s.selectors import selector_of, selects
 from cockpit.kube.resource import JOBS, PODS
 from cockpit.sim.actors.controllers.controller import Controller
-from cockpit.sim.actors.controllers.deployment.sizes import scaled
 from cockpit.sim.actors.controllers.replica_sets import replicas_of
+from cockpit.sim.actors.controllers.templates import scaled
 from cockpit.sim.actors.controllers.trees import (
     controller_of,
     is_condition,

@@ -1,6 +1,6 @@
 """The DaemonSet controller (component `daemonset-controller`; pkg/controller/daemon).
 
-Not modelled: maxSurge of an update (its pods are replaced in place), and adoption of pods without an owner.
+Not modelled: updates (pods of an earlier template stay, as with OnDelete), adoption of pods without an owner.
 """
 
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ from cockpit.k8s.tolerations import taint_of, tolerations_of, untolerated
 from cockpit.kube.resource import NODES, PODS
 from cockpit.sim.actors.controllers.children import Children
 from cockpit.sim.actors.controllers.controller import Controller, pod_of_template
-from cockpit.sim.actors.controllers.deployment.sizes import scaled, template_hash
 from cockpit.sim.actors.controllers.nodes.taints import taints_of
 from cockpit.sim.actors.controllers.replica_sets import is_available
+from cockpit.sim.actors.controllers.templates import template_hash
 from cockpit.sim.actors.controllers.trees import (
     controller_reference,
     created_seconds,
@@ -110,14 +110,11 @@ class DaemonSets(Controller):
             return
         if is_deleting(tree):
             return
-        digest = template_hash(tree["spec"]["template"], tree.get("status", {}).get("collisionCount", 0))
+        digest = template_hash(tree["spec"]["template"])
         await self._ensure_revision(tree, digest)
         turn = self._look(tree, digest)
-        has_changed = await self._place(turn)
-        if (tree["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate") == "RollingUpdate":
-            turn = self._look(tree, digest) if has_changed else turn
-            has_changed = await self._roll(turn) or has_changed
-        turn = self._look(tree, digest) if has_changed else turn
+        if await self._place(turn):
+            turn = self._look(tree, digest)
         status = _status_of(turn)
         await self.write_status(DAEMON_SETS, tree, status)
         if turn.minimum_seconds and status["numberReady"] != status.get("numberAvailable", 0):
@@ -214,28 +211,6 @@ class DaemonSets(Controller):
         grown = min(_LAST_BACKOFF_SECONDS, max(_FIRST_BACKOFF_SECONDS, wait * 2))
         self._failures[key] = (turn.now, grown)
         return True
-
-    async def _roll(self, turn: _Round) -> bool:
-        """Old pods go as far as maxUnavailable allows; those that are not available go at once."""
-        if all(_is_updated(turn, pod) for pods in turn.pods.values() for pod in pods):
-            return False
-        rolling = (turn.tree["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
-        wanted = sum(should_run for should_run, _ in turn.runs.values())
-        allowed = max(1, scaled(rolling.get("maxUnavailable", 1), wanted, rounds_up=True))
-        unavailable, at_once, candidates = 0, [], []
-        for node in sorted(turn.pods):
-            alive = [pod for pod in turn.pods[node] if not is_deleting(pod)]
-            old = [pod for pod in alive if not _is_updated(turn, pod)]
-            fine = [pod for pod in alive if is_available(pod, turn.minimum_seconds, turn.now)]
-            if len(alive) != 1 or not fine:
-                unavailable += 1
-                at_once += [pod for pod in old if pod not in fine]
-            else:
-                candidates += old
-        leaving = [*at_once, *candidates[: max(0, allowed - unavailable)]]
-        for pod in leaving:
-            await self.delete_pod(turn.tree, pod)
-        return bool(leaving)
 
 
 def should_run_on(tree: Tree, node: Tree) -> tuple[bool, bool]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from cockpit.kube.resource import PODS
 from cockpit.sim.actors.controllers.children import Children
 from cockpit.sim.actors.controllers.controller import Controller
-from cockpit.sim.actors.controllers.deployment.sizes import template_hash
 from cockpit.sim.actors.controllers.stateful_set.members import (
     StatefulStanding,
     claims_of,
@@ -21,6 +20,7 @@ from cockpit.sim.actors.controllers.stateful_set.members import (
     revision_of,
     standing,
 )
+from cockpit.sim.actors.controllers.templates import template_hash
 from cockpit.sim.actors.controllers.trees import (
     controller_reference,
     is_deleting,
@@ -107,7 +107,7 @@ class StatefulSets(Controller):
                 if int(revision["revision"]) == newest:
                     return revision
                 return await self._renumber(revision, newest + 1)
-        digest = template_hash(tree["spec"]["template"], tree.get("status", {}).get("collisionCount", 0))
+        digest = template_hash(tree["spec"]["template"])
         labels = {**(tree["spec"]["template"].get("metadata", {}).get("labels") or {}), _HASH_LABEL: digest}
         namespace, name = key_of(tree)
         made: Tree = {

@@ -1,1 +1,0 @@
-"""The Deployment controller, after pkg/controller/deployment."""
