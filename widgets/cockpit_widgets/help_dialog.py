@@ -24,9 +24,17 @@ class HelpText(FlowText, can_focus=True):
     def __init__(self, entries: Sequence[HelpEntry]) -> None:
         super().__init__()
         self._entries = tuple(entries)
+        self._most_lines = 0
+
+    def fit_lines(self, most: int) -> None:
+        """At most that many lines are shown; what is longer scrolls."""
+        if most != self._most_lines:
+            self._most_lines = most
+            self.styles.max_height = most
+            self.reflow()
 
     def flow(self, width: int) -> list[Line]:
-        return help_lines(self._entries, width)
+        return help_lines(self._entries, width, self._most_lines)
 
 
 class HelpDialog(CalmFocus, ModalScreen[None]):
@@ -50,26 +58,35 @@ class HelpDialog(CalmFocus, ModalScreen[None]):
         """The notes say what the marks beside a dangerous key and a barred one mean."""
         super().__init__()
         self._title = title
-        self._hints = [
-            KeyHint("escape", "leave", 1, display="esc"),
-            KeyHint("down", "scroll", 2, display="up/down"),
-        ]
+        self._hints = [KeyHint("escape", "leave", 1, display="esc")]
         if any(entry.dangerous for entry in entries):
             self._hints.append(KeyHint("", danger_note, 3, enabled=False, display=DANGER_GLYPH))
         if any(entry.barred for entry in entries):
             self._hints.append(KeyHint("", barred_note, 4, enabled=False, display=BARRED_GLYPH))
         self._text = HelpText(entries)
+        self._footer = KeyFooter(self._hints)
 
     def compose(self) -> ComposeResult:
         with DialogBox(self._title):
             yield self._text
-            yield KeyFooter(self._hints)
+            yield self._footer
 
     def on_resize(self) -> None:
-        self._text.styles.max_height = body_lines(self.size.height)
+        self._text.fit_lines(body_lines(self.size.height))
+        self.call_after_refresh(self._say_below)
 
     def on_mount(self) -> None:
         self._text.focus()
+        for changing in ("scroll_y", "virtual_size"):
+            self.watch(self._text, changing, self._say_below)
+
+    def _say_below(self) -> None:
+        """At the foot of the frame how much more there is, where it scrolls at all."""
+        most, below = self._text.max_scroll_y, self._text.max_scroll_y - self._text.scroll_offset.y
+        words = f"{below} more {'line' if below == 1 else 'lines'}" if below else "the end"
+        self.query_one(DialogBox).border_subtitle = words if most else ""
+        scroll = KeyHint("down", "scroll", 2, display="up/down")
+        self._footer.set_hints([*self._hints, scroll] if most else self._hints)
 
     def action_leave(self) -> None:
         self.dismiss(None)

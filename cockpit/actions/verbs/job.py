@@ -72,7 +72,7 @@ FORWARD = Verb(
         "forward a port of",
         "forwarded",
         "forward a port of a pod to localhost",
-        "Forward a port of the pod to localhost, or stop one",
+        "Forward a port of the pod, or stop one",
         label="forward",
     ),
     is_shown=False,

@@ -306,6 +306,19 @@ def test_help_lines_fit_and_hold_every_key(entries: list[HelpEntry], width: int)
         assert entry.keys in everything
 
 
+def test_a_group_goes_on_in_the_next_column_only_where_whole_groups_are_too_high() -> None:
+    entries = [HelpEntry(f"k{n}", "does", "Long" if n < 20 else "Short") for n in range(24)]
+    drawn = [
+        ["".join(cell.text for cell in line) for line in help_lines(entries, 80, most)] for most in (21, 14)
+    ]
+    whole, split = drawn
+    assert len(whole) == 21
+    assert len(split) == 14
+    assert ["Long" in line for line in whole] == [True] + [False] * 20
+    assert split[0].split() == ["Long", "Long"]
+    assert len(help_lines(entries, 80, 5)) == 14  # then it scrolls
+
+
 async def test_the_help_scrolls_and_any_leaving_key_leaves() -> None:
     entries = [HelpEntry(f"k{n}", f"does {n}", "Group", n in (3, 4), "no" * (n == 4)) for n in range(80)]
     app = Host()
