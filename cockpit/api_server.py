@@ -18,7 +18,7 @@ from cockpit.actions.named_objects import refuse_absent
 from cockpit.actions.owner_reads import read_owner_tree
 from cockpit.actions.scaler_reads import read_scalers
 from cockpit.actions.surroundings import ask_surroundings
-from cockpit.actions.verdict_reads import read_on_demand, with_planned_reads, with_reads
+from cockpit.actions.verdict_reads import SharedReads, read_on_demand, with_planned_reads, with_reads
 from cockpit.errors import BadInput, BadValue, NoConnection
 from cockpit.kube.discovery import Served, discover
 from cockpit.kube.kubeconfig import context_names, context_namespaces
@@ -195,16 +195,17 @@ class ApiServer:
         view: "ClusterView",
         lines: "dict[LogKey, str]",
         folders: tuple[Path, ...] = (),
+        shared: SharedReads | None = None,
     ) -> "ClusterView":
         """The view with all further inputs of a verdict about the subject; `lines` caches log lines,
-        `folders` contain further templates.
+        `folders` contain further templates, `shared` is what was read for other subjects of the same round.
         Raises NoConnection."""
         one = self._attachment
         session = await self._discovered()
         known, job = one.verdicts.on_demand.idle, job_behind(subject, view)
         due = () if job is None else known.due((job,), one.store, view.now_seconds)
         await judge_all(known, due, self._idle_reads(), view.now_seconds)
-        return await with_reads(session, one.lookup, subject, view, lines, folders=folders)
+        return await with_reads(session, one.lookup, subject, view, lines, folders=folders, shared=shared)
 
     async def read_for_planned(
         self, manifest: dict[str, Any], view: "ClusterView", namespace: str

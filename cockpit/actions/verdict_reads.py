@@ -5,6 +5,7 @@ Each list and each object is read once, and bounded; what may not be read stays 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -15,7 +16,7 @@ from cockpit.actions.flag_reads import read_flags
 from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_budgets, ask_surroundings, needs_of
 from cockpit.catalogue import Unwatched
 from cockpit.errors import BadInput, CockpitError, Refused
-from cockpit.fit.scheduling_context import UNKNOWN
+from cockpit.fit.scheduling_context import UNKNOWN, Surroundings
 from cockpit.gangs import registry
 from cockpit.gangs.manifests import ApiKind
 from cockpit.jobs.owner_chain import owner_record
@@ -58,6 +59,19 @@ Lookup = Callable[[str, str], Resource | None]
 LogKey = tuple[str, int]
 """The uid of a pod and how often its containers were started again."""
 _Found = TypeVar("_Found")
+_Pair = tuple[str, str]
+"""Kind and namespace of a list; "" for the whole cluster."""
+MOST_SHARED: Final = 64
+"""Lists that are kept for the subjects of one round: of some ten namespaces."""
+
+
+@dataclass(slots=True)
+class SharedReads:
+    """What verdicts about several subjects rest on alike, read once for all. For one round: it grows old."""
+
+    lists: dict[_Pair, list[Tree] | None] = field(default_factory=dict)
+    around: dict[Needs, Surroundings] = field(default_factory=dict)
+    progress: dict[str, float] | None = None
 
 
 async def with_reads(
@@ -68,9 +82,10 @@ async def with_reads(
     lines: dict[LogKey, str],
     *,
     folders: tuple[Path, ...] = (),
+    shared: SharedReads | None = None,
 ) -> ClusterView:
     """The view with what is read for the subject. `lines` keeps last lines of logs: none is read twice;
-    `folders` hold templates besides ours.
+    `folders` hold templates besides ours; what is in `shared` is not read again.
 
     Raises NoConnection.
     """
@@ -84,15 +99,20 @@ async def with_reads(
     if job is None and not pods:
         above = await _composed(session, lookup, subject, view)
         return msgspec.structs.replace(view, trees=above) if above else view
-    trees = await _trees(session, lookup, job, pods, view)
+    shared = shared or SharedReads()
+    trees = await _trees(session, lookup, (job, pods), view, shared.lists)
     known = msgspec.structs.replace(view, trees=trees)
     wanted = wanted_of(decided_by(subject, known), known)
     needs = needs_of(wanted.parts) if wanted is not None else Needs()
-    around = await ask_surroundings(session, needs)
+    if needs not in shared.around:
+        shared.around[needs] = await ask_surroundings(session, needs)
     await _read_logs(session, pods, lines)
     told = {pod.uid: line for pod in pods if (line := lines.get((pod.uid, pod.restarts)))}
-    progress = await read_progress(session, known, folders) if wanted is not None and wanted.gpus else {}
-    return msgspec.structs.replace(known, around=around, last_lines=told, progress=progress)
+    is_due = wanted is not None and wanted.gpus
+    if is_due and shared.progress is None:
+        shared.progress = await read_progress(session, known, folders)
+    progress = (shared.progress or {}) if is_due else {}
+    return msgspec.structs.replace(known, around=shared.around[needs], last_lines=told, progress=progress)
 
 
 def _concerned(subject: Subject, view: ClusterView) -> tuple[Job | None, tuple[Pod, ...]]:
@@ -117,8 +137,13 @@ def _concerned(subject: Subject, view: ClusterView) -> tuple[Job | None, tuple[P
 
 
 async def _trees(
-    session: ApiSession, lookup: Lookup, job: Job | None, pods: Sequence[Pod], view: ClusterView
+    session: ApiSession,
+    lookup: Lookup,
+    concerned: tuple[Job | None, Sequence[Pod]],
+    view: ClusterView,
+    known: dict[_Pair, list[Tree] | None],
 ) -> Trees:
+    job, pods = concerned
     space = job.namespace if job is not None else pods[0].namespace
     lists = [(one, space) for one in (MAPS, ACCOUNTS, CLAIMS, QUOTAS)] + [(PRIORITIES, "")]
     if any(pod.traits.wishes.device_claims or pod.traits.wishes.claim_templates for pod in pods):
@@ -128,7 +153,7 @@ async def _trees(
     if job is not None and job.workload_uid and not job.pod_uids:  # queues may choose namespaces by labels
         lists.append((NAMESPACES, ""))
     own = [] if job is None else [*_own(job, lookup, view)]
-    return await _read(session, lists, [(PODS, space, pod.name) for pod in _samples(pods)] + own)
+    return await _read(session, lists, [(PODS, space, pod.name) for pod in _samples(pods)] + own, known)
 
 
 async def with_planned_reads(
@@ -173,16 +198,23 @@ async def _read(
     session: ApiSession,
     lists: Iterable[tuple[Resource, str]],
     named: Sequence[tuple[Resource, str, str]] = (),
+    known: dict[_Pair, list[Tree] | None] | None = None,
 ) -> Trees:
-    """Whole lists, each once, and single objects, as far as they may be read."""
+    """Whole lists, each once, and single objects, as far as they may be read. Lists that are `known` are not
+    read, and become known."""
+    known = {} if known is None else known
     whole = {(one.kind, space): one for one, space in lists}
+    unread = {pair: one for pair, one in whole.items() if pair not in known}
     reads = [
         partial(list_trees, session, one, space, is_metadata=one in _BY_METADATA)
-        for (_, space), one in whole.items()
+        for (_, space), one in unread.items()
     ]
     found = await asyncio.gather(*map(_quiet, reads))
+    known.update(zip(unread, found, strict=True))
     single = await asyncio.gather(*(_quiet(partial(_one, session, *one)) for one in named))
-    trees: Trees = {pair: some for pair, some in zip(whole, found, strict=True) if some is not None}
+    trees: Trees = {pair: [*some] for pair in whole if (some := known[pair]) is not None}
+    while len(known) > MOST_SHARED:
+        del known[next(iter(known))]
     for (resource, where, _), tree in zip(named, single, strict=True):
         if tree is not None:
             trees.setdefault((resource.kind, where), []).append(tree)

@@ -38,7 +38,7 @@ async def copy_from(place: "Place") -> None:
     if chosen is None:
         return
     if chosen == _SHOW:
-        page = _Shown([f"{label}: {text}" for label, text in texts])
+        page = CopyScreen([f"{label}: {text}" for label, text in texts])
         place.app.push_screen(page)
         return
     try:
@@ -81,10 +81,17 @@ def _texts(place: "Place", address: ObjectAddress | None) -> Iterator[tuple[str,
                 yield column.title or column.id, cell.text
 
 
-class _Shown(TextScreen):
+class CopyScreen(TextScreen):
+    """What could be copied, plain: for terminals that refuse OSC 52."""
+
     def __init__(self, lines: list[str]) -> None:
         super().__init__()
         self._lines = lines
 
+    @property
+    def heading(self) -> str:
+        return "copy: mark with the mouse"
+
     def on_mount(self) -> None:
+        super().on_mount()
         self.put(self._lines)

@@ -1,7 +1,7 @@
 """Place 8: what the fleet could do with less, and what keeps it from more."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import ClassVar
 
@@ -18,8 +18,8 @@ from cockpit.model.job import Job
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
-from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
+from cockpit.screens.shared_place import SharedPlace
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.views import fleet_use as view
 from cockpit.views.cards import short_model
@@ -36,7 +36,7 @@ _FRAME_LINES = 6
 """Header, tabs, keys, the sentence at the foot, and the blank lines above both tables."""
 
 
-class FleetScreen(Place):
+class FleetScreen(SharedPlace):
     """The answers in a sentence each; kinds of cards, and of the one under the cursor what is free on its
     nodes; GPUs that do nothing, by owner; the last hour where there is room.
 
@@ -67,7 +67,7 @@ class FleetScreen(Place):
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="answers", markup=False)
-        yield ResourceTable(id="cards")
+        yield ResourceTable(id="cards", can_mark=False)
         yield Static("", id="gaps", classes="none", markup=False)
         yield ResourceTable(id="waste", idle_cursor=False)
         yield ToneLines(id="hour", classes="none")
@@ -177,26 +177,45 @@ class FleetScreen(Place):
         """Of a row whose cell is cut the whole sentence."""
         waste, row = self._table("waste"), self._waste_row
         is_needed = row is not None and waste.has_focus and waste.is_cut("words")
-        self.query_one(RowSentence).say(row.words if row is not None and is_needed else "")
+        self.query_one(RowSentence).say(
+            row.words if row is not None and is_needed else "", marked=self.marked_count
+        )
 
     # ---- keys
 
     @property
     def _waste_row(self) -> view.Waste | None:
-        key = self._table("waste").cursor_key
+        return self._waste(self._table("waste").cursor_key)
+
+    def _waste(self, key: str | None) -> view.Waste | None:
         rows = () if self._page is None else view.wastes(self._page)
         return next((row for row in rows if row.key == key), None)
 
-    def thing(self, kind: str) -> Job | Node | None:
+    @property
+    def cursor_row(self) -> str | None:
+        waste = self._table("waste")
+        return waste.cursor_key if self.focused is waste else None
+
+    @property
+    def marked_rows(self) -> Collection[str]:
+        return self._table("waste").marked
+
+    def clear_marks(self) -> None:
+        self._table("waste").clear_marks()
+
+    def row(self, kind: str, key: str) -> Job | Node | None:
         """The job that has idle GPUs, or the node with lost ones."""
-        row, cluster = self._waste_row, self.cockpit.cluster
-        if row is None or self.focused is not self._table("waste"):
+        row, cluster = self._waste(key), self.cockpit.cluster
+        if row is None:
             return None
         if kind == "job" and row.job:
             jobs = cluster.jobs.jobs.values()
             return next((job for job in jobs if f"{job.namespace}/{job.name}" == row.job), None)
         found = cluster.store.by_key(Kind.NODE, row.node) if kind == "node" and row.node else None
         return found if isinstance(found, Node) else None
+
+    def on_resource_table_marks_changed(self) -> None:
+        self._say()
 
     def action_panel(self) -> None:
         self.focus_next()

@@ -107,7 +107,7 @@ KEYS: tuple[Key, ...] = (
         "8",
         "place('fleet')",
         "fleet",
-        "Fleet: nodes needed, idle and lost GPUs",
+        "Fleet: gangs that fit, idle and lost GPUs",
         "Places",
         shown=False,
     ),

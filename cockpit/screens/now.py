@@ -1,6 +1,6 @@
 """Place 1: what needs a human, then the fleet at a glance, pools and queues."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,7 +25,7 @@ from cockpit.screens.acknowledge import acknowledge
 from cockpit.screens.alike import AlikeScreen
 from cockpit.screens.detail_side import BELOW_LINES, DetailSide
 from cockpit.screens.keymap import EVERYWHERE, bindings
-from cockpit.screens.problem_subject import open_subject, thing_of
+from cockpit.screens.problem_subject import as_it_stands, open_subject, thing_of
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.screens.shared_place import SharedPlace
 from cockpit.screens.since_left import SinceLeftScreen
@@ -128,13 +128,20 @@ class NowScreen(SharedPlace):
         with Horizontal(id="panels"):
             for name in ("pools", "queues"):
                 with Panel(id=f"{name}-panel"):
-                    yield ResourceTable(id=name, idle_cursor=False)
+                    yield ResourceTable(id=name, idle_cursor=False, can_mark=False)
         with Panel(id="last-hour"):
             yield ToneLines(id="load")
 
     @property
     def cursor_row(self) -> str | None:
         return self._attention.cursor_key
+
+    @property
+    def marked_rows(self) -> Collection[str]:
+        return self._attention.marked
+
+    def clear_marks(self) -> None:
+        self._attention.clear_marks()
 
     @property
     def _attention(self) -> ResourceTable:
@@ -245,7 +252,8 @@ class NowScreen(SharedPlace):
         found: list[tuple[str, Trouble]] = []
         for cluster in self.clusters:
             watch = cluster.now_watch
-            rows = list(watch.look())
+            seen = watch.look()
+            rows = [as_it_stands(row, cluster.cluster, now_seconds) for row in seen]
             cluster.row_reads.show(row.found for row in rows if not row.is_resolved)
             if watch.happened and watch.left_seconds is not None:
                 rows.insert(0, since_left_row(watch.happened, watch.left_seconds))
@@ -297,10 +305,11 @@ class NowScreen(SharedPlace):
             table.set_placeholder(self._why_no(name))
             table.styles.max_height = 1 + most_rows
             if self.is_several:
-                table.set_source(cluster_table(of, ViewState(), now_seconds, namespaces=shown))
+                table.set_source(cluster_table(of, ViewState(), now_seconds, namespaces=shown).valued())
             else:
                 own = next(iter(of.values()))
-                table.set_source(own.table(ViewState(namespaces=self.state.namespaces), now_seconds))
+                state = ViewState(namespaces=self.state.namespaces)
+                table.set_source(own.table(state, now_seconds).valued())
             count = len(table.source)
             figure = f"{most_rows} of {count:,}" if count > most_rows else ""
             self.query_one(f"#{name}-panel", Panel).set_title(name.capitalize(), figure)
@@ -338,9 +347,8 @@ class NowScreen(SharedPlace):
     def _say(self) -> None:
         row, is_cut = self._rows.get(self.cursor_row or ""), self._attention.is_cut("sentence")
         is_needed = row is not None and is_cut and not self.side.is_shown
-        self.query_one(RowSentence).say(
-            sentence(row, self.cockpit.clock.cluster_now()) if row and is_needed else ""
-        )
+        said = sentence(row, self.cockpit.clock.cluster_now()) if row and is_needed else ""
+        self.query_one(RowSentence).say(said, marked=self.marked_count)
 
     def _detail(self, key: str) -> Detail | None:
         """Why, and what would help: the top of the page that `w` opens."""
@@ -365,15 +373,17 @@ class NowScreen(SharedPlace):
             self.side.moved()
             self._say()
 
+    def on_resource_table_marks_changed(self) -> None:
+        self._say()
+
     def look(self) -> Focus:
         """All cards, and their last hour."""
         return Focus(past=Past(key="fleet/duty", gpu_nodes=fleet(self.cockpit.cluster.store).gpu_nodes))
 
     # ---- keys
 
-    def thing(self, kind: str) -> Job | Node | Pod | None:
-        key = self.cursor_row
-        return None if key is None else self.at_row(key, partial(thing_of, self, kind))
+    def row(self, kind: str, key: str) -> Job | Node | Pod | None:
+        return thing_of(self, kind, key)
 
     def action_acknowledge(self) -> None:
         one = self._rows.get(self.cursor_row or "")

@@ -12,6 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.widget import Widget
 
+from cockpit.actions.verdict_reads import SharedReads
 from cockpit.errors import CockpitError
 from cockpit.gangs.queue_line import member_of
 from cockpit.model.finding import Subject
@@ -100,6 +101,7 @@ class QueueScreen(TablePlace):
         self.query_one("#holders-panel", Panel).set_title("Holders", f"{len(held)}")
         table = self.holders
         table.set_placeholder(why_empty("jobs that hold it", cluster.store.status(self._line_kind(row))))
+        table.hold_top(not table.has_focus)  # whoever comes in finds the cursor on the first row
         table.set_source(held)
         self._fit_holders(len(held))
 
@@ -141,20 +143,23 @@ class QueueScreen(TablePlace):
     async def _look_ahead(self) -> None:
         """Look for it row by row, of those in sight, at a bounded share of the time."""
         while True:
+            shared = SharedReads()  # the same lists serve every row of a namespace
             for key in self.table.visible_keys if self.app.screen is self else ():
                 if (job := self._job_of(key)) is not None:
-                    cost_seconds = await self._look_at(key, job)
+                    cost_seconds = await self._look_at(key, job, shared)
                     await asyncio.sleep(max(BETWEEN_SECONDS, cost_seconds / SHARE_OF_TIME))
             await asyncio.sleep(AHEAD_SECONDS)
 
-    async def _look_at(self, key: str, job: Job) -> float:
+    async def _look_at(self, key: str, job: Job, shared: SharedReads) -> float:
         """What starts that job, with what is read on demand for it once; seconds that judging took."""
         about = self._ahead.pop(key, None)
         if about is None or about.subject.key != job.key:
             subject = Subject("job", job.namespace, job.name)
             about = Explanation(self.cockpit, subject)
             with suppress(CockpitError):  # without it less is known; the header tells the trouble
-                about.take(await self.cockpit.api.ask_verdict(subject, about.view(), self._lines))
+                about.take(
+                    await self.cockpit.api.ask_verdict(subject, about.view(), self._lines, shared=shared)
+                )
         self._ahead[key] = about  # the latest last
         known, clock = about.view(), self.cockpit.clock
         begun = clock.monotonic()
@@ -183,6 +188,10 @@ class QueueScreen(TablePlace):
     @property
     def marked_rows(self) -> Collection[str]:
         return self._in_hand.marked
+
+    def clear_marks(self) -> None:
+        for table in (self.holders, self.table):
+            table.clear_marks()
 
     def said(self, key: str) -> str:
         cluster = self.cockpit.cluster

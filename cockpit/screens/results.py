@@ -17,6 +17,7 @@ _MARKS: dict[str, tuple[str, Tone]] = {
     "failed": ("×", "bad"),
     "unknown": ("▲", "warn"),
 }
+_NAMING = ("done", "unchanged")
 
 
 class ResultsScreen(TextScreen):
@@ -42,6 +43,11 @@ class ResultsScreen(TextScreen):
         self.tell([*lines[:at], *left_out, *lines[at:]])
 
 
-def _line(one: Result) -> ToneLine:
-    mark, tone = _MARKS[one.outcome.state]
-    return ToneLine(f"{mark} {one.name}: {one.outcome.sentence}", tone)
+def _line(result: Result) -> ToneLine:
+    """What was done, or was answered by the server, names its object in its sentence."""
+    outcome = result.outcome
+    mark, tone = _MARKS[outcome.state]
+    is_named = outcome.state in _NAMING or outcome.refusal is not None
+    return ToneLine(
+        f"{mark} {outcome.sentence}" if is_named else f"{mark} {result.name}: {outcome.sentence}", tone
+    )

@@ -17,8 +17,9 @@ class RowSentence(Static):
         super().__init__("", markup=False)
         self._sentence = ""
 
-    def say(self, sentence: str) -> None:
-        """Show the sentence; the same one again costs nothing."""
+    def say(self, sentence: str, *, marked: int = 0) -> None:
+        """Show how many rows are marked, and the sentence; the same again costs nothing."""
+        sentence = " · ".join(filter(None, (f"{marked:,} marked" if marked else "", sentence)))
         if sentence == self._sentence:
             return
         self._sentence = sentence

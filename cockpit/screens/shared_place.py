@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import ClassVar, TypeVar
+from functools import partial
+from typing import Any, ClassVar, TypeVar
 
 from cockpit.screens.app_protocol import Cockpit, acting, acting_in
 from cockpit.screens.place import Place
@@ -45,6 +46,22 @@ class SharedPlace(Place):
     def marked_rows(self) -> Collection[str]:
         """The keys of the rows that are marked."""
         return ()
+
+    def row(self, kind: str, key: str) -> Any | None:
+        """The thing of that kind that the row of this key stands for; None where it stands for none."""
+        return None
+
+    def thing(self, kind: str) -> Any | None:
+        key = self.cursor_row
+        return None if key is None else self.at_row(key, partial(self.row, kind))
+
+    @property
+    def marked_count(self) -> int:
+        return len(self.marked_rows)
+
+    def marked_things(self, kind: str) -> tuple[Any, ...]:
+        found = (self.at_row(key, partial(self.row, kind)) for key in sorted(self.marked_rows))
+        return tuple(item for item in found if item is not None)
 
     @property
     def cockpit(self) -> Cockpit:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from cockpit_widgets import ResourceTable
@@ -82,10 +81,6 @@ class TablePlace(SharedPlace):
         """The rows now, and one sentence for when there are none, not even behind the filter."""
         raise TypeError(f"{type(self).__name__} gives no rows")
 
-    def row(self, kind: str, key: str) -> Any | None:
-        """The thing of that kind that the row of this key stands for; None where it stands for none."""
-        return None
-
     @property
     def cursor_row(self) -> str | None:
         return self.table.cursor_key
@@ -99,18 +94,6 @@ class TablePlace(SharedPlace):
         """The keys of the rows in sight, as the cluster itself has them that the place is about."""
         keys = self.table.visible_keys
         return tuple(by_cluster(keys).get(self.cockpit.context, ())) if self.is_several else keys
-
-    def thing(self, kind: str) -> Any | None:
-        key = self.cursor_row
-        return None if key is None else self.at_row(key, partial(self.row, kind))
-
-    @property
-    def marked_count(self) -> int:
-        return len(self.marked_rows)
-
-    def marked_things(self, kind: str) -> tuple[Any, ...]:
-        found = (self.at_row(key, partial(self.row, kind)) for key in sorted(self.marked_rows))
-        return tuple(item for item in found if item is not None)
 
     def clear_marks(self) -> None:
         self.table.clear_marks()
@@ -188,8 +171,7 @@ class TablePlace(SharedPlace):
         is_needed = key is not None and (not self.said_column or self.table.is_cut(self.said_column))
         is_needed = is_needed and not self.side.is_shown
         said = self.at_row(key, self.said) if key is not None and is_needed else ""
-        marked = f"{self.marked_count:,} marked" if self.marked_count else ""
-        self.query_one(RowSentence).say(" · ".join(filter(None, (marked, said))))
+        self.query_one(RowSentence).say(said or "", marked=self.marked_count)
 
     def on_resource_table_marks_changed(self) -> None:
         self._say()

@@ -73,6 +73,8 @@ class Memory:
         return self._ranks.sorted(rows, rank)
 
 
+_SEEN_ROWS = 60
+"""Rows that are looked at for columns without a value: more than a panel shows."""
 _SEARCHES = 3
 """Keys that are searched for before a dictionary of all rows pays off."""
 
@@ -130,6 +132,15 @@ class LazyTable(Generic[R]):
         """The same rows without these columns."""
         fields = [field for field in self._fields if field.column.id not in column_ids]
         return LazyTable(fields, self._rows, self._key, self._now_seconds, total=self.total)
+
+    def valued(self) -> "LazyTable[R]":
+        """The same rows without columns that are blank in all of the first rows: others need their room."""
+        if not self._rows:
+            return self
+        seen = [self.cells(at) for at in range(min(len(self._rows), _SEEN_ROWS))]
+        others = self._columns[1:]
+        blank = [one.id for at, one in enumerate(others, 1) if not any(cells[at].text for cells in seen)]
+        return self.without(*blank) if blank else self
 
     def row(self, index: int) -> R:
         """The record behind a line."""

@@ -256,6 +256,7 @@ MOST_SCENES = (
     Scene("ask", ASK[:-1], SMALL, estate=AskEstate, app=AskApp, write=True, shows="AskScreen"),
     Scene("yaml", (*WORKER, "y"), SMALL, app=ObjectsApp, shows="YamlScreen", until="nodeName"),
     Scene("describe", (*WORKER, "d"), SMALL, app=ObjectsApp, shows="DescribeScreen", until="Conditions"),
+    Scene("copy", (*WORKER, "c", *"show", "enter"), SMALL, app=ObjectsApp, shows="CopyScreen"),
     Scene("owners", (*WORKER, "o"), SMALL, app=ObjectsApp, shows="OwnersScreen", until="◂"),
     Scene("port", (*WORKER, "F"), (100, 24), write=True, app=ObjectsApp, shows="PortDialog", until="2222"),
     Scene(

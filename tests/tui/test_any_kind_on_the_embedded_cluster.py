@@ -98,7 +98,7 @@ async def test_name_command_yaml_and_cells_are_copied(
         await screen.until("YAML", lambda _lines: len(seat.copied) == 3 or None)
         assert yaml.safe_load(seat.copied[-1])["metadata"]["name"] == "cifar-1"
         await seat.see(screen, "ChoiceDialog", "show all", keys=("c",))
-        await seat.see(screen, "_Shown", "namespace/name: team-a/cifar-1", keys=(*"show", "enter"))
+        await seat.see(screen, "CopyScreen", "namespace/name: team-a/cifar-1", keys=(*"show", "enter"))
         await seat.see(screen, "JobsScreen", "cifar-1", keys=("escape",))
         monkeypatch.setattr(copying, "MOST_BYTES", 100)
         await seat.see(screen, "ChoiceDialog", "show all", keys=("c",))

@@ -270,7 +270,8 @@ async def test_what_was_refused_of_many_is_told_by_name(tmp_path: Path) -> None:
         await done(app, pilot)
         assert isinstance(app.screen, ResultsScreen)
         text = looking.text(app)
-        assert f"× {victim.kind.lower()}/{victim.namespace}/{victim.name}" in text
+        assert f"× {victim.kind.lower()} {victim.namespace}/{victim.name}: " in text
+        assert text.count(f"{victim.namespace}/{victim.name}") == 1, "its subject is named once"
         assert text.count("✓") == 2
 
 

@@ -73,7 +73,7 @@ STOPS = (
     Stop("filter", "2 slash t e", *["enter keep the filter|esc drop it"] * 2),
 )
 FORMS = (
-    Stop("submit", "2 N", useful_write="^s submit|f3 preview|f2 template|esc back"),
+    Stop("submit", "2 N", useful_write="^s submit|f3 preview|f2 template|f4 presets|esc back"),
     Stop("scale", "5 S", useful_write="^s submit|esc back"),
 )
 DIALOGS = (Stop("help", "2 question_mark"), Stop("palette", "2 colon"), Stop("confirm", "2 down K"))

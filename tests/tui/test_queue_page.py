@@ -64,6 +64,30 @@ async def test_what_would_start_each_is_looked_for_behind_the_page() -> None:
         assert "if: raise research's quota of GPUs" in looking.text(app)
         read = [path for path in app.asked if path.endswith(("/llm-400b", "/ablation-9"))]
         assert len(read) == 2, "each object is read once"
+        lists = [
+            path
+            for path in app.asked
+            if path.endswith(("/configmaps", "/serviceaccounts", "/resourcequotas"))
+        ]
+        assert len(lists) == len(set(lists)) == 3, "lists of their namespace are read once for both"
+
+
+async def test_the_cursor_comes_to_the_first_holder_however_they_were_sorted_meanwhile() -> None:
+    app = QueuedApp(Estate())
+    async with app.run_test(size=(200, 60)) as pilot:
+        page = await opened(app, pilot)
+        first = page.holders.source.key(0)
+        stick(app, "llm-70b")
+        page.show()
+        await settle(pilot)
+        assert page.holders.source.key(0) != first
+        await pilot.press("tab")
+        await settle(pilot)
+        assert under_cursor(page) == "llm-70b", "the first row now"
+        stick(app, "llm-7b-sft")
+        page.show()
+        await settle(pilot)
+        assert under_cursor(page) == "llm-70b", "what a person looks at stays under the cursor"
 
 
 async def test_a_page_that_stays_open_keeps_no_more_than_a_screen_of_them(
@@ -104,13 +128,10 @@ async def test_keys_act_on_the_holder_under_the_cursor() -> None:
         assert isinstance(app.screen, JobScreen) and "team-a/llm-70b" in looking.text(app)
 
 
-async def test_a_holder_that_does_not_start_is_first_with_its_reason() -> None:
-    app = QueuedApp(Estate())
-    pods = [pod for pod in app.attachment.store.records(Kind.POD).values() if pod.job_label == "llm-70b"]
-    pods = pods or [
-        pod
-        for pod in app.attachment.store.records(Kind.POD).values()
-        if pod.name.startswith("llm-70b-worker")
+def stick(app: WhyApp, job: str) -> None:
+    """No pod of that job can pull its image any more."""
+    pods = [
+        pod for pod in app.attachment.store.records(Kind.POD).values() if pod.name.startswith(f"{job}-worker")
     ]
     stuck = tuple(
         replace(
@@ -119,8 +140,14 @@ async def test_a_holder_that_does_not_start_is_first_with_its_reason() -> None:
         )
         for pod in pods
     )  # fmt: skip
+    assert stuck
     app.attachment.store.apply(Batch(kind=Kind.POD, changed=stuck))
     app.attachment.jobs.catch_up()
+
+
+async def test_a_holder_that_does_not_start_is_first_with_its_reason() -> None:
+    app = QueuedApp(Estate())
+    stick(app, "llm-70b")
     async with app.run_test(size=(200, 60)) as pilot:
         page = await opened(app, pilot)
         assert page.holders.source.key(0).endswith("llm-70b")

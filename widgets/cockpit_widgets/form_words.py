@@ -52,8 +52,12 @@ class FieldLabel(OneLine):
         return out
 
 
+_LEAST_NOTE = 20
+"""With fewer cells right of the labels a note begins at the left."""
+
+
 class FieldNote(OneLine):
-    """The help of a field on one line, or the whole sentence about what is wrong with it."""
+    """The help of a field, or the sentence about what is wrong with it: whole, in lines under its editor."""
 
     DEFAULT_CSS = "FieldNote {" + ONE_LINE_CSS + "}"
 
@@ -67,6 +71,7 @@ class FieldNote(OneLine):
         """Another help text."""
         if text != self._help:
             self._help = text
+            self._fit_height()
             self.refresh()
 
     def set_fault(self, sentence: str) -> None:
@@ -80,18 +85,15 @@ class FieldNote(OneLine):
         self._fit_height()
 
     def _fit_height(self) -> None:
-        """As many lines as the sentence needs: help is cut, a fault is not."""
-        lines = len(self._lines(self.size.width)) if self.fault and self.size.width else 1
+        """As many lines as the words need."""
+        lines = max(1, len(self._lines(self.size.width))) if self.size.width else 1
         if self.styles.height is None or self.styles.height.value != lines:
             self.styles.height = lines
 
     def _lines(self, width: int) -> list[str]:
         text = f"× {self.fault}" if self.fault else self._help
-        # A sentence needs room more than it needs to stand under its field.
-        indent = min(self._indent, max(0, width - width_of(text)))
-        room = max(1, width - indent)
-        shown = wrap(text, room) if self.fault else [cut(text, room)] if text else []
-        return [" " * indent + line for line in shown]
+        indent = self._indent if width - self._indent >= _LEAST_NOTE else 0
+        return [" " * indent + line for line in wrap(text, max(1, width - indent))] if text else []
 
     def render_line(self, y: int) -> Strip:
         width, base = self.size.width, self.palette.style()

@@ -112,13 +112,15 @@ class ResourceTable(LineScroll, can_focus=True):
         placeholder: str = "",
         header: bool = True,
         idle_cursor: bool = True,
+        can_mark: bool = True,
         name: str | None = None,
         id: str | None = None,  # noqa: A002 - the word of every Textual widget
         classes: str | None = None,
     ) -> None:
-        """`idle_cursor` False draws no cursor while another widget has the focus."""
+        """`idle_cursor` False draws no cursor while another widget has the focus; `can_mark` False is for
+        rows that nothing is done to."""
         super().__init__(name=name, id=id, classes=classes)
-        self._idle_cursor = idle_cursor
+        self._idle_cursor, self._can_mark = idle_cursor, can_mark
         self._holds_top = self._is_touched = False
         self._header_lines = 1 if header else 0
         self._palette = Palette(self)
@@ -261,6 +263,11 @@ class ResourceTable(LineScroll, can_focus=True):
         self._set_marked(frozenset())
 
     # Keys and mouse
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("mark", "mark_all") and not self._can_mark:
+            return False
+        return super().check_action(action, parameters)
 
     def action_cursor_by(self, rows: int) -> None:
         self._move_cursor(self._cursor_index + rows)

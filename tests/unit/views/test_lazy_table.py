@@ -144,3 +144,20 @@ def test_order_kept_between_projections_is_the_order_made_afresh(steps: list[set
         assert keys(view, rows, ViewState(), memory) == [
             one.uid for one in sorted(rows, key=lambda one: natural(one.name))
         ]
+
+
+def test_columns_that_are_blank_in_every_row_leave_their_room_and_the_name_stays() -> None:
+    fields: tuple[Field[Thing], ...] = (
+        Field(Column("name", "", 10), lambda _row, _now: Cell("")),
+        Field(Column("size", "Size", 5), lambda row, _now: Cell("" if row.size is None else str(row.size))),
+        Field(Column("uid", "Uid", 5), lambda row, _now: Cell(row.uid)),
+    )
+    view: View[Thing] = View(fields=fields, key=lambda row: row.uid)
+
+    def shown(*sizes: float | None) -> list[str]:
+        rows = [Thing(f"u{at}", "", size) for at, size in enumerate(sizes)]
+        return [column.id for column in view.table(rows, ViewState(), 0.0).valued().columns]
+
+    assert shown(None, None) == ["name", "uid"]
+    assert shown(None, 1.0) == ["name", "size", "uid"]
+    assert shown() == ["name", "size", "uid"], "without a row nothing is known of its columns"

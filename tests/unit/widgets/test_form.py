@@ -226,15 +226,20 @@ async def test_choices_and_errors_can_come_later() -> None:
             form.set_value("unknown", "1")
 
 
-async def test_a_long_help_moves_left_and_a_long_name_gives_way_to_its_unit() -> None:
+async def test_a_long_help_goes_on_under_its_field_and_a_long_name_gives_way_to_its_unit() -> None:
     long_help = "directory of event files on a claim; served at port 6006 of the launcher"
     name = "A name of forty cells or somewhat more yet"
     two = (FieldSpec("a", name, unit="pods", help=long_help), FIELDS[5])
     form = Form(two)
-    async with Host(form).run_test(size=(80, 24)):
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
         drawn = [line.rstrip() for row in form.query(FieldRow) for line in texts_of(row.label)]
         assert drawn[0] == "A name of forty c… (pods) *"
-        assert long_help in " ".join(line for row in form.query(FieldRow) for line in texts_of(row.note))
+        note = [line for line in texts_of(form.query(FieldRow).first().note) if line.strip()]
+        assert " ".join(line.strip() for line in note) == long_help
+        row = form.query(FieldRow).first()
+        under = row.editor.region.x - row.region.x + 1  # its text begins a cell inside
+        assert {len(line) - len(line.lstrip()) for line in note} == {under}
     alone = Form(two[:1])
     async with Host(alone).run_test(size=(80, 24)):
         drawn = [line.rstrip() for row in alone.query(FieldRow) for line in texts_of(row.label)]
