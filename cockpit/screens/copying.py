@@ -93,5 +93,4 @@ class CopyScreen(TextScreen):
         return "copy: mark with the mouse"
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.put(self._lines)

@@ -26,7 +26,7 @@ from cockpit.views.view_state import ViewState
 
 _LIST_SHARE = 0.5
 """A list with its detail below takes this share of the height at most."""
-_LIST_FRAME_LINES = 3
+_LIST_FRAME_LINES, _LIST_FRAME_CELLS = 3, 2
 """The border of a list and the titles of its columns."""
 LISTED = (Kind.NODE, Kind.POD)
 """Until these kinds are listed whole, rows come in any order and an untouched cursor stays on the first."""
@@ -159,8 +159,11 @@ class TablePlace(SharedPlace):
         total = getattr(source, "total", len(source))
         count = f"{len(source):,} of {total:,}" if len(source) != total else f"{total:,}"
         panel.set_title(self.place.capitalize(), count if total else "")
-        most = int(self.size.height * _LIST_SHARE)
-        height = min(most, len(source) + _LIST_FRAME_LINES) if is_below else "1fr"
+        height: int | str = "1fr"
+        if is_below:  # as many lines as the rows take with nothing cut, as far as there is room
+            most = int(self.size.height * _LIST_SHARE)
+            rows = self.table.needed_lines(self.size.width - _LIST_FRAME_CELLS) - 1
+            height = min(most, rows + _LIST_FRAME_LINES)
         if height != self._list_height:
             self._list_height = panel.styles.height = height
 

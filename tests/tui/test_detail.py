@@ -157,3 +157,17 @@ def test_in_a_real_terminal_it_stands_beside_the_list_and_folds_away() -> None:
         terminal.shows("─ team-c/sweep-12 ─", "─ Members ─")
         terminal.press("q")
         assert terminal.ends() == 0
+
+
+async def test_a_sentence_is_folded_before_the_detail_below_takes_its_lines() -> None:
+    app = ScriptedApp(Estate())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("2")
+        await settle(pilot)
+        table = app.screen.query_one("#table", ResourceTable)
+        assert app.screen.has_class("below")
+        for _ in range(len(table.source)):
+            assert not table.is_cut("why"), table.cursor_key
+            await pilot.press("down")
+            await settle(pilot)
