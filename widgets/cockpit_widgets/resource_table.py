@@ -337,7 +337,7 @@ class ResourceTable(LineScroll, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width = self.line_width
-        self._drawn[y] = self._token(y)
+        self._drawn[y] = self._token(y, self._line_at(y))
         columns, places = self._source.columns, self._layout()
         if y < self._header_lines:
             return header_strip(self._palette, columns, places, width, self._sort)
@@ -357,8 +357,11 @@ class ResourceTable(LineScroll, can_focus=True):
 
     def _line_at(self, y: int) -> RowLine | None:
         """What screen line `y`, below the header, shows of the rows."""
-        at = self.scroll_offset.y + y - self._header_lines
-        if lines := self._lines:
+        return self._line_in(y, self._lines, self.scroll_offset.y)
+
+    def _line_in(self, y: int, lines: tuple[RowLine, ...], top: int) -> RowLine | None:
+        at = top + y - self._header_lines
+        if lines:
             return lines[at] if at < len(lines) else None
         return RowLine(at) if at < len(self._source) else None
 
@@ -390,11 +393,12 @@ class ResourceTable(LineScroll, can_focus=True):
             state |= RowState.MARKED
         return state
 
-    def _token(self, y: int) -> object:
-        """Everything that the look of screen line `y` depends on, to be compared with what was drawn."""
+    def _token(self, y: int, line: RowLine | None) -> object:
+        """Everything that the look of screen line `y` depends on, which shows `line`: compared with what was
+        drawn."""
         if y < self._header_lines:
             return (self._source.columns, self._sort)
-        if (line := self._line_at(y)) is not None:
+        if line is not None:
             key, version = self._source.key(line.row), self._source.version(line.row)
             return (key, version, self._state(line.row), self._layout(), line.part, line.is_folded)
         return None if len(self._source) else self._placeholder
@@ -408,8 +412,13 @@ class ResourceTable(LineScroll, can_focus=True):
     def _repaint_changed(self) -> None:
         if not self.is_attached:
             return
-        drawn = self._drawn
-        self.repaint_lines([y for y in range(self.size.height) if y in drawn and drawn[y] != self._token(y)])
+        drawn, lines, top = (
+            self._drawn,
+            self._lines,
+            self.scroll_offset.y,
+        )  # once for all lines: each key waits
+        looked = ((y, self._line_in(y, lines, top)) for y in range(self.size.height) if y in drawn)
+        self.repaint_lines([y for y, line in looked if drawn[y] != self._token(y, line)])
 
     def _follow_cursor(self, old_index: int, new_index: int) -> None:
         top = self.scroll_offset.y

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from cockpit_widgets.columns import place_columns
 from cockpit_widgets.resource_table import ResourceTable
+from cockpit_widgets.row_lines import RowLines
 from cockpit_widgets.types import Column
 from textual.pilot import Pilot
 
@@ -304,3 +305,22 @@ async def test_a_table_as_high_as_its_rows_gives_lines_to_folded_sentences_and_t
         whole = await shown(short, long)
         assert long in " ".join(line[12:].strip() for line in whole)
         assert len(await shown(short, short + "s")) == 3
+
+
+async def test_a_key_asks_for_the_folding_of_all_lines_a_few_times_and_not_for_each_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table, asked = ResourceTable(rows(500)), 0
+    folding = RowLines.of
+
+    def counted(self: RowLines, *given: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return folding(self, *given)
+
+    async with Host(table).run_test(size=(160, 60)) as pilot:
+        await pilot.pause()
+        monkeypatch.setattr(RowLines, "of", counted)
+        await press(pilot, "down")
+        assert table.cursor_index == 1
+        assert 0 < asked <= 12, "59 lines are drawn"
