@@ -23,7 +23,9 @@ def test_a_new_job_needs_the_right_to_create_one_of_what_the_templates_make(name
 @pytest.mark.parametrize("name", sorted(TEMPLATES))
 def test_one_way_of_a_new_job_is_that_of_the_call_that_makes_it(name: str) -> None:
     known = {one.name for one in TEMPLATES[name].parameters}
-    given = {key: value for key, value in {**NAMED, "node": "gpu-1"}.items() if key in known}
+    given = {
+        key: value for key, value in {**NAMED, "node": "gpu-1", "schedule": "@daily"}.items() if key in known
+    }
     plan = plan_submit(TEMPLATES[name], given, "team-a", lookup=lookup)
     made = [msgspec.structs.replace(one, namespace="team-1") for one in rights_of(plan)[:1]]
     assert tuple(made) in SUBMIT.planner.ways(namespaces(2), ())

@@ -51,6 +51,7 @@ SERVED = {
     for group, version, plural, kind in (
         ("", "v1", "pods", "Pod"),
         ("batch", "v1", "jobs", "Job"),
+        ("batch", "v1", "cronjobs", "CronJob"),
         ("batch.volcano.sh", "v1alpha1", "jobs", "Job"),
         ("kubeflow.org", "v2beta1", "mpijobs", "MPIJob"),
         ("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"),
