@@ -38,6 +38,9 @@ class Quantity:
         """The sum, in the form of the first that is not zero."""
         return Quantity(self.amount + other.amount, self.form if self.amount else other.form)
 
+    def __sub__(self, other: "Quantity") -> "Quantity":
+        return Quantity(self.amount - other.amount, self.form if self.amount else other.form)
+
     def __lt__(self, other: "Quantity") -> bool:
         """By amount, in any form."""
         return self.amount < other.amount
@@ -45,6 +48,10 @@ class Quantity:
     def __bool__(self) -> bool:
         """False for zero."""
         return bool(self.amount)
+
+    def rounded_up(self, unit: Decimal) -> "Quantity":
+        """No finer than `unit`, away from zero."""
+        return Quantity(_no_finer(self.amount, unit), self.form)
 
     def __str__(self) -> str:
         """The canonical text: no fraction, the largest suffix that loses nothing (`500m`, `1Gi`, `2k`)."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 _PROTOBUF = (
     "the embedded server speaks JSON alone; the cockpit reads both, and the real server proves the other"
 )
-_LEVELS = "the embedded server enforces no levels of pod security"
 _KINDS = "the embedded server serves a stated list of kinds and answers 404 for every other one"
 _STREAMS = "the gate PodLogsQuerySplitStreams is alpha and off by default; the embedded cluster has it on"
 _LOOPBACK = "kube-apiserver dials no loopback address, and the pods of the embedded cluster live on this host"
@@ -22,13 +21,6 @@ class Only:
 
 ONLY_ON_ONE: dict[str, Only] = {
     "test_content.py::test_one_bad_object_in_protobuf_costs_one_row": Only("real", _PROTOBUF),
-    "test_exporter_pods.py::test_a_rehearsed_daemon_set_is_only_warned_about": Only("real", _LEVELS),
-    "test_exporter_pods.py::test_a_rehearsed_pod_is_refused_with_exactly_the_documented_violations": Only(
-        "real", _LEVELS
-    ),
-    "test_exporter_pods.py::test_the_pod_that_is_for_restricted_namespaces_is_admitted": Only(
-        "real", _LEVELS
-    ),
     "test_wires.py::test_a_list_in_both_encodings_gives_the_same_records": Only("real", _PROTOBUF),
     "test_wires.py::test_a_pods_numbers_are_the_same_in_both": Only("real", _PROTOBUF),
     "test_wires.py::test_a_watch_in_both_encodings_gives_the_same_rows": Only("real", _PROTOBUF),

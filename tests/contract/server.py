@@ -29,7 +29,6 @@ class Capability:
     CONTROLLERS = "controllers"  # garbage collection, Deployments, PodDisruptionBudgets
     CERTIFICATES = "certificates"  # client certificates are accepted
     COMPACTION = "compaction"  # history can be compacted on request
-    POD_SECURITY = "pod security"  # levels of pod security are enforced
     PROTOBUF = "protobuf"  # application/vnd.kubernetes.protobuf is spoken
     STATED_KINDS = "stated kinds"  # serves a stated list of kinds and no other
     NO_LOOPBACK = "no loopback"  # the proxy refuses addresses of this host
@@ -40,8 +39,7 @@ class Capability:
 
 _BOTH = frozenset({Capability.CONTROLLERS, Capability.CERTIFICATES, Capability.COMPACTION})
 CAPABILITIES: Mapping[str, frozenset[str]] = {
-    "real": _BOTH
-    | {Capability.POD_SECURITY, Capability.PROTOBUF, Capability.NO_LOOPBACK, Capability.WHOLE_STREAMS},
+    "real": _BOTH | {Capability.PROTOBUF, Capability.NO_LOOPBACK, Capability.WHOLE_STREAMS},
     "embedded": _BOTH | {Capability.LOOPBACK_PODS, Capability.STATED_KINDS, Capability.SPLIT_STREAMS},
 }
 """Starter -> what its server can do."""

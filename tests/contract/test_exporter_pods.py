@@ -12,8 +12,6 @@ from cockpit.sim.server.patch.strategic import strategic
 from cockpit.sim.server.schema.kinds import shape_of
 from tests.bed.api import Api, Reply
 from tests.contract.asking import in_space
-from tests.contract.conftest import needs
-from tests.contract.server import Capability
 from tests.reliability.figures import Tell
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,7 +68,6 @@ def rehearsed(admin: Api, path: str, tree: Tree) -> Reply:
     return admin.request("POST", path, tree, query=(("dryRun", "All"),))
 
 
-@needs(Capability.POD_SECURITY)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_rehearsed_pod_is_refused_with_exactly_the_documented_violations(
     restricted: str, admin: Api, variant: str
@@ -85,7 +82,6 @@ def test_a_rehearsed_pod_is_refused_with_exactly_the_documented_violations(
     assert (reply.status, message) == (403, head + ", ".join(wanted))
 
 
-@needs(Capability.POD_SECURITY)
 @pytest.mark.row(63, "pods admitted by the restricted level", least=1)
 @pytest.mark.row(63, "of root, writable root, capabilities, token: what the pod has", most=0)
 def test_the_pod_that_is_for_restricted_namespaces_is_admitted(
@@ -110,7 +106,6 @@ def test_the_pod_that_is_for_restricted_namespaces_is_admitted(
     figure("of root, writable root, capabilities, token: what the pod has", sum(had))
 
 
-@needs(Capability.POD_SECURITY)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_rehearsed_daemon_set_is_only_warned_about(restricted: str, admin: Api, variant: str) -> None:
     path = f"/apis/apps/v1/namespaces/{restricted}/daemonsets"

@@ -221,8 +221,12 @@ KIND_STORIES: dict[str, list[Step]] = {
         get("C/configmaps", watch="1", sendInitialEvents="true"),
         get("C/configmaps", watch="1", resourceVersionMatch="NotOlderThan"),
     ],
-    "quotas, accounts": [
+    "quotas, limits, accounts": [
         post("C/resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "4"}}}),
+        post(
+            "C/limitranges",
+            {"metadata": {"name": "l"}, "spec": {"limits": [{"type": "Container", "max": {"cpu": "4"}}]}},
+        ),
         post("C/serviceaccounts", {"metadata": {"name": "a"}}),
         delete("C/serviceaccounts/a"),
     ],

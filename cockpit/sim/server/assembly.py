@@ -12,7 +12,7 @@ from cockpit.sim.resources import (
     PRIORITY_CLASSES,
     ROLE_BINDINGS,
 )
-from cockpit.sim.server.admission import admissions, keep_default_accounts, system_classes
+from cockpit.sim.server.admission import Admissions, keep_default_accounts, system_classes
 from cockpit.sim.server.builtin.table import built_in
 from cockpit.sim.server.custom_kinds import CustomKinds
 from cockpit.sim.server.kinds import ServedKind
@@ -38,17 +38,21 @@ class Assembled(msgspec.Struct, frozen=True, eq=False):
     authoriser: Authoriser
 
 
-def assemble(clock: Clock, random: Random, *, has_accounts: bool = True) -> Assembled:
+def assemble(
+    clock: Clock, random: Random, *, has_accounts: bool = True, has_quotas: bool = True
+) -> Assembled:
     """A server with its own objects in it and nothing else.
 
     `has_accounts`: every namespace has the service account `default`, and its pods get that one.
+    `has_quotas`: quotas have a status and are kept.
     """
     storage = Storage()
     kinds = built_in()
     for kind in review_kinds():
         kinds.add(kind)
-    operations = Operations(storage, kinds, clock, random, admissions(storage, with_accounts=has_accounts))
+    operations = Operations(storage, kinds, clock, random)
     authoriser = Authoriser(lambda resource: (one.tree for one in storage.shelf(resource).between("")))
+    _admit(operations, has_accounts=has_accounts, has_quotas=has_quotas)
     for resource in RBAC_RESOURCES:
         storage.listen(resource, lambda commit: authoriser.changed(commit.resource))
     CustomKinds(operations)
@@ -76,6 +80,20 @@ def review_kinds() -> list[ServedKind]:
         )
         for group, kind, namespaced in named
     ]
+
+
+def _admit(operations: Operations, *, has_accounts: bool, has_quotas: bool) -> None:
+    """Sets up what stands between a write and the storage, and what is warned of."""
+    kinds = operations.kinds
+    admissions = Admissions(
+        operations.storage,
+        lambda: dict.fromkeys(kind.shelf for kind in kinds),
+        with_accounts=has_accounts,
+        with_quotas=has_quotas,
+    )
+    operations.admissions += admissions.chain
+    operations.warners.append(admissions.warnings)
+    kinds.listeners.append(admissions.quotas.refresh)
 
 
 def _create_own(operations: Operations) -> None:

@@ -24,6 +24,10 @@ Admission = Callable[[Request, Tree, Tree | None], Tree]
 replace and patch, also of subresources (`request.subresource`), also for dry runs (`request.dry_run`)."""
 
 
+Warner = Callable[[Request, Tree, Tree | None], tuple[str, ...]]
+"""(request, new tree as admitted, old tree or None) -> texts for the answer's Warning headers."""
+
+
 class WriteOutcome(msgspec.Struct, frozen=True):
     """What a write came to.
 
@@ -44,7 +48,7 @@ class WriteOutcome(msgspec.Struct, frozen=True):
 
 
 class Core:
-    """`admissions` run in order at every write."""
+    """`admissions` run in order at every write; `warners` warn of what they let through. Append to both."""
 
     def __init__(
         self,
@@ -61,6 +65,7 @@ class Core:
         self.admissions: list[Admission] = list(admissions)
         for kind in kinds:
             storage.shelf(kind.shelf)
+        self.warners: list[Warner] = []
 
     @property
     def now(self) -> str:
@@ -86,6 +91,10 @@ class Core:
         for admission in self.admissions:
             new = admission(request, new, old)
         return new
+
+    def warned(self, request: Request, new: Tree, old: Tree | None) -> tuple[str, ...]:
+        """What the answer to an admitted write warns of."""
+        return tuple(text for warner in self.warners for text in warner(request, new, old))
 
     def tracked(self, kind: ServedKind, request: Request, old: Tree | None, new: Tree) -> Tree:
         """Managed fields brought up to date, where the request names a manager."""

@@ -74,6 +74,7 @@ async def serving(
     *,
     port: int = 0,
     has_accounts: bool = True,
+    has_quotas: bool = True,
 ) -> AsyncIterator[Embedded]:
     """Serves until the block ends. `folder` gets certificates, `kubeconfig` and `audit.log`.
 
@@ -83,7 +84,7 @@ async def serving(
     listening = _listening(port)
     try:
         certificates = _prepared(folder)
-        assembled = assemble(clock, random, has_accounts=has_accounts)
+        assembled = assemble(clock, random, has_accounts=has_accounts, has_quotas=has_quotas)
         host, number = listening.getsockname()[:2]
         people = shipped_users()
         tokens = Tokens(clock, SystemRandom())

@@ -77,6 +77,7 @@ def _create(
         if not is_early and (causes := _create_faults(kind, tree)):
             raise invalid(kind.shelf, name, causes) from None
         raise
+    warnings = (*warnings, *core.warned(request, tree, None))
     namespace = request.namespace if kind.resource.namespaced else ""
     tree["metadata"] = created(tree["metadata"], kind, namespace, core.now, core.random)
     for revise in kind.revise:
@@ -235,6 +236,7 @@ def _stored(
     is_status = request.subresource == "status"
     new = _of_status(kind, old, wanted) if is_status else _of_spec(kind, request, old, wanted)
     new = core.admit(request, new, old)
+    warnings = (*warnings, *core.warned(request, new, old))
     causes = _update_faults(kind, new, old, is_status)
     if causes:
         raise invalid(kind.shelf, request.name, causes)

@@ -54,14 +54,14 @@ def both(bed_apiserver: Bed) -> Iterator[tuple[Api, Api]]:
 
 
 @contextmanager
-def embedded() -> Iterator[Api]:
+def embedded(*, has_quotas: bool = True) -> Iterator[Api]:
     """A server in a thread with a loop of its own."""
     begun, made = threading.Event(), list[Embedded]()
     over, loop = asyncio.Event(), asyncio.new_event_loop()
 
     async def serve(folder: Path) -> None:
         try:
-            started = serving(folder, SystemClock(), Random(1), has_accounts=False)
+            started = serving(folder, SystemClock(), Random(1), has_accounts=False, has_quotas=has_quotas)
             async with started as server:
                 made.append(server)
                 begun.set()

@@ -11,7 +11,7 @@ import pytest
 from cockpit.fit.shape import requests_of
 from cockpit.k8s.admission.admission_specs import pod_set_asks
 from cockpit.k8s.node_affinity import NodeTerms, node_terms_of
-from cockpit.k8s.pod_requests import pod_requests
+from cockpit.k8s.pod_requests import limits_by, pod_requests, requests_by
 from cockpit.k8s.quantity import amounts_of, base_units, canonical, quantity
 from cockpit.k8s.selectors import LabelSelector, holds, requirements_of, selects
 from cockpit.k8s.tolerations import taint_of, toleration_of, untolerated
@@ -21,6 +21,7 @@ from cockpit.sim.actors.autoscaler import room as autoscaler
 from cockpit.sim.actors.kubelet import admission as kubelet
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.port import PortError
+from cockpit.sim.server.quantity import amounts
 from cockpit.sim.server.selectors import label_selector
 from tests.unit.k8s.recorded_cases import each, recorded, text_of
 
@@ -41,6 +42,8 @@ def test_quantities(case: dict[str, Any]) -> None:
         assert amounts_of({"x": asked}) == {}
         return
     assert canonical(asked) == case["answer"]["alone"]
+    # Lists of resources are rounded up to thousandths.
+    assert amounts({"x": asked})["x"].amount == quantity(case["answer"]["listed"]).amount
     assert str(quantity(str(quantity(asked)))) == str(quantity(case["answer"]["alone"]))
 
 
@@ -96,11 +99,12 @@ def test_pod_requests(case: dict[str, Any]) -> None:
     spec = {**case["spec"], **_overhead(case["spec"])}
     asked = case["answer"].get("requests", {})
     assert {name: amount for name, amount in pod_requests(spec).items() if amount} == asked
+    assert limits_by(spec, amounts_of) == case["answer"].get("limits", {})
 
 
 @pytest.mark.parametrize("case", each("pod_requests"))
 def test_pod_requests_by_everyone_who_counts_them(case: dict[str, Any]) -> None:
-    """The fit, the decoder, and the embedded scheduler, queue, autoscaler and kubelet."""
+    """The fit, the decoder, and the embedded scheduler, queue, autoscaler, kubelet and quotas."""
     spec = {**_stored(case["spec"]), **_overhead(case["spec"])}
     pod = {"metadata": {"name": "p", "namespace": "n", "uid": "u", "resourceVersion": "1"}, "spec": spec}
     asked = case["answer"].get("requests", {})
@@ -110,6 +114,8 @@ def test_pod_requests_by_everyone_who_counts_them(case: dict[str, Any]) -> None:
     assert kubelet.requests_of(pod) == {"pods": 1, **asked}
     pod_set = {"name": "main", "count": 1, "template": {"spec": spec}}
     assert pod_set_asks({"spec": {"podSets": [pod_set]}})[0].requests == asked
+    counted = amounts_of({name: str(one) for name, one in requests_by(spec, amounts).items()})
+    assert counted == asked
     charged = decoded_charge(pod)
     for name in ("cpu", "memory", "nvidia.com/gpu"):
         assert charged.get(name, 0) == asked.get(name, 0), name

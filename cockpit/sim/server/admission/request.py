@@ -1,5 +1,6 @@
 """What admissions share: the name of the object in a refusal, its pod, and copies that may be changed."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from cockpit.kube.resource import PODS, Resource
@@ -33,3 +34,17 @@ def namespace_of(request: Request, tree: Tree) -> str:
 def with_spec(tree: Tree, **fields: Any) -> Tree:
     """A copy of the object with other fields in its spec."""
     return {**tree, "spec": {**(tree.get("spec") or {}), **fields}}
+
+
+def containers(spec: Tree, *, with_ephemeral: bool = False) -> Iterator[Tree]:
+    """Init containers, containers, and at will ephemeral ones, in the order in which they are checked."""
+    yield from spec.get("initContainers") or ()
+    yield from spec.get("containers") or ()
+    if with_ephemeral:
+        yield from spec.get("ephemeralContainers") or ()
+
+
+def joined(texts: list[str]) -> str:
+    """Several faults as one text, as Go's aggregated errors print: without repeats, in brackets."""
+    told = list(dict.fromkeys(texts))
+    return told[0] if len(told) == 1 else "[" + ", ".join(told) + "]"

@@ -229,6 +229,12 @@ def _decoded_bytes(data: Tree) -> int:
     return sum(len(text) // 4 * 3 - text[-2:].count("=") for text in data.values() if text)
 
 
+def complete_limits(tree: Tree) -> Tree:
+    """No limits are null."""
+    spec = tree.get("spec") or {}
+    return tree if spec.get("limits") else {**tree, "spec": {**spec, "limits": None}}
+
+
 def complete_secret(secret: Tree) -> Tree:
     """Its type; what was given as text becomes data. Raises PortError 400 for data that is not base64."""
     secret = _with_bytes(filled(secret, type="Opaque"), "data", "Secret")

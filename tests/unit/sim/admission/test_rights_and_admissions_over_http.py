@@ -62,6 +62,34 @@ async def test_a_new_binding_counts_at_once(client: Client) -> None:
     assert (await client.ask("nobody", "GET", f"{SPACE}/pods"))[0] == 200
 
 
+async def test_a_quota_counts_a_kind_that_was_defined_after_it(client: Client) -> None:
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"count/boxes.example.org": "1"}}}
+    assert (await client.ask("admin", "POST", f"{SPACE}/resourcequotas", quota))[0] == 201
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    definition = {
+        "metadata": {"name": "boxes.example.org"},
+        "spec": {
+            "group": "example.org",
+            "scope": "Namespaced",
+            "names": {"plural": "boxes", "singular": "box", "kind": "Box"},
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+            ],
+        },
+    }
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    assert (await client.ask("admin", "POST", path, definition))[0] == 201
+    boxes = "/apis/example.org/v1/namespaces/team-a/boxes"
+    box = {"apiVersion": "example.org/v1", "kind": "Box"}
+    assert (await client.ask("admin", "POST", boxes, {**box, "metadata": {"name": "a"}}))[0] == 201
+    status, body, _ = await client.ask("admin", "POST", boxes, {**box, "metadata": {"name": "b"}})
+    assert (status, body["message"]) == (
+        403,
+        'boxes.example.org "b" is forbidden: exceeded quota: q, requested: count/boxes.example.org=1, '
+        "used: count/boxes.example.org=1, limited: count/boxes.example.org=1",
+    )
+
+
 async def test_the_server_misbehaves_as_a_script_says(client: Client) -> None:
     rules = [
         {"match": {"user": "viewer"}, "do": {"expire_token": True}, "start": "1m"},
