@@ -40,7 +40,7 @@ PAGES: tuple[Page, ...] = (
     page("node", ("3", "a100-"), ("/ h 1 0 0 - 4 enter", "/ h100-4"), ("enter", "Pods on this node")),
     page("pool", ("5", "l40s"), ("enter", "Nodes of the pool")),
     page("queue", ("4", "team-b"), ("enter", " queue team-")),
-    page("help", _START, ("?", "Places")),
+    page("help", _START, ("?", "Looking")),
     page("palette", _START, (":", "jobs")),
     page("filter line", _JOBS, ("/", "field:value")),
     page("new job", _START, ("N", "emplate")),

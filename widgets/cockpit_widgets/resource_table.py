@@ -412,11 +412,8 @@ class ResourceTable(LineScroll, can_focus=True):
     def _repaint_changed(self) -> None:
         if not self.is_attached:
             return
-        drawn, lines, top = (
-            self._drawn,
-            self._lines,
-            self.scroll_offset.y,
-        )  # once for all lines: each key waits
+        # once for all lines: each key waits for it
+        drawn, lines, top = self._drawn, self._lines, self.scroll_offset.y
         looked = ((y, self._line_in(y, lines, top)) for y in range(self.size.height) if y in drawn)
         self.repaint_lines([y for y, line in looked if drawn[y] != self._token(y, line)])
 
