@@ -101,12 +101,12 @@ def since(then_seconds: float | None, now_seconds: float) -> str:
 
 
 def age_cell(then_seconds: float | None, now_seconds: float) -> Cell:
-    """Age of a moment as a cell; unknown is dim. Below a minute it ticks in steps of ten seconds: each
+    """Age of a moment as a cell; unknown is dim. From ten seconds to a minute it ticks in steps of ten: each
     tick of each row is sent over the line."""
     if then_seconds is None:
         return UNKNOWN
     seconds = now_seconds - then_seconds
-    return Cell(age(seconds // 10 * 10 if seconds < _MINUTE else seconds))
+    return Cell(age(seconds // 10 * 10 if 10 <= seconds < _MINUTE else seconds))
 
 
 def count(number: int | None) -> str:

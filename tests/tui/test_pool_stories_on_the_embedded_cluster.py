@@ -86,7 +86,7 @@ async def played(
 
 
 def has_age(row: str, seconds: float) -> bool:
-    return fmt.age(seconds) in row.split()
+    return fmt.age_cell(0.0, seconds).text in row.split()
 
 
 @pytest.mark.parametrize("speed", SPEEDS)
