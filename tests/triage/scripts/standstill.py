@@ -254,3 +254,32 @@ def suspended_cluster(stage: FixtureStage) -> Expected:
         }
     )
     return Expected(Subject("job", stage.space, name), (cluster, "suspended"))
+
+
+# ---- schedules
+
+
+@fixture("schedule-never-due", "a-date-that-never-comes", lasts=Lasts.UNTIL_MENDED)
+def a_date_that_never_comes(stage: FixtureStage) -> Expected:
+    """A CronJob whose schedule names a day that its month does not have."""
+    stage.pool()
+    day, months = stage.draw.one_of((30, "2"), (31, "2"), (31, "4,6"), (31, "9-9,11"))
+    schedule = f"{stage.draw.number(0, 59)} {stage.draw.number(0, 23)} {day} {months} *"
+    name, gpus = stage.draw.job(), stage.draw.one_of(1, 4, 8)
+    template = {
+        "parallelism": stage.draw.number(1, 4),
+        "template": {"spec": pod_spec(gpus=gpus, restartPolicy="Never")},
+    }
+    stage.make(
+        {
+            "apiVersion": "batch/v1",
+            "kind": "CronJob",
+            "metadata": {
+                "name": name,
+                "creationTimestamp": stage.ago(stage.draw.number(2, 90) * 86_400),
+            },
+            "spec": {"schedule": schedule, "jobTemplate": {"spec": template}},
+            "status": {},
+        }
+    )
+    return Expected(Subject("job", stage.space, name), (schedule,))
