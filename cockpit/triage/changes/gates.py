@@ -99,7 +99,7 @@ def left_after(desk: Desk, offer: ChangeOffer, waiting: WaitingPods) -> Iterator
     turn = turn_of(desk, offer.then, is_last=desk.is_anew or offer.is_anew)
     yield from before_nodes(desk, offer, turn)
     seen = store_after(desk.view.store, offer.then)
-    rivals = (*waiting.parts(offer.then.without), *turn.rivals)
+    rivals = (*waiting.beside(offer.then), *turn.rivals)
     yield from _at_placement(desk, offer, replace(offer.then, parts=turn.parts, rivals=rivals), seen)
 
 

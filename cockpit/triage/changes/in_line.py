@@ -18,7 +18,7 @@ from cockpit.gangs import registry
 from cockpit.k8s.admission.admission_specs import STRICT
 from cockpit.k8s.tolerations import taint_of, tolerations_of, untolerated
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow, Workload
-from cockpit.model.job import JobState
+from cockpit.model.job import Job, JobState
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.offer import Desk
@@ -160,30 +160,52 @@ def _order(one: Workload) -> tuple[int, float]:
 
 
 class WaitingPods:
-    """Pods of others that found no node and may be tried again before the subject's: the scheduler goes by
-    priority, and among equals whoever it comes to."""
+    """Pods of others that may take a node before the subject's: those that found none and may be tried again
+    (the scheduler goes by priority, and among equals whoever it comes to), and those of jobs that hold quota
+    and whose pods are not made yet, or are to be made again after an eviction."""
 
     def __init__(self, desk: Desk) -> None:
         own, snapshot = desk.wanted.job, ClusterSnapshot(desk.view.store, desk.view.around)
         least = min(snapshot.priority(one.shape) or 0 for one in desk.wanted.parts)
-        self._shapes: dict[str, Shape] = {}
+        self._parts_of: dict[str, tuple[Part, ...]] = {}
         for job in desk.view.jobs.jobs.values():
-            if job.state not in _HAVE_WAITING_PODS or (own is not None and job.key == own.key):
+            if own is not None and job.key == own.key:
+                continue
+            if not job.pod_uids and job.state not in JobState.ENDED:
+                self._enter_unmade(desk, job)
+            if job.state not in _HAVE_WAITING_PODS:
                 continue
             for pod in desk.view.jobs.members(job.key):
                 is_rival = (pod.priority or 0) >= least and pod.key != desk.wanted.subject.key
                 if is_rival and waits(pod) and pod.scheduled_reason == "Unschedulable" and not pod.is_gated:
                     # what it takes of a node, and which nodes it may go to; not which pods it minds
                     bare = replace(shape_of_pod(pod), near=(), keeps_away=(), host_ports=(), claims=())
-                    self._shapes[pod.uid] = bare
-        self._parts = _counted(self._shapes.values())
+                    self._parts_of[pod.uid] = (Part("pod", 1, bare),)
+        self._parts = _counted(self._parts_of.values())
+
+    def _enter_unmade(self, desk: Desk, job: Job) -> None:
+        workload: Workload | None = desk.view.store.get(Kind.WORKLOAD, job.workload_uid)
+        if workload is None or not workload.cluster_queue or workload.is_finished:
+            return
+        sets = [one for one in workload.pod_sets if one.count]
+        both = zip(sets, parts_of_sets(sets, workload.namespace), strict=True)
+        parts = (_on_its_nodes(desk, part, dict(one.flavors)) for one, part in both)
+        self._parts_of[workload.uid] = tuple(parts)
+
+    def beside(self, then: WhatIf) -> tuple[Part, ...]:
+        """Those that are left after a change."""
+        return self.parts(then.without.union(one.uid for kind, one in then.records if kind == Kind.WORKLOAD))
 
     def parts(self, gone: Collection[str]) -> tuple[Part, ...]:
-        """All of them, or all but those that are gone (uids)."""
-        if self._shapes.keys().isdisjoint(gone):
+        """All of them, or all but those that are gone (uids of pods and workloads)."""
+        if self._parts_of.keys().isdisjoint(gone):
             return self._parts
-        return _counted(shape for uid, shape in self._shapes.items() if uid not in gone)
+        return _counted(parts for uid, parts in self._parts_of.items() if uid not in gone)
 
 
-def _counted(shapes: Iterable[Shape]) -> tuple[Part, ...]:
-    return tuple(Part("pod", count, shape) for shape, count in Counter(shapes).items())
+def _counted(every: Iterable[Iterable[Part]]) -> tuple[Part, ...]:
+    found: Counter[Shape] = Counter()
+    for parts in every:
+        for part in parts:
+            found[part.shape] += part.count
+    return tuple(Part("pod", count, shape) for shape, count in found.items())

@@ -338,7 +338,8 @@ def after(desk: Desk, offer: ChangeOffer) -> Desk:
         tree=offer.tree or desk.wanted.tree,
         pods=() if offer.tree else desk.wanted.pods,
     )
-    answer = fit(view.store, turn.parts, surroundings=view.around, rivals=turn.rivals)
+    rivals = (*WaitingPods(desk).beside(offer.then), *turn.rivals)
+    answer = fit(view.store, turn.parts, surroundings=view.around, rivals=rivals)
     left = tuple(one for one in desk.blockers if one.cause != offer.mends)
     return Desk(wanted, view, left, answer=answer, is_anew=is_anew)
 

@@ -45,6 +45,14 @@ def test_quota_for_those_before_it_is_of_no_use_where_they_take_the_last_seats()
     assert enough["raise_quota"].words == "raise research's quota of GPUs in flavor default to 24"
 
 
+def test_a_job_that_was_let_in_has_its_seats_before_its_pods_are_made() -> None:
+    trees = [*queues(8, 8), *queued()]
+    without_pods = [one for one in admitted("x", "a") if one["kind"] != "Pod"]
+    found = offers(view_of([node("a"), *trees, *without_pods]))
+    assert "raise_quota" not in found
+    assert found["raise_quota more_nodes"].words.endswith("to 16, then 1 more node like a")
+
+
 def test_quota_that_another_step_frees_is_not_raised() -> None:
     trees = [*queues(8, 8), *admitted("x", "a"), *line("first", 8), *queued()]
     found = offers(view_of([node("a"), node("b"), *trees]))["wait_for raise_quota"]
