@@ -95,7 +95,7 @@ async def test_a_wrong_field_is_told_at_itself_and_at_its_folded_section(size: t
     async with app.run_test(size=size) as pilot:
         await opened(pilot, app)
         await press(pilot, *"Bad_Name", "pagedown", "pagedown", *"99999", "ctrl+s")
-        text = looking.text(app)
+        text = " ".join(looking.text(app).split())
         assert "× 2 to correct" not in text, "its section is open, the sentences stand there"
         assert "use lower-case letters" in text and "a value is required" in text
         assert "× 1 to correct" in text

@@ -374,7 +374,7 @@ class ResourceTable(LineScroll, can_focus=True):
             cells = source.cells(index)
             if line.is_folded:
                 cells = part_of(source.columns, places, cells, line.part)
-            look = RowStyle(source.columns, places, width, state)
+            look = RowStyle(source.columns, places, width, state | (RowState.FOLDED if line.part else 0))
             strip = self._strips.put(key, version, places, row_strip(self._palette, look, cells))
         return strip
 

@@ -59,6 +59,8 @@ class RowState:
     CURSOR = 1
     MARKED = 2
     FOCUS = 4
+    FOLDED = 8
+    """A further line of a row: its mark stands on the first."""
 
 
 def _ground(state: int) -> tuple[str, ...]:
@@ -68,9 +70,10 @@ def _ground(state: int) -> tuple[str, ...]:
 
 
 def _gutter(state: int) -> str:
+    is_marked = state & RowState.MARKED and not state & RowState.FOLDED
     if state & RowState.CURSOR:
-        return MARK_UNDER_CURSOR_GLYPH if state & RowState.MARKED else CURSOR_GLYPH
-    return MARK_GLYPH if state & RowState.MARKED else " "
+        return MARK_UNDER_CURSOR_GLYPH if is_marked else CURSOR_GLYPH
+    return MARK_GLYPH if is_marked else " "
 
 
 class _Line:
