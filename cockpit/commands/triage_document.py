@@ -89,11 +89,12 @@ def finding_item(row: Finding) -> dict[str, Any]:
         "root": None if row.root is None else row.root._asdict(),
         "jobs": row.others,
         "rows": [finding_item(inner) for inner in row.alike],
-        "alerts": [_alert_item(alert) for alert in row.alerts],
+        "alerts": [alert_item(alert) for alert in row.alerts],
     }
 
 
-def _alert_item(alert: Alert) -> dict[str, Any]:
+def alert_item(alert: Alert) -> dict[str, Any]:
+    """An `AlertItem` as a tree."""
     tree = {
         name: getattr(alert, name) for name in ("name", "severity", "since_seconds", "summary", "runbook")
     }

@@ -30,6 +30,7 @@ from cockpit.commands.settings import (
     known_of_pools,
     settings_in_force,
 )
+from cockpit.commands.triage_document import alert_item
 from cockpit.commands.why_document import CauseDocument, WhyDocument, verdict_tree
 from cockpit.daemon_thread import apart
 from cockpit.errors import BadInput, Refused
@@ -42,6 +43,7 @@ from cockpit.model.remembered import PastRun
 from cockpit.nearest import nearest_words
 from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.advice import advised
+from cockpit.triage.alerts import alerts_about
 from cockpit.triage.context import ClusterView
 from cockpit.triage.engine import explain
 from cockpit.views.cause_page import PAGE, cause_lines, cause_tree
@@ -176,5 +178,8 @@ def _tree(verdict: Finding, attachment: Attachment, now_seconds: float) -> dict[
         "at_seconds": now_seconds,
         "is_trouble": verdict.is_trouble,
         "page": PAGE.format(verdict.cause) if verdict.cause in by_cause() else "",
+        "alerts": [
+            *map(alert_item, alerts_about(verdict.subject, attachment.store, attachment.jobs)),
+        ],
         **verdict_tree(verdict),
     }

@@ -6,7 +6,7 @@ import msgspec
 
 from cockpit.commands.document import OutputDocument, fields_of, new_document
 from cockpit.commands.output import plain
-from cockpit.commands.triage_document import SubjectItem
+from cockpit.commands.triage_document import AlertItem, SubjectItem
 from cockpit.model.finding import Change, Evidence, Expected, Finding, Permanence
 from cockpit.model.sureness import Sureness
 
@@ -69,8 +69,12 @@ class VerdictItem(msgspec.Struct, kw_only=True):
 
 WhyDocument: Final = new_document(
     "WhyDocument",
-    "`cockpit why`: a `VerdictItem` about the subject that was named, with the page of its cause.",
-    [("kind", Literal["why"]), ("is_trouble", bool), ("page", str), *fields_of(VerdictItem)],
+    "`cockpit why`: a `VerdictItem` about the subject that was named, with the page of its cause and the "
+    "alerts that fire about it.",
+    [
+        *(("kind", Literal["why"]), ("is_trouble", bool), ("page", str), ("alerts", list[AlertItem])),
+        *fields_of(VerdictItem),
+    ],
 )
 
 

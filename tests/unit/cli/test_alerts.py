@@ -68,6 +68,14 @@ def test_rows_of_alerts_stand_among_ours_and_say_where_they_are_from(
     }  # fmt: skip
 
 
+def test_why_lists_the_alerts_about_its_subject_alone(waiting: Cluster, capsys: Capture) -> None:
+    fire(waiting, alert("NodeHot", ("host", "n1")), alert("Watchdog", severity="none"))
+    _code, out, _err = run(capsys, "why", "node", "n1", "-o", "json")
+    assert [item["name"] for item in json.loads(out)["alerts"]] == ["NodeHot"]
+    _code, out, _err = run(capsys, "why", "node", "n1")
+    assert "Alertmanager: NodeHot, critical" in out
+
+
 def test_an_alert_about_a_pod_that_waits_joins_its_row(waiting: Cluster, capsys: Capture) -> None:
     before = run(capsys, "triage")[1].splitlines()
     fire(waiting, alert("KubePodNotReady", ("pod", "team-a/big")))
