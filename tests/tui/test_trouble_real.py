@@ -149,9 +149,9 @@ def visits(terminal: Terminal, wanted: dict[str, str]) -> None:
         terminal.keys(key)
         terminal.until_body(sentence)
     terminal.keys("?")
-    terminal.until("Places", "up/down scroll")
+    terminal.until("Places", "esc leave")
     terminal.keys("Escape")
-    terminal.until(without=("up/down scroll",))
+    terminal.until(without=("esc leave",))
 
 
 @pytest.mark.parametrize("case", ["nope", "expired", "unreachable", "broken"])
