@@ -9,6 +9,7 @@ are given, either is enough. Source: github.com/robfig/cron v3 (parser.go, spec.
 import re
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, tzinfo
+from itertools import product
 from typing import Final, NamedTuple
 
 from cockpit.k8s.durations import go_seconds
@@ -67,10 +68,11 @@ class CronSchedule(NamedTuple):
             return float(int(seconds)) + self.every_seconds
         start = datetime.fromtimestamp(seconds, zone)
         for day in self._days_from(start.date()):
-            for hour in sorted(self.hours):
+            for hour, fold in product(sorted(self.hours), (0, 1)):  # the end of summer time repeats an hour
                 for minute in sorted(self.minutes):
-                    due = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone).timestamp()
-                    is_real = datetime.fromtimestamp(due, zone).hour == hour  # no hour that summer time skips
+                    at = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone, fold=fold)
+                    due = at.timestamp()
+                    is_real = datetime.fromtimestamp(due, zone).hour == hour  # its begin skips one
                     if due > seconds and is_real:
                         return due
         return None
@@ -102,9 +104,9 @@ def parse_schedule(text: str) -> CronSchedule:
         raise ValueError(
             f"it has {len(parts)} of 5 fields: write minute hour day month weekday, as in 0 3 * * 1-5"
         )
-    minutes, hours, days, months, weekdays = map(_numbers, parts, FIELDS)
-    stars = [any(item.split("/")[0] in ("*", "?") for item in part.split(",")) for part in parts]
-    return CronSchedule(minutes, hours, days, months, weekdays, stars[2], stars[4])
+    fields = [_numbers(part, field) for part, field in zip(parts, FIELDS, strict=True)]
+    minutes, hours, days, months, weekdays = (numbers for numbers, _ in fields)
+    return CronSchedule(minutes, hours, days, months, weekdays, fields[2][1], fields[4][1])
 
 
 def _every(text: str) -> CronSchedule:
@@ -116,15 +118,18 @@ def _every(text: str) -> CronSchedule:
     return CronSchedule(nothing, nothing, nothing, nothing, nothing, False, False, whole)
 
 
-def _numbers(part: str, field: CronField) -> frozenset[int]:
+def _numbers(part: str, field: CronField) -> tuple[frozenset[int], bool]:
+    """The numbers of a field, and whether it leaves the choice open: `*/2` does not (parser.go, getRange)."""
     found: set[int] = set()
-    for item in part.split(","):
+    is_any = False
+    for item in filter(None, part.split(",")):
         match = _ITEM.fullmatch(item)
         if match is None:
             raise ValueError(f"{field.name}: {item!r} is no number, range or step")
         first, last, step = match.group("first", "last", "step")
         if first in ("*", "?"):
             least, most = field.least, field.most
+            is_any |= int(step or 1) == 1
         else:
             least = _number(first, field)
             most = _number(last, field) if last else field.most if step else least
@@ -133,7 +138,7 @@ def _numbers(part: str, field: CronField) -> frozenset[int]:
         if step is not None and int(step) == 0:
             raise ValueError(f"{field.name}: {item!r} has a step of 0")
         found.update(range(least, most + 1, int(step or 1)))
-    return frozenset(found)
+    return frozenset(found), is_any
 
 
 def _number(text: str, field: CronField) -> int:
