@@ -25,7 +25,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.truth import is_use_known
 from cockpit.triage.changes.gates import before_nodes, silent_schedulers
-from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, on_flavors_of, store_after, turn_of
+from cockpit.triage.changes.in_line import QueueTurn, on_flavors_of, store_after, turn_of
 from cockpit.triage.changes.offer import ChangeOffer, Desk
 from cockpit.triage.changes.smallest import MOST_OFFERS, starting
 from cockpit.triage.context import ClusterView
@@ -153,7 +153,7 @@ def _as_is(desk: Desk, gone: Preemptions | None = None) -> PlannedStart:
 
 def _is_taken_first(desk: Desk, turn: QueueTurn, parts: Sequence[Part]) -> bool:
     """Whether those that come first may leave too little room; where only their order tells, it is not."""
-    rivals = (*WaitingPods(desk).parts(()), *turn.rivals)
+    rivals = (*desk.waiting.parts(()), *turn.rivals)
     return bool(rivals) and bool(
         fit(desk.view.store, parts, surroundings=desk.view.around, rivals=rivals).missing
     )

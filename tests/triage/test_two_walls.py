@@ -11,7 +11,6 @@ from cockpit.fit.shape import Part
 from cockpit.model.gang import ClusterQueue
 from cockpit.model.record import Kind
 from cockpit.triage.changes.gates import left_after
-from cockpit.triage.changes.in_line import WaitingPods
 from cockpit.triage.changes.offer import ChangeOffer, Desk
 from cockpit.triage.changes.smallest import Route, after, changes_for, desk_of, routes
 from cockpit.triage.engine import explain
@@ -60,7 +59,7 @@ def starts(desk: Desk, route: Route) -> bool:
     """Whether all of the steps in their order start the subject."""
     for one in route[:-1]:
         desk = after(desk, one)
-    return next(left_after(desk, route[-1], WaitingPods(desk)), None) is None
+    return next(left_after(desk, route[-1]), None) is None
 
 
 def test_every_offer_starts_or_says_what_comes_next(pairs: list[tuple[str, Case]]) -> None:

@@ -30,7 +30,7 @@ from cockpit.pools.owner import MakesMachines
 from cockpit.pools.plan import nodes_named
 from cockpit.pools.prospects import PoolGrowth, prospects
 from cockpit.pools.stage import takes_away
-from cockpit.triage.changes.in_line import WaitingPods, turn_of
+from cockpit.triage.changes.in_line import turn_of
 from cockpit.triage.changes.job_edits import DROPS, edit_each, fewer_gpus, fewer_members, other_selector
 from cockpit.triage.changes.offer import (
     FREE,
@@ -163,7 +163,7 @@ def more_nodes(desk: Desk) -> ChangeOffers:
     found = [one for one in desk.answer.remedies if one.kind == "more_nodes"]
     pools = pools_of(desk.view.store)
     yield from _of_empty_pools(desk, pools)
-    rivals = (*WaitingPods(desk).parts(()), *turn_of(desk, desk.base).rivals) if found else ()
+    rivals = (*desk.waiting.parts(()), *turn_of(desk, desk.base).rivals) if found else ()
     for way in found:
         nodes = _for_others_too(desk, way, rivals) if rivals else way.nodes
         count = len(nodes)

@@ -23,7 +23,7 @@ from cockpit.model.pod import DEFAULT_SCHEDULERS
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage import filters
-from cockpit.triage.changes.in_line import QueueTurn, WaitingPods, selector_off_flavors, store_after, turn_of
+from cockpit.triage.changes.in_line import QueueTurn, selector_off_flavors, store_after, turn_of
 from cockpit.triage.changes.job_edits import needs_spare, own_pods, with_spare
 from cockpit.triage.changes.offer import FREE, ChangeOffer, ChangeOffers, Desk, amount_text, made
 from cockpit.triage.changes.refusal_offers import lacks
@@ -94,12 +94,12 @@ def named_by(spec: Mapping[str, Any]) -> Iterator[Named]:
             yield Named("ConfigMap", name)
 
 
-def left_after(desk: Desk, offer: ChangeOffer, waiting: WaitingPods) -> Iterator[Finding]:
+def left_after(desk: Desk, offer: ChangeOffer) -> Iterator[Finding]:
     """All that blocks the subject after the change, gate by gate; nothing where it starts."""
     turn = turn_of(desk, offer.then, is_last=desk.is_anew or offer.is_anew)
     yield from before_nodes(desk, offer, turn)
     seen = store_after(desk.view.store, offer.then)
-    rivals = (*waiting.beside(offer.then), *turn.rivals)
+    rivals = (*desk.waiting.beside(offer.then), *turn.rivals)
     yield from _at_placement(desk, offer, replace(offer.then, parts=turn.parts, rivals=rivals), seen)
 
 

@@ -1,30 +1,26 @@
-"""Who starts before the subject does: those that wait before it in its queue take quota and seats first, pods
-that no node has room for take seats."""
+"""Who starts before the subject does: those that wait before it in its queue take quota and seats first."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from cockpit.catalogue import Lift, row_of
 from cockpit.catalogue.cause import Cause
-from cockpit.fit.demand import asked_of, directed, parts_of_sets, shape_of_pod
-from cockpit.fit.quota import Flavors, QuotaLedger, Shortage
-from cockpit.fit.shape import Part, Shape
-from cockpit.fit.snapshot import ClusterSnapshot
+from cockpit.fit.demand import asked_of, parts_of_sets
+from cockpit.fit.quota import QuotaLedger, Shortage
+from cockpit.fit.shape import Part
 from cockpit.fit.what_if import WhatIf, changed_store
 from cockpit.gangs import registry
 from cockpit.k8s.admission.admission_specs import STRICT
 from cockpit.k8s.tolerations import taint_of, tolerations_of, untolerated
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow, Workload
-from cockpit.model.job import Job, JobState
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.offer import Desk
-from cockpit.triage.wanted import queue_named, waits
-
-_HAVE_WAITING_PODS: Final = (JobState.PENDING, JobState.DEGRADED)
+from cockpit.triage.changes.waiting_pods import on_flavors
+from cockpit.triage.wanted import queue_named
 
 
 class QueueTurn(NamedTuple):
@@ -58,14 +54,14 @@ def turn_of(desk: Desk, then: WhatIf, *, is_last: bool = False) -> QueueTurn:
     given, lacks = ledger.flavors(
         queue, asked_of(then.parts), lambda name: _suits(desk, queue, then.parts, name)
     )
-    parts = tuple(_on_its_nodes(desk, one, given) for one in then.parts)
+    parts = tuple(on_flavors(one, given, desk.flavors) for one in then.parts)
     return QueueTurn(then.parts if lacks else parts, tuple(rivals), lacks)
 
 
 def on_flavors_of(desk: Desk, turn: QueueTurn) -> tuple[Part, ...]:
     """Its members on the nodes of the flavors of which its queue lacks quota."""
     given = {one.resource: one.flavor for one in turn.lacks if one.flavor}
-    return tuple(_on_its_nodes(desk, one, given) for one in turn.parts)
+    return tuple(on_flavors(one, given, desk.flavors) for one in turn.parts)
 
 
 def store_after(store: StoreReader, then: WhatIf) -> StoreReader:
@@ -121,14 +117,6 @@ def _suits(desk: Desk, queue: ClusterQueue, parts: Iterable[Part], name: str) ->
     )
 
 
-def _on_its_nodes(desk: Desk, part: Part, given: Flavors) -> Part:
-    flavors = [desk.flavors[name] for name in dict.fromkeys(given.values()) if name in desk.flavors]
-    if not flavors:
-        return part
-    labels = {key: value for one in flavors for key, value in one.labels.items()}
-    return directed(part, labels, (each for one in flavors for each in tolerations_of(list(one.tolerations))))
-
-
 def ahead(desk: Desk, queue: ClusterQueue, seen: StoreReader, *, is_last: bool = False) -> list[Workload]:
     """Those that wait in the queue before the subject, the first one first. What cannot start whatever quota
     there is takes none, but nobody passes it in a strict line."""
@@ -154,58 +142,3 @@ def ahead(desk: Desk, queue: ClusterQueue, seen: StoreReader, *, is_last: bool =
 
 def _order(one: Workload) -> tuple[int, float]:
     return -one.priority, one.created_seconds or 0.0
-
-
-# ---- seats
-
-
-class WaitingPods:
-    """Pods of others that may take a node before the subject's: those that found none and may be tried again
-    (the scheduler goes by priority, and among equals whoever it comes to), and those of jobs that hold quota
-    and whose pods are not made yet, or are to be made again after an eviction."""
-
-    def __init__(self, desk: Desk) -> None:
-        own, snapshot = desk.wanted.job, ClusterSnapshot(desk.view.store, desk.view.around)
-        least = min(snapshot.priority(one.shape) or 0 for one in desk.wanted.parts)
-        self._parts_of: dict[str, tuple[Part, ...]] = {}
-        for job in desk.view.jobs.jobs.values():
-            if own is not None and job.key == own.key:
-                continue
-            if not job.pod_uids and job.state not in JobState.ENDED:
-                self._enter_unmade(desk, job)
-            if job.state not in _HAVE_WAITING_PODS:
-                continue
-            for pod in desk.view.jobs.members(job.key):
-                is_rival = (pod.priority or 0) >= least and pod.key != desk.wanted.subject.key
-                if is_rival and waits(pod) and pod.scheduled_reason == "Unschedulable" and not pod.is_gated:
-                    # what it takes of a node, and which nodes it may go to; not which pods it minds
-                    bare = replace(shape_of_pod(pod), near=(), keeps_away=(), host_ports=(), claims=())
-                    self._parts_of[pod.uid] = (Part("pod", 1, bare),)
-        self._parts = _counted(self._parts_of.values())
-
-    def _enter_unmade(self, desk: Desk, job: Job) -> None:
-        workload: Workload | None = desk.view.store.get(Kind.WORKLOAD, job.workload_uid)
-        if workload is None or not workload.cluster_queue or workload.is_finished:
-            return
-        sets = [one for one in workload.pod_sets if one.count]
-        both = zip(sets, parts_of_sets(sets, workload.namespace), strict=True)
-        parts = (_on_its_nodes(desk, part, dict(one.flavors)) for one, part in both)
-        self._parts_of[workload.uid] = tuple(parts)
-
-    def beside(self, then: WhatIf) -> tuple[Part, ...]:
-        """Those that are left after a change."""
-        return self.parts(then.without.union(one.uid for kind, one in then.records if kind == Kind.WORKLOAD))
-
-    def parts(self, gone: Collection[str]) -> tuple[Part, ...]:
-        """All of them, or all but those that are gone (uids of pods and workloads)."""
-        if self._parts_of.keys().isdisjoint(gone):
-            return self._parts
-        return _counted(parts for uid, parts in self._parts_of.items() if uid not in gone)
-
-
-def _counted(every: Iterable[Iterable[Part]]) -> tuple[Part, ...]:
-    found: Counter[Shape] = Counter()
-    for parts in every:
-        for part in parts:
-            found[part.shape] += part.count
-    return tuple(Part("pod", count, shape) for shape, count in found.items())

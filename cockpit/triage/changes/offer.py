@@ -16,6 +16,7 @@ from cockpit.k8s.admission.admission_specs import FlavorSpec
 from cockpit.model.finding import Change, Finding, Subject
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.record import Record
+from cockpit.triage.changes.waiting_pods import WaitingPods
 from cockpit.triage.context import ClusterView, Tree, tree_in
 from cockpit.triage.wanted import Wanted, queue_named
 
@@ -83,6 +84,11 @@ class Desk:
         """Nothing is changed."""
         one = self.wanted
         return WhatIf(parts=one.parts, queue=one.queue, around=self.view.around)
+
+    @cached_property
+    def waiting(self) -> WaitingPods:
+        """Pods of others that may take a node first."""
+        return WaitingPods(self.view, self.wanted, self.flavors)
 
     @cached_property
     def queue(self) -> ClusterQueue | None:

@@ -23,7 +23,7 @@ from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.triage.changes.fit_offers import more_nodes, own_lines, partial_lines
 from cockpit.triage.changes.gates import changed_view, create_named, left_after, still_told
-from cockpit.triage.changes.in_line import WaitingPods, turn_of
+from cockpit.triage.changes.in_line import turn_of
 from cockpit.triage.changes.job_edits import authored, edit_command, own_pods, verb_of_edit
 from cockpit.triage.changes.offer import FREE, ChangeOffer, ChangeOffers, Desk, made
 from cockpit.triage.changes.other_jobs import other_jobs
@@ -111,7 +111,7 @@ def _recreated(verdict: Finding, view: ClusterView) -> tuple[Change, ...]:
     wanted = Wanted(subject=verdict.subject, parts=parts, queue=job.queue, job=job, tree=written)
     desk = Desk(wanted, view, is_anew=True)
     then = replace(desk.base, without=own_pods(desk))
-    left = next(left_after(desk, ChangeOffer(0, change, then, written), WaitingPods(desk)), None)
+    left = next(left_after(desk, ChangeOffer(0, change, then, written)), None)
     leaves = "" if left is None else left.sentence
     return (replace(change, is_checked=left is None, leaves=leaves),)
 
@@ -293,7 +293,7 @@ def _raised_last(desk: Desk, route: Route) -> Route:
         return route
     for one in others[:-1]:
         desk = after(desk, one)
-    if next(left_after(desk, others[-1], WaitingPods(desk)), None) is None:
+    if next(left_after(desk, others[-1]), None) is None:
         return others
     desk = after(desk, others[-1])
     again = [one for one in quotas(desk) if one.change.kind == "raise_quota" and one.cost < raises[0].cost]
@@ -301,15 +301,14 @@ def _raised_last(desk: Desk, route: Route) -> Route:
 
 
 def _that_start(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> list[ChangeOffer]:
-    waiting = WaitingPods(desk) if offers else None
     chosen: dict[str, ChangeOffer] = {}
     tried = 0
     for offer in offers:
         group = _ALIKE.get(offer.change.kind, offer.change.kind)
-        if group in chosen or waiting is None:
+        if group in chosen:
             continue
         tried += 1
-        if next(left_after(desk, offer, waiting), None) is None:
+        if next(left_after(desk, offer), None) is None:
             chosen[group] = offer
         if len(chosen) == most or tried == _MOST_TRIED:
             break
@@ -338,7 +337,7 @@ def after(desk: Desk, offer: ChangeOffer) -> Desk:
         tree=offer.tree or desk.wanted.tree,
         pods=() if offer.tree else desk.wanted.pods,
     )
-    rivals = (*WaitingPods(desk).beside(offer.then), *turn.rivals)
+    rivals = (*desk.waiting.beside(offer.then), *turn.rivals)
     answer = fit(view.store, turn.parts, surroundings=view.around, rivals=rivals)
     left = tuple(one for one in desk.blockers if one.cause != offer.mends)
     return Desk(wanted, view, left, answer=answer, is_anew=is_anew)
@@ -347,12 +346,11 @@ def after(desk: Desk, offer: ChangeOffer) -> Desk:
 def _first_steps(desk: Desk) -> Iterator[Change]:
     """What takes the first blocker away and starts nothing yet: with what it leaves."""
     offers = sorted(_candidates(desk), key=_order)
-    waiting = WaitingPods(desk)
     as_is = ChangeOffer(0, Change(kind="", words=""), desk.base)
-    before = next(left_after(desk, as_is, waiting), None)
+    before = next(left_after(desk, as_is), None)
     kinds: set[str] = set()
     for offer in _firsts(desk, offers):
-        left = next(left_after(desk, offer, waiting), None)
+        left = next(left_after(desk, offer), None)
         if before is None or left is None or left.cause == before.cause or offer.change.kind in kinds:
             continue
         kinds.add(offer.change.kind)
