@@ -87,5 +87,5 @@ class Panel(Vertical):
         end = "" if self.styles.border_left[0] else " "  # Textual puts a blank beside corners alone
         figure = f"{figure}{end}" if figure else ""
         self.border_title = Content.assemble(
-            f"{end}{title}", (line, "$border-blurred"), (figure, "$text-muted")
+            f"{end}{title}{'' if figure else end}", (line, "$border-blurred"), (figure, "$text-muted")
         )

@@ -35,6 +35,10 @@ async def test_a_rule_bears_the_title_until_the_screen_gives_panels_borders() ->
         await pilot.pause()
         top = drawn(app)[0]
         assert top.startswith("─ Jobs ──") and top.endswith("── 9 ─") and width_of(top) == 40
+        panel.set_title("What it rests on")
+        await pilot.pause()
+        assert drawn(app)[0].startswith("─ What it rests on ──"), "a blank at each end, without a figure too"
+        panel.set_title("Jobs", "9")
         app.screen.add_class("framed")
         await pilot.pause()
         top = drawn(app)[0]
