@@ -220,7 +220,7 @@ class ApiServer:
         one = self._attachment
         session, now_seconds = await self._discovered(), one.clock.cluster_now()
         before = one.store.revision
-        if one.verdicts.on_demand.needs_budgets(one.store, now_seconds):  # somebody looks at what may go
+        if one.verdicts.on_demand.needs_budgets(one.store, now_seconds):  # a page shows what may go
             await self.read_flags()
         is_new = await read_on_demand(session, one.lookup, one.verdicts, rows, now_seconds)
         return is_new or one.store.revision != before

@@ -1,4 +1,4 @@
-"""Reads with which flags pool owners were started, when somebody looks at what they take away."""
+"""Reads the command-line flags of pool owners, on demand: they say when nodes are taken away."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -85,7 +85,7 @@ async def with_reads(
     shared: SharedReads | None = None,
 ) -> ClusterView:
     """The view with what is read for the subject. `lines` keeps last lines of logs: none is read twice;
-    `folders` hold templates besides ours; what is in `shared` is not read again.
+    `folders` hold the user's templates; what is in `shared` is not read again.
 
     Raises NoConnection.
     """

@@ -172,14 +172,13 @@ def _needs(kind: str) -> tuple[str, ...]:
 def _tree(verdict: Finding, attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     """The verdict whole: nothing is shortened."""
     session = attachment.session
+    alerts = alerts_about(verdict.subject, attachment.store, attachment.jobs)
     return {
         "kind": "why",
         "context": session.context if session else "",
         "at_seconds": now_seconds,
         "is_trouble": verdict.is_trouble,
         "page": PAGE.format(verdict.cause) if verdict.cause in by_cause() else "",
-        "alerts": [
-            *map(alert_item, alerts_about(verdict.subject, attachment.store, attachment.jobs)),
-        ],
+        "alerts": [alert_item(alert) for alert in alerts],
         **verdict_tree(verdict),
     }

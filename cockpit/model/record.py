@@ -22,7 +22,7 @@ class Kind:
     OTHER_JOB = "otherjobs"  # objects of any other kind whose pod templates ask for GPUs
     WORKLOAD = "workloads"  # what stands for a job where an engine admits jobs whole
     AUTOSCALER = "autoscalers"  # what an autoscaler of nodes writes of itself
-    OWNER_FLAGS = "ownerflags"  # how pool owners were started, read when somebody looks
+    OWNER_FLAGS = "ownerflags"  # command-line flags of pool owners, read on demand
     OWNER_EVENT = "ownerevents"  # events of pool owners, kept when the cluster has forgotten them
     POD_GROUP = "podgroups"  # the group object of any placement engine
     PLACE = "places"  # in line, as the engine told it; keyed by the uid of the Workload

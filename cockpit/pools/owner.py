@@ -349,7 +349,7 @@ class StartedByFlags(PoolOwner, Protocol):
         """Where it runs, "" where it is not seen to work in this cluster: its flags are not read then."""
 
     def scale_down_words(self, truth: StoreReader) -> str:
-        """What it does with nodes that nobody needs: what follows its name in a sentence."""
+        """When it removes unneeded nodes, as the rest of a sentence after its name."""
 
 
 @runtime_checkable

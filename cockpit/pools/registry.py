@@ -241,7 +241,7 @@ def page_lines(
 
 
 def _scale_down_line(decides: str, truth: StoreReader) -> Iterator[str]:
-    """When whoever decides the size takes nodes away, once its flags were asked for."""
+    """When the owner that decides the size removes nodes, once its flags were read."""
     owner = owner_named(decides)
     if isinstance(owner, StartedByFlags) and truth.records(Kind.OWNER_FLAGS):
         yield f"scale-down: {owner.traits.name} {owner.scale_down_words(truth)}"

@@ -101,7 +101,7 @@ class QueueScreen(TablePlace):
         self.query_one("#holders-panel", Panel).set_title("Holders", f"{len(held)}")
         table = self.holders
         table.set_placeholder(why_empty("jobs that hold it", cluster.store.status(self._line_kind(row))))
-        table.hold_top(not table.has_focus)  # whoever comes in finds the cursor on the first row
+        table.hold_top(not table.has_focus)  # until it has the focus, the cursor stays on its first row
         table.set_source(held)
         self._fit_holders(len(held))
 

@@ -1,8 +1,11 @@
 """Marks: on every page they are counted in sight, and what a key does is for them."""
 
+from typing import Any
+
 import pytest
 from cockpit_widgets import ResourceTable
 from msgspec.structs import replace
+from textual.pilot import Pilot
 
 from cockpit.clock import ManualClock
 from cockpit.model.batch import Batch
@@ -39,14 +42,19 @@ async def test_marks_are_counted_in_sight_on_every_page(size: tuple[int, int]) -
     assert seen >= 8, "but for a list to which nothing is done"
 
 
+async def first_row_marked(pilot: Pilot[Any]) -> NowScreen:
+    await settle(pilot)
+    await pilot.press("space")
+    await settle(pilot)
+    page = pilot.app.screen
+    assert isinstance(page, NowScreen)
+    return page
+
+
 async def test_keys_on_now_are_for_the_marked_rows_and_not_for_the_one_below_them() -> None:
     app = ScriptedApp(Estate(), write=True)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        await pilot.press("space")
-        await settle(pilot)
-        page = app.screen
-        assert isinstance(page, NowScreen)
+        page = await first_row_marked(pilot)
         assert page.cursor_row != next(iter(page.marked_rows))
         assert [job.name for job in page.meant("job")] == ["sweep-12"]
         await pilot.press("K")
@@ -64,11 +72,7 @@ async def test_keys_on_now_are_for_the_marked_rows_and_not_for_the_one_below_the
 async def test_a_marked_job_that_was_suspended_says_so_in_its_row_and_can_be_resumed() -> None:
     app = ScriptedApp(Estate(), write=True)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        await pilot.press("space")
-        await settle(pilot)
-        page = app.screen
-        assert isinstance(page, NowScreen)
+        page = await first_row_marked(pilot)
         (job,) = page.meant("job")
         record = app.attachment.store.records(Kind.JOB)[job.uid]
         app.attachment.store.apply(Batch(kind=Kind.JOB, changed=(replace(record, is_suspended=True),)))

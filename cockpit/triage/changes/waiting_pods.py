@@ -25,7 +25,7 @@ _HAVE_WAITING_PODS: Final = (JobState.PENDING, JobState.DEGRADED)
 
 class WaitingPods:
     """Pods of others that may take a node before the subject's: those that found none and may be tried again
-    (the scheduler goes by priority, and among equals whoever it comes to), and those of jobs that hold quota
+    (the scheduler goes by priority, and takes equals in any order), and those of jobs that hold quota
     and whose pods are not made yet, or are to be made again after an eviction."""
 
     def __init__(self, view: ClusterView, wanted: Wanted, flavors: Mapping[str, FlavorSpec]) -> None:
